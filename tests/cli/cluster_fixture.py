@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import yaml
 from tests.cluster.api import Api, eventually
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.embedded.kubelet.server import workshop
 from tests.embedded.kubelet.server.workshop import Container, Workshop
 
@@ -105,7 +105,7 @@ class JobCluster:
     def __init__(self, cluster: Cluster, shop: Workshop, node: str, namespace: str) -> None:
         self.cluster, self.shop, self.node, self.namespace = cluster, shop, node, namespace
         self.api = cluster.api
-        self.kubelet = Kubelet(self.api, namespace)
+        self.kubelet = FakeKubelet(self.api, namespace)
         self._restarts: dict[str, int] = {}
         self._begun: list[asyncio.subprocess.Process] = []
 

@@ -11,7 +11,7 @@ import kubernetes.config
 import pytest
 from tests.cluster import installation, isolated_namespace, lifecycle_harness, operators
 from tests.cluster.api import Api
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
@@ -139,8 +139,8 @@ def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
 
 
 @pytest.fixture
-def kubelet(api: Api, namespace: str) -> Kubelet:
-    return Kubelet(api, namespace)
+def kubelet(api: Api, namespace: str) -> FakeKubelet:
+    return FakeKubelet(api, namespace)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tests.cluster import operators
 from tests.cluster.api import Api, Object
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.submitted_job import SubmittedJob
 from tools.kube import cluster
@@ -25,8 +25,8 @@ class IsolatedNamespace:
     operator_kubeconfig: pathlib.Path
 
     @property
-    def kubelet(self) -> Kubelet:
-        return Kubelet(self.api, self.namespace)
+    def kubelet(self) -> FakeKubelet:
+        return FakeKubelet(self.api, self.namespace)
 
     def submit(self, body: Object) -> SubmittedJob:
         return SubmittedJob(self.api, self.namespace, body)

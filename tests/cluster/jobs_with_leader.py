@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import manifests
 from tests.cluster.api import Object, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
 LEADERS = {
@@ -41,7 +41,7 @@ def services(kind: str, names: list[str]) -> set[str]:
     return set() if kind == "MPIJob" else set(names)
 
 
-def finish_deletions(job: SubmittedJob, kubelet: Kubelet) -> None:
+def finish_deletions(job: SubmittedJob, kubelet: FakeKubelet) -> None:
     """Remove all terminating pods, as their kubelet does."""
     eventually(lambda: all(pod["metadata"].get("deletionTimestamp") for pod in job.pods().values()))
     for name in job.pods():

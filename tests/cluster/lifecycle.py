@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.cluster import manifests
 from tests.cluster.api import KINDS, Api, Object
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.cluster.manifests import FIELDS
 from tests.cluster.watch_cache import WatchCache
 
@@ -79,7 +79,7 @@ class LifecycleDriver:
         job.succeeds()
 
 
-class _CachedKubelet(Kubelet):
+class _CachedKubelet(FakeKubelet):
     """Waits by means of the watch cache."""
 
     def __init__(self, driver: LifecycleDriver) -> None:

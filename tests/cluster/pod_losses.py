@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable
 
 from tests.cluster.api import Object
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 
 
 @dataclasses.dataclass(frozen=True)
 class PodLoss:
     name: str
-    inflict: Callable[[Kubelet, str], None]
+    inflict: Callable[[FakeKubelet, str], None]
     own: bool
     """A failure of the pod itself, not a disruption."""
     code: int | None = None
@@ -24,45 +24,45 @@ class PodLoss:
         return policy == "Never" or (self.code is not None and self.code < 128)
 
 
-def exits(code: int, reason: str = "Error") -> Callable[[Kubelet, str], None]:
+def exits(code: int, reason: str = "Error") -> Callable[[FakeKubelet, str], None]:
     return lambda kubelet, pod: kubelet.fail(pod, code=code, reason=reason)
 
 
-def evicted(message: str) -> Callable[[Kubelet, str], None]:
+def evicted(message: str) -> Callable[[FakeKubelet, str], None]:
     return lambda kubelet, pod: kubelet.fail_without_status(pod, "Evicted", message)
 
 
-def shut_down(kubelet: Kubelet, pod: str) -> None:
+def shut_down(kubelet: FakeKubelet, pod: str) -> None:
     message = "Pod was terminated in response to imminent node shutdown."
     kubelet.fail_without_status(pod, "Terminated", message)
 
 
-def preempted(kubelet: Kubelet, pod: str) -> None:
+def preempted(kubelet: FakeKubelet, pod: str) -> None:
     mark(kubelet, pod)
     end(kubelet, pod, 143)
 
 
-def mark(kubelet: Kubelet, pod: str, reason: str = "PreemptionByScheduler") -> None:
+def mark(kubelet: FakeKubelet, pod: str, reason: str = "PreemptionByScheduler") -> None:
     """Set the condition of a disrupted pod before it ends."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "lastTransitionTime": now()}
     kubelet.status(pod, {"conditions": [condition]})
 
 
-def deleted(kubelet: Kubelet, pod: str) -> None:
+def deleted(kubelet: FakeKubelet, pod: str) -> None:
     """`kubectl delete pod`: the containers are signalled and end, then the pod is removed."""
     kubelet.api.delete("pods", kubelet.namespace, pod)
     end(kubelet, pod, 143)
     kubelet.gone(pod)
 
 
-def drained(kubelet: Kubelet, pod: str) -> None:
+def drained(kubelet: FakeKubelet, pod: str) -> None:
     """An eviction through the API, as by `kubectl drain`. The pod is removed without a status update."""
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": kubelet.namespace}}
     kubelet.api.call("POST", kubelet.api.path("pods", kubelet.namespace, pod, "eviction"), body)
     kubelet.gone(pod)
 
 
-def end(kubelet: Kubelet, pod: str, code: int) -> None:
+def end(kubelet: FakeKubelet, pod: str, code: int) -> None:
     """End a pod that may be terminating."""
     found = kubelet.api.get("pods", kubelet.namespace, pod)
     state = {"terminated": {"exitCode": code, "reason": "Error", "startedAt": now(), "finishedAt": now()}}

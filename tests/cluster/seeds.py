@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import yaml
 from tests.cluster.api import KINDS, Api, Object, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import PREFIX
 from tools.kube import cluster
 
@@ -39,8 +39,8 @@ class Seed:
         self.kubectl(*how, f"--filename={self.file}")
 
     @property
-    def kubelet(self) -> Kubelet:
-        return Kubelet(self.api, self.namespace)
+    def kubelet(self) -> FakeKubelet:
+        return FakeKubelet(self.api, self.namespace)
 
     def pods(self) -> dict[str, Object]:
         found = self.api.all("pods", self.namespace, f"{PREFIX}job-name={self.name}")

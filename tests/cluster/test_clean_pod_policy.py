@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.submitted_job import SubmittedJob
 
@@ -33,7 +33,7 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(isolated: 
 
 
 @pytest.mark.usefixtures("operator")
-def test_the_reason_about_running_pods_disappears_with_them(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_reason_about_running_pods_disappears_with_them(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, run={"cleanPodPolicy": "None"}))
     kubelet.run("j-master-0", "j-worker-0", "j-worker-1")
     kubelet.succeed("j-master-0")
@@ -81,7 +81,7 @@ def test_an_unscheduled_pod_is_deleted(isolated: IsolatedNamespace) -> None:
 
 
 def test_pods_are_not_touched_before_the_grace_is_over(
-    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+    operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
     kubelet.run("j-master-0", "j-worker-0")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.cluster import jobs_with_services, manifests
 from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.jobs_with_services import every_kind
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import CONTAINERS, FIELDS
 from tests.cluster.submitted_job import PREFIX, Submit, SubmittedJob
 
 
-def started(job: SubmittedJob, kubelet: Kubelet, count: int) -> dict[str, str]:
+def started(job: SubmittedJob, kubelet: FakeKubelet, count: int) -> dict[str, str]:
     """All pods of the job run; their UIDs by name."""
     eventually(lambda: len(job.pods()) == count)
     kubelet.run(*job.pods())
@@ -36,7 +36,7 @@ def scale(job: SubmittedJob, count: int) -> None:
 @every_kind
 @pytest.mark.parametrize("state", ["Pending", "Running"])
 @pytest.mark.contract(45)
-def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: Kubelet, kind: str, state: str) -> None:
+def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: FakeKubelet, kind: str, state: str) -> None:
     job = submit(jobs_with_services.job(kind, "Never"))
     count = len(jobs_with_services.names(kind))
     eventually(lambda: len(job.pods()) == count)
@@ -52,7 +52,7 @@ def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: Kubele
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
 @pytest.mark.contract(46)
-def test_a_pod_deleted_gracefully_is_restarted_when_it_has_gone(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_pod_deleted_gracefully_is_restarted_when_it_has_gone(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind, "OnFailure"))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
 
@@ -77,7 +77,7 @@ GRACEFUL = [
 
 @pytest.mark.parametrize(("kind", "policy"), GRACEFUL)
 @pytest.mark.contract(47)
-def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubelet: Kubelet, kind: str, policy: str) -> None:
+def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubelet: FakeKubelet, kind: str, policy: str) -> None:
     job = submit(jobs_with_services.job(kind, policy))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
 
@@ -93,7 +93,7 @@ def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubel
 
 @every_kind
 @pytest.mark.contract(48)
-def test_a_deleted_service_is_recreated(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_deleted_service_is_recreated(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
     first = job.api.get("services", job.namespace, "j-worker-0")
@@ -108,7 +108,7 @@ def test_a_deleted_service_is_recreated(submit: Submit, kubelet: Kubelet, kind: 
 
 @every_kind
 @pytest.mark.contract(49)
-def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "Never"))
     kubelet.pod("j-worker-2")
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
@@ -134,7 +134,7 @@ def _types(status: Object) -> set[str]:
 
 
 @pytest.mark.parametrize(("kind", "role"), [("TFJob", "Evaluator"), ("TFJob", "PS"), ("PaddleJob", "Worker")])
-def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, kubelet: Kubelet, kind: str, role: str) -> None:
+def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, kubelet: FakeKubelet, kind: str, role: str) -> None:
     job = submit(jobs_with_services.job(kind))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
     kept = {name: uid for name, uid in before.items() if f"-{role.lower()}-" not in name}
@@ -150,7 +150,7 @@ def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, ku
 
 @every_kind
 @pytest.mark.contract(50)
-def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     more = {"j-worker-2", "j-worker-3"}
@@ -163,7 +163,7 @@ def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubele
 
 @every_kind
 @pytest.mark.contract(51)
-def test_an_edited_template_is_for_pods_created_later(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_an_edited_template_is_for_pods_created_later(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2))
     started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     before = _versions(job)
@@ -209,7 +209,7 @@ def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
 @pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
 @pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
 @pytest.mark.contract(54)
-def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubelet: Kubelet, kind: str, reason: str) -> None:
+def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubelet: FakeKubelet, kind: str, reason: str) -> None:
     job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.job(kind))
     kubelet.bind("j-worker-0")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.cluster import manifests
 from tests.cluster.api import Api, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.operators import OperatorProcess
 
 
-def test_a_pytorch_job_runs_and_succeeds(operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_pytorch_job_runs_and_succeeds(operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     api.create(namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run("j-master-0", "j-worker-0", "j-worker-1")
     eventually(lambda: states(api, namespace) == {"Created": "True", "Running": "True"})

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.cluster import jobs_with_services, manifests
 from tests.cluster.api import Api, Object, RejectedRequest, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.jobs_with_services import every_kind
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import FIELDS
 from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
@@ -63,7 +63,7 @@ def test_a_name_too_long_for_its_services_fails_the_job(submit: Submit, kind: st
 
 
 @every_kind
-def test_the_longest_name_that_fits_runs(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_longest_name_that_fits_runs(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, name="n" * 54))
 
     kubelet.run(*(["n" * 54 + "-master-0"] if kind == "XGBoostJob" else []), "n" * 54 + "-worker-0")
@@ -121,7 +121,7 @@ def test_an_invalid_job_goes_when_its_time_is_over(submit: Submit) -> None:
 
 
 @every_kind
-def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind, "OnFailure"))
     before = _started(job, kubelet, kind)
 
@@ -138,7 +138,7 @@ def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet
     eventually(lambda: not job.why)
 
 
-def _started(job: SubmittedJob, kubelet: Kubelet, kind: str) -> dict[str, str]:
+def _started(job: SubmittedJob, kubelet: FakeKubelet, kind: str) -> dict[str, str]:
     kubelet.run(*jobs_with_services.names(kind))
     job.becomes("Running")
     eventually(lambda: job.services() == jobs_with_services.names(kind))
@@ -150,7 +150,7 @@ def _versions(job: SubmittedJob) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob"])
-def test_a_job_with_an_invalid_edit_still_succeeds(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_job_with_an_invalid_edit_still_succeeds(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
     _started(job, kubelet, kind)
     job.patch({FIELDS[kind]: {"Worker": {"restartPolicy": "Sometimes"}}})
@@ -162,7 +162,7 @@ def test_a_job_with_an_invalid_edit_still_succeeds(submit: Submit, kubelet: Kube
     eventually(lambda: not job.why)
 
 
-def test_an_mpi_job_that_loses_its_launcher_by_an_edit_keeps_its_pods(submit: Submit, kubelet: Kubelet) -> None:
+def test_an_mpi_job_that_loses_its_launcher_by_an_edit_keeps_its_pods(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(manifests.job("MPIJob", Launcher=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1", "j-launcher")
     job.becomes("Running")

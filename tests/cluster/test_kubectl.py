@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.cluster import manifests
 from tests.cluster.api import Api, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.operators import OperatorProcess
 from tools.kube import cluster
 
@@ -39,7 +39,7 @@ def text(job: dict[str, object]) -> str:
     return yaml.safe_dump(job)
 
 
-def test_create_get_and_delete(kubectl: Kubectl, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_create_get_and_delete(kubectl: Kubectl, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     assert "pytorchjob.kubeflow.org/j created" in kubectl("create", "-f", "-", input=text(manifests.job("PyTorchJob", Master=1)))
     kubelet.run("j-master-0")
     eventually(lambda: "Running" in kubectl("get", "pytorchjob", "j"))
@@ -50,7 +50,7 @@ def test_create_get_and_delete(kubectl: Kubectl, api: Api, kubelet: Kubelet, nam
     assert api.find("pytorchjobs", namespace, "j") is None
 
 
-def test_wait_returns_when_the_job_has_succeeded(kubectl: Kubectl, kubelet: Kubelet) -> None:
+def test_wait_returns_when_the_job_has_succeeded(kubectl: Kubectl, kubelet: FakeKubelet) -> None:
     kubectl("create", "-f", "-", input=text(manifests.job("JAXJob", Worker=1)))
     kubelet.run("j-worker-0")
     kubelet.succeed("j-worker-0")
@@ -113,7 +113,7 @@ def test_edit(kubectl: Kubectl, api: Api, namespace: str, tmp_path: pathlib.Path
     eventually(lambda: api.find("pods", namespace, "j-worker-1"))
 
 
-def test_describe_shows_status_and_events(kubectl: Kubectl, kubelet: Kubelet) -> None:
+def test_describe_shows_status_and_events(kubectl: Kubectl, kubelet: FakeKubelet) -> None:
     kubectl("create", "-f", "-", input=text(manifests.job("XGBoostJob", Master=1)))
     kubelet.run("j-master-0")
 
@@ -131,7 +131,7 @@ def test_explain_knows_every_field_of_the_pod_template(kubectl: Kubectl) -> None
     assert "nprocPerNode" in kubectl("explain", "pytorchjob.spec")
 
 
-def test_the_wide_table_says_why(kubectl: Kubectl, kubelet: Kubelet, operator: OperatorProcess) -> None:
+def test_the_wide_table_says_why(kubectl: Kubectl, kubelet: FakeKubelet, operator: OperatorProcess) -> None:
     kubectl("create", "-f", "-", input=text(manifests.job("PyTorchJob", Master=1)))
     kubelet.pod("j-master-0")
     kubelet.unschedulable("j-master-0", "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import PREFIX, Submit
 
 KUBEXEC = """#!/bin/sh
@@ -42,7 +42,7 @@ def test_slots_and_main_container_go_into_the_files(submit: Submit) -> None:
     assert found["kubexec.sh"] == KUBEXEC.replace("${POD_NAME} --", "${POD_NAME} --container main --")
 
 
-def test_more_than_ten_workers_are_listed_in_the_order_of_their_number(submit: Submit, kubelet: Kubelet) -> None:
+def test_more_than_ten_workers_are_listed_in_the_order_of_their_number(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(11))
     assert mpi.files(job)["hostfile"] == "".join(f"j-worker-{index} slots=1\n" for index in range(11))
     kubelet.run("j-worker-10", "j-worker-2")
@@ -50,7 +50,7 @@ def test_more_than_ten_workers_are_listed_in_the_order_of_their_number(submit: S
 
 
 @pytest.mark.contract(113, 114)
-def test_host_discovery_follows_the_running_workers(submit: Submit, kubelet: Kubelet) -> None:
+def test_host_discovery_follows_the_running_workers(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(3, slotsPerWorker=2))
     kubelet.run("j-worker-2")
     eventually(lambda: mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\necho j-worker-2:2")
@@ -59,7 +59,7 @@ def test_host_discovery_follows_the_running_workers(submit: Submit, kubelet: Kub
     consistently(lambda: mpi.discovered(job) == ["j-worker-0:2", "j-worker-2:2"], 0.5)
 
 
-def test_a_worker_on_its_way_out_is_not_discovered(submit: Submit, kubelet: Kubelet, api: Api, namespace: str) -> None:
+def test_a_worker_on_its_way_out_is_not_discovered(submit: Submit, kubelet: FakeKubelet, api: Api, namespace: str) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-launcher", "j-worker-0", "j-worker-1")
     eventually(lambda: mpi.discovered(job) == ["j-worker-0:1", "j-worker-1:1"])
@@ -68,7 +68,7 @@ def test_a_worker_on_its_way_out_is_not_discovered(submit: Submit, kubelet: Kube
     assert api.get("pods", namespace, "j-worker-0")["metadata"]["deletionTimestamp"]
 
 
-def test_a_worker_that_runs_but_is_not_ready_is_not_discovered_yet(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_worker_that_runs_but_is_not_ready_is_not_discovered_yet(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-worker-0", ready=False)
     kubelet.run("j-worker-1")
@@ -78,7 +78,7 @@ def test_a_worker_that_runs_but_is_not_ready_is_not_discovered_yet(submit: Submi
 
 
 @pytest.mark.contract(122)
-def test_a_launcher_with_a_gpu_is_a_host_itself(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_launcher_with_a_gpu_is_a_host_itself(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1, slotsPerWorker=2)
     mpi.container(body, "Launcher")["resources"] = {"limits": {"nvidia.com/gpu": 1}}
     job = submit(body)
@@ -88,7 +88,7 @@ def test_a_launcher_with_a_gpu_is_a_host_itself(submit: Submit, kubelet: Kubelet
 
 
 @pytest.mark.contract(124, 125)
-def test_a_worker_sleeps_and_mounts_the_remote_shell(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_worker_sleeps_and_mounts_the_remote_shell(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(mpi.job(1))
     spec = kubelet.pod("j-worker-0")["spec"]
     main = spec["containers"][0]
@@ -102,7 +102,7 @@ def test_a_worker_sleeps_and_mounts_the_remote_shell(submit: Submit, kubelet: Ku
 
 
 @pytest.mark.contract(125)
-def test_arguments_without_a_command_are_replaced_by_the_sleep(submit: Submit, kubelet: Kubelet) -> None:
+def test_arguments_without_a_command_are_replaced_by_the_sleep(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1)
     mpi.container(body, "Worker")["args"] = ["train"]
     submit(body)
@@ -111,7 +111,7 @@ def test_arguments_without_a_command_are_replaced_by_the_sleep(submit: Submit, k
 
 
 @pytest.mark.contract(125)
-def test_a_workers_own_command_is_left_alone(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_workers_own_command_is_left_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1)
     mpi.container(body, "Worker").update(command=["/usr/sbin/sshd"], args=["-De"])
     submit(body)
@@ -120,7 +120,7 @@ def test_a_workers_own_command_is_left_alone(submit: Submit, kubelet: Kubelet) -
 
 
 @pytest.mark.contract(126)
-def test_launcher_and_workers_carry_exactly_their_labels(submit: Submit, kubelet: Kubelet) -> None:
+def test_launcher_and_workers_carry_exactly_their_labels(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(mpi.job(2))
     own = {"operator-name": "mpijob-controller", "job-name": "j"}
     launcher = {**own, "replica-type": "launcher", "job-role": "master"}

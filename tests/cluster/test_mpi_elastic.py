@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
 
@@ -24,7 +24,7 @@ def reachable(job: SubmittedJob) -> list[str]:
     return [name for rule in rules if rule["resources"] == ["pods/exec"] for name in rule["resourceNames"]]
 
 
-def started(submit: Submit, kubelet: Kubelet, workers: int) -> SubmittedJob:
+def started(submit: Submit, kubelet: FakeKubelet, workers: int) -> SubmittedJob:
     """A job whose launcher and workers all run."""
     job = submit(mpi.job(workers))
     kubelet.run("j-launcher", *(f"j-worker-{index}" for index in range(workers)))
@@ -34,7 +34,7 @@ def started(submit: Submit, kubelet: Kubelet, workers: int) -> SubmittedJob:
 
 
 @pytest.mark.contract(128)
-def test_scaling_up_adds_a_worker_and_leaves_the_others_and_the_launcher_alone(submit: Submit, kubelet: Kubelet) -> None:
+def test_scaling_up_adds_a_worker_and_leaves_the_others_and_the_launcher_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
 
@@ -52,7 +52,7 @@ def test_scaling_up_adds_a_worker_and_leaves_the_others_and_the_launcher_alone(s
 
 
 @pytest.mark.contract(129)
-def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: Kubelet) -> None:
+def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: FakeKubelet) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
 
@@ -69,7 +69,7 @@ def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: Kube
 
 @pytest.mark.contract(129)
 def test_a_worker_leaves_the_files_and_the_launcher_is_touched_before_the_worker_goes(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, namespace: str
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str
 ) -> None:
     """Otherwise a launcher would start processes on a host that is just being taken away."""
     job = started(submit, kubelet, 2)
@@ -81,7 +81,7 @@ def test_a_worker_leaves_the_files_and_the_launcher_is_touched_before_the_worker
     eventually(lambda: mpi.writes(kube, since, namespace) == wanted)
 
 
-def test_scaling_to_none_and_back_keeps_the_launcher(submit: Submit, kubelet: Kubelet) -> None:
+def test_scaling_to_none_and_back_keeps_the_launcher(submit: Submit, kubelet: FakeKubelet) -> None:
     job = started(submit, kubelet, 1)
     before = uids(job)["j-launcher"]
     mpi.scale(job, 0)
@@ -95,7 +95,7 @@ def test_scaling_to_none_and_back_keeps_the_launcher(submit: Submit, kubelet: Ku
     assert uids(job)["j-launcher"] == before
 
 
-def test_an_autoscaler_finds_the_workers_by_the_scale_subresource(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_an_autoscaler_finds_the_workers_by_the_scale_subresource(submit: Submit, kubelet: FakeKubelet, api: Api) -> None:
     job = started(submit, kubelet, 2)
     found = eventually(lambda: (s := api.get("mpijobs", job.namespace, "j", "scale"))["status"].get("replicas") == 2 and s)
     assert found["spec"]["replicas"] == 2
@@ -105,7 +105,7 @@ def test_an_autoscaler_finds_the_workers_by_the_scale_subresource(submit: Submit
     eventually(lambda: hosts(job) == ["j-worker-0", "j-worker-1", "j-worker-2"])
 
 
-def test_a_worker_that_is_disrupted_comes_back_and_the_launcher_goes_on(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_a_worker_that_is_disrupted_comes_back_and_the_launcher_goes_on(submit: Submit, kubelet: FakeKubelet, api: Api) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
     api.delete("pods", job.namespace, "j-worker-0", grace=0)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster import manifests, mpi
 from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.submitted_job import Submit, SubmittedJob, env
 from tools.kube import build, cluster
 
@@ -161,7 +161,7 @@ def deliver(kube: cluster.Cluster, tmp_path: pathlib.Path) -> Iterator[list[Deli
 
 
 def test_the_launcher_waits_inside_until_all_workers_are_ready(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, deliver: list[Delivery], tmp_path: pathlib.Path
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, deliver: list[Delivery], tmp_path: pathlib.Path
 ) -> None:
     job = submit(mpi.job(2))
     deliver.append(delivery := Delivery(kube, job, tmp_path))
@@ -176,7 +176,7 @@ def test_the_launcher_waits_inside_until_all_workers_are_ready(
 
 
 def test_an_elastic_launcher_waits_for_the_least_number_only(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, deliver: list[Delivery], tmp_path: pathlib.Path
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, deliver: list[Delivery], tmp_path: pathlib.Path
 ) -> None:
     body = mpi.job(3, slotsPerWorker=2)
     words = ["--min-np", "3", "--max-np", "6", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "python", "train.py"]
@@ -190,7 +190,7 @@ def test_an_elastic_launcher_waits_for_the_least_number_only(
 
 
 def test_a_changed_config_map_is_followed_by_a_touch_of_the_running_launcher(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, namespace: str
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str
 ) -> None:
     """A kubelet looks at the mounted files again when the pod changes, else only after a minute or two."""
     job = submit(mpi.job(2))
@@ -208,7 +208,7 @@ def test_a_changed_config_map_is_followed_by_a_touch_of_the_running_launcher(
 
 
 def test_the_launcher_is_not_touched_while_its_files_stay_the_same(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, namespace: str
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str
 ) -> None:
     since = kube.audit_size()
     job = submit(mpi.job(1))

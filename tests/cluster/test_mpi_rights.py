@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit
 from tools.kube import cluster
 
@@ -33,7 +33,7 @@ def test_the_launcher_may_read_pods_and_exec_into_its_workers_only(submit: Submi
 @pytest.mark.contract(115, 116)
 @pytest.mark.parametrize(("workers", "allowed"), [(1, "yes"), (0, "no")])
 def test_the_api_server_grants_the_launcher_what_its_role_says(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, namespace: str, workers: int, allowed: str
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str, workers: int, allowed: str
 ) -> None:
     submit(mpi.job(workers))
     kubelet.pod("j-launcher")
@@ -58,7 +58,7 @@ def test_without_workers_the_role_has_no_rule_for_exec(submit: Submit, api: Api,
 
 @pytest.mark.contract(117)
 def test_a_named_service_account_is_created_if_missing_and_outlives_the_job(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     body = mpi.job(1)
     mpi.template(body, "Launcher")["serviceAccountName"] = "s"
@@ -74,7 +74,7 @@ def test_a_named_service_account_is_created_if_missing_and_outlives_the_job(
 @pytest.mark.contract(117)
 @pytest.mark.parametrize("name", ["s", "j-launcher"])
 def test_an_existing_service_account_is_used_as_it_is_and_asked_for_once(
-    submit: Submit, kubelet: Kubelet, kube: cluster.Cluster, namespace: str, name: str
+    submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str, name: str
 ) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "labels": {"whose": "mine"}}}
     before = kubelet.api.create(namespace, account)
@@ -97,7 +97,7 @@ def creates(kube: cluster.Cluster, since: int, namespace: str, plural: str) -> i
 
 
 def test_an_account_left_by_an_earlier_job_of_the_name_is_waited_out(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     """The garbage collector will take it: a launcher that used it would lose its rights."""
     owner = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "name": "j", "uid": "3f6f0a34", "controller": True}
@@ -134,7 +134,7 @@ def test_a_job_goes_on_when_the_foreign_config_map_is_gone(submit: Submit, api: 
 
 
 @pytest.mark.parametrize("plural", NAMES)
-def test_a_deleted_dependent_is_recreated(submit: Submit, api: Api, kubelet: Kubelet, namespace: str, plural: str) -> None:
+def test_a_deleted_dependent_is_recreated(submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, plural: str) -> None:
     submit(mpi.job(1))
     kubelet.pod("j-launcher")
     before = api.get(plural, namespace, NAMES[plural])
@@ -146,7 +146,7 @@ def test_a_deleted_dependent_is_recreated(submit: Submit, api: Api, kubelet: Kub
 
 @pytest.mark.parametrize(("plural", "damage"), [("configmaps", {"data": {"hostfile": ""}}), ("roles", {"rules": None})])
 def test_a_changed_dependent_is_restored(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str, plural: str, damage: Object
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, plural: str, damage: Object
 ) -> None:
     submit(mpi.job(1))
     kubelet.pod("j-launcher")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit, SubmittedJob
 
 KEPT = (("configmaps", "j-config"), ("roles", "j-launcher"), ("rolebindings", "j-launcher"), ("serviceaccounts", "j-launcher"))
@@ -16,7 +16,7 @@ def live(job: SubmittedJob) -> set[str]:
     return {name for name, pod in job.pods().items() if not pod["metadata"].get("deletionTimestamp")}
 
 
-def finished(submit: Submit, kubelet: Kubelet, run: Object | None = None, legacy: str | None = None) -> SubmittedJob:
+def finished(submit: Submit, kubelet: FakeKubelet, run: Object | None = None, legacy: str | None = None) -> SubmittedJob:
     """A job that has succeeded while a worker ran and another was pending."""
     job = submit(mpi.job(2, run, **({"cleanPodPolicy": legacy} if legacy else {})))
     kubelet.run("j-launcher", "j-worker-0")
@@ -26,7 +26,7 @@ def finished(submit: Submit, kubelet: Kubelet, run: Object | None = None, legacy
 
 
 @pytest.mark.contract(130)
-def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-worker-0")
     eventually(lambda: job.counts("Worker")["active"] == 1)
@@ -39,7 +39,7 @@ def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(subm
 
 
 @pytest.mark.contract(131)
-def test_the_launchers_success_is_the_jobs(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_launchers_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet)
     found = job.condition("Succeeded")
     assert (found["reason"], found["message"]) == ("MPIJobSucceeded", "MPIJob j is successfully completed.")
@@ -50,7 +50,7 @@ def test_the_launchers_success_is_the_jobs(submit: Submit, kubelet: Kubelet) -> 
 
 
 @pytest.mark.contract(132)
-def test_a_failed_launcher_fails_the_job_with_a_reason_spelt_once(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_failed_launcher_fails_the_job_with_a_reason_spelt_once(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(1))
     kubelet.run("j-launcher", "j-worker-0")
     kubelet.fail("j-launcher", code=1, message="ORTE was unable to reliably start one or more daemons.")
@@ -63,7 +63,7 @@ def test_a_failed_launcher_fails_the_job_with_a_reason_spelt_once(submit: Submit
 
 
 @pytest.mark.contract(133)
-def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-launcher", "j-worker-0", "j-worker-1")
     job.becomes("Running")
@@ -74,21 +74,21 @@ def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, k
 
 
 @pytest.mark.contract(134)
-def test_the_legacy_policy_running_removes_running_workers_and_keeps_the_launcher(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_legacy_policy_running_removes_running_workers_and_keeps_the_launcher(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet, legacy="Running")
     eventually(lambda: live(job) == {"j-launcher"})
     consistently(lambda: live(job) == {"j-launcher"}, 0.5)
 
 
 @pytest.mark.contract(135)
-def test_the_run_policy_wins_over_the_legacy_policy(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_run_policy_wins_over_the_legacy_policy(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet, {"cleanPodPolicy": "None"}, legacy="All")
     consistently(lambda: live(job) == {"j-launcher", "j-worker-0", "j-worker-1"}, 1.0)
 
 
 @pytest.mark.contract(136)
 def test_policy_all_removes_the_launcher_too_but_not_what_the_job_owns_beside_pods(
-    submit: Submit, kubelet: Kubelet, api: Api
+    submit: Submit, kubelet: FakeKubelet, api: Api
 ) -> None:
     job = finished(submit, kubelet, {"cleanPodPolicy": "All"})
     eventually(lambda: live(job) == set())
@@ -98,7 +98,7 @@ def test_policy_all_removes_the_launcher_too_but_not_what_the_job_owns_beside_po
 
 @pytest.mark.contract(138)
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
-def test_an_exit_code_of_a_signal_brings_a_new_pod(submit: Submit, kubelet: Kubelet, role: str) -> None:
+def test_an_exit_code_of_a_signal_brings_a_new_pod(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     name = "j-launcher" if role == "Launcher" else "j-worker-0"
     job = submit(mpi.policy(mpi.job(1), role, "ExitCode"))
     kubelet.run("j-launcher", "j-worker-0")
@@ -113,7 +113,7 @@ def test_an_exit_code_of_a_signal_brings_a_new_pod(submit: Submit, kubelet: Kube
 
 @pytest.mark.contract(138)
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
-def test_an_exit_code_of_the_program_itself_fails_the_job(submit: Submit, kubelet: Kubelet, role: str) -> None:
+def test_an_exit_code_of_the_program_itself_fails_the_job(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     name = "j-launcher" if role == "Launcher" else "j-worker-0"
     job = submit(mpi.policy(mpi.job(1), role, "ExitCode"))
     kubelet.run("j-launcher", "j-worker-0")
@@ -125,7 +125,7 @@ def test_an_exit_code_of_the_program_itself_fails_the_job(submit: Submit, kubele
     assert job.pods()[name]["status"]["phase"] == "Failed"
 
 
-def test_a_launcher_that_was_deleted_is_recreated(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_a_launcher_that_was_deleted_is_recreated(submit: Submit, kubelet: FakeKubelet, api: Api) -> None:
     job = submit(mpi.job(1))
     kubelet.run("j-launcher", "j-worker-0")
     job.becomes("Running")
@@ -136,7 +136,7 @@ def test_a_launcher_that_was_deleted_is_recreated(submit: Submit, kubelet: Kubel
     assert not job.is_true("Failed")
 
 
-def test_suspending_takes_the_pods_and_leaves_files_and_rights(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_suspending_takes_the_pods_and_leaves_files_and_rights(submit: Submit, kubelet: FakeKubelet, api: Api) -> None:
     job = submit(mpi.job(1))
     kubelet.run("j-launcher", "j-worker-0", bind=False)
     job.becomes("Running")

@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.cluster import mpi
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import PREFIX, Submit, labels
 
 
 @pytest.mark.contract(139)
 def test_a_job_has_a_service_a_config_map_a_secret_workers_and_a_batch_job(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = submit(mpi.job(2, version="v2beta1"))
     service = mpi.there(api, "services", namespace, "j")
@@ -64,7 +64,7 @@ def test_the_host_file_is_in_the_form_of_the_implementation(
 
 
 @pytest.mark.contract(141)
-def test_host_discovery_names_running_workers_without_slots(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_host_discovery_names_running_workers_without_slots(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(mpi.job(3, version="v2beta1", slotsPerWorker=2))
     assert mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\n"
     kubelet.run("j-worker-2", "j-worker-0")
@@ -74,7 +74,7 @@ def test_host_discovery_names_running_workers_without_slots(submit: Submit, kube
 
 @pytest.mark.contract(142)
 def test_a_launcher_that_works_too_is_the_first_host_and_number_zero(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = submit(mpi.job(2, version="v2beta1", runLauncherAsWorker=True))
     hosts = [f"{name}.j.{namespace}.svc" for name in ("j-launcher", "j-worker-0", "j-worker-1")]
@@ -86,14 +86,14 @@ def test_a_launcher_that_works_too_is_the_first_host_and_number_zero(
 
 
 @pytest.mark.contract(142)
-def test_a_launcher_that_only_launches_is_no_host(submit: Submit, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_launcher_that_only_launches_is_no_host(submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     assert "publishNotReadyAddresses" not in mpi.there(api, "services", namespace, "j")["spec"]
     assert labels(kubelet.pod("j-worker-0"))["replica-index"] == "0"
     assert "replica-index" not in labels(mpi.launcher_template(job))
 
 
-def test_scaling_down_a_job_whose_launcher_works_too_removes_the_last_worker_only(submit: Submit, kubelet: Kubelet) -> None:
+def test_scaling_down_a_job_whose_launcher_works_too_removes_the_last_worker_only(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(3, version="v2beta1", runLauncherAsWorker=True))
     kubelet.pod("j-worker-2")
     before = {name: pod["metadata"]["uid"] for name, pod in job.pods().items() if "-worker-" in name}

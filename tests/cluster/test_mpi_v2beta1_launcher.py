@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import controller_manager, kubelet, mpi, operators
+from tests.cluster import controller_manager, fake_kubelet, mpi, operators
 from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.submitted_job import PREFIX, SubmittedJob
@@ -160,7 +160,7 @@ def test_resuming_reverses_all_of_it_and_renews_the_start_time(isolated: Isolate
     job.suspend()
     job.becomes("Suspended")
     eventually(lambda: job.pods() == {})
-    eventually(lambda: kubelet.now() > first)  # stored times are whole seconds
+    eventually(lambda: fake_kubelet.now() > first)  # stored times are whole seconds
 
     job.suspend(False)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Object
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.submitted_job import Submit, env, labels
 
 
 @pytest.mark.contract(143)
-def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: Submit, kubelet: Kubelet) -> None:
+def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2, version="v2beta1"))
     worker = kubelet.pod("j-worker-1")
     own = {"operator-name": "mpi-operator", "job-name": "j"}
@@ -23,7 +23,7 @@ def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: S
 
 
 @pytest.mark.contract(144)
-def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(mpi.job(1, version="v2beta1"))
     worker = kubelet.pod("j-worker-0")
     main = worker["spec"]["containers"][0]
@@ -35,7 +35,7 @@ def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: Kub
 
 @pytest.mark.contract(144)
 @pytest.mark.parametrize("own", [{"command": ["/my/sshd"]}, {"args": ["serve"]}])
-def test_a_workers_own_command_or_arguments_are_left_alone(submit: Submit, kubelet: Kubelet, own: Object) -> None:
+def test_a_workers_own_command_or_arguments_are_left_alone(submit: Submit, kubelet: FakeKubelet, own: Object) -> None:
     body = mpi.job(1, version="v2beta1")
     mpi.container(body, "Worker").update(own)
     submit(body)
@@ -73,7 +73,7 @@ def test_the_launchers_environment_is_that_of_the_implementation(submit: Submit,
 
 @pytest.mark.contract(146)
 @pytest.mark.parametrize(("path", "mode"), [(None, 0o600), ("/home/mpi/.ssh", 0o644)])
-def test_both_roles_mount_the_keys(submit: Submit, kubelet: Kubelet, path: str | None, mode: int) -> None:
+def test_both_roles_mount_the_keys(submit: Submit, kubelet: FakeKubelet, path: str | None, mode: int) -> None:
     spec: Object = {"sshAuthMountPath": path} if path else {}
     job = submit(mpi.job(1, version="v2beta1", **spec))
     for spec in (kubelet.pod("j-worker-0")["spec"], mpi.launcher_template(job)["spec"]):
@@ -89,7 +89,7 @@ def test_both_roles_mount_the_keys(submit: Submit, kubelet: Kubelet, path: str |
 
 
 @pytest.mark.contract(146)
-def test_only_the_launcher_mounts_the_files(submit: Submit, kubelet: Kubelet) -> None:
+def test_only_the_launcher_mounts_the_files(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     spec = mpi.launcher_template(job)["spec"]
     config = next(volume for volume in spec["volumes"] if volume["name"] == "mpi-job-config")["configMap"]
@@ -101,7 +101,7 @@ def test_only_the_launcher_mounts_the_files(submit: Submit, kubelet: Kubelet) ->
 
 
 @pytest.mark.contract(153)
-def test_pods_on_the_hosts_network_still_ask_the_clusters_dns(submit: Submit, kubelet: Kubelet) -> None:
+def test_pods_on_the_hosts_network_still_ask_the_clusters_dns(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1, version="v2beta1")
     for role in ("Launcher", "Worker"):
         mpi.template(body, role)["hostNetwork"] = True

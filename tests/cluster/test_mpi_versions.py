@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit, labels
 
 
@@ -32,7 +32,7 @@ def test_both_versions_live_in_one_namespace_and_keep_their_ways(submit: Submit,
 @pytest.mark.contract(13)
 @pytest.mark.parametrize(("posted", "edited"), [("v1", "v2beta1"), ("v2beta1", "v1")])
 def test_a_job_scaled_through_the_other_version_stays_what_it_is(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str, posted: str, edited: str
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, posted: str, edited: str
 ) -> None:
     job = submit(mpi.job(1, version=posted))
     kubelet.pod("j-worker-0")

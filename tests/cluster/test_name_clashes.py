@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.cluster import jobs_with_leader, manifests, mpi
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit, SubmittedJob, labels
 
 HOLD = "example.com/hold"
@@ -49,7 +49,7 @@ def complaints(job: SubmittedJob) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["Pod", "Service"])
 def test_an_object_of_the_job_without_our_labels_is_adopted(
-    submit: Submit, api: Api, namespace: str, kubelet: Kubelet, kind: str
+    submit: Submit, api: Api, namespace: str, kubelet: FakeKubelet, kind: str
 ) -> None:
     job = suspended(submit, jobs_with_leader.job("PyTorchJob", 1))
     plural = f"{kind.lower()}s"
@@ -79,7 +79,7 @@ def test_a_config_map_of_the_job_without_our_labels_is_adopted_and_fixed(submit:
 
 @pytest.mark.parametrize("labelled", [True, False], ids=["seen by the watch", "not seen by the watch"])
 def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
-    submit: Submit, api: Api, namespace: str, kubelet: Kubelet, labelled: bool
+    submit: Submit, api: Api, namespace: str, kubelet: FakeKubelet, labelled: bool
 ) -> None:
     job = suspended(submit, jobs_with_leader.job("PyTorchJob", 1))
     ours = {"training.kubeflow.org/job-name": "j", "training.kubeflow.org/operator-name": "pytorchjob-controller"}
@@ -97,7 +97,9 @@ def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
     assert complaints(job) == []
 
 
-def test_a_job_recreated_under_its_name_gets_pods_of_its_own(submit: Submit, api: Api, namespace: str, kubelet: Kubelet) -> None:
+def test_a_job_recreated_under_its_name_gets_pods_of_its_own(
+    submit: Submit, api: Api, namespace: str, kubelet: FakeKubelet
+) -> None:
     first = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.run("j-master-0", "j-worker-0")
     first.becomes("Running")

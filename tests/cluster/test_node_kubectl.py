@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import eventually
-from tests.node import joined
-from tests.node.joined import Joined
+from tests.node import joined_node
+from tests.node.joined_node import JoinedNode
 from tests.node.kubectl import Kubectl
-from tests.node.machines import pod
+from tests.node.local_cluster import pod
 from tools.kube import build
 
 OLDER = "1.28"
@@ -20,23 +20,23 @@ OLDER = "1.28"
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Joined]:
-    with joined.joined() as found:
+def machine() -> Iterator[JoinedNode]:
+    with joined_node.joined_node() as found:
         yield found
 
 
 @pytest.fixture(params=["", OLDER], ids=["current", OLDER])
-def kubectl(request: pytest.FixtureRequest, machine: Joined) -> Kubectl:
+def kubectl(request: pytest.FixtureRequest, machine: JoinedNode) -> Kubectl:
     return Kubectl(build.program("kubectl", request.param or None), machine.kube.kubeconfig)
 
 
 @pytest.fixture
-def waiting(machine: Joined) -> Iterator[str]:
+def waiting(machine: JoinedNode) -> Iterator[str]:
     """A pod that runs until it is told to end."""
     yield from _made(machine, "trap 'echo told; exit 0' TERM; echo here; while :; do sleep 0.05; done")
 
 
-def _made(machine: Joined, script: str, name: str = "waiting", **more: object) -> Iterator[str]:
+def _made(machine: JoinedNode, script: str, name: str = "waiting", **more: object) -> Iterator[str]:
     machine.create(pod(name, "sh", "-c", script, **more))
     machine.running(name)
     yield name
@@ -44,7 +44,7 @@ def _made(machine: Joined, script: str, name: str = "waiting", **more: object) -
     machine.gone(name)
 
 
-def test_logs_of_a_container_and_of_the_one_before_it(machine: Joined, kubectl: Kubectl) -> None:
+def test_logs_of_a_container_and_of_the_one_before_it(machine: JoinedNode, kubectl: Kubectl) -> None:
     script = "if [ -e /e/f ]; then echo two; echo lines; sleep 60; fi; touch /e/f; echo before; exit 1"
     more = {"volumes": [{"name": "e", "emptyDir": {}}], "volumeMounts": [{"name": "e", "mountPath": "/e"}]}
     machine.create(pod("again", "sh", "-c", script, restartPolicy="Always", **more))
@@ -58,7 +58,7 @@ def test_logs_of_a_container_and_of_the_one_before_it(machine: Joined, kubectl: 
     machine.gone("again")
 
 
-def test_between_two_runs_the_last_log_is_the_previous_one_too(machine: Joined, kubectl: Kubectl) -> None:
+def test_between_two_runs_the_last_log_is_the_previous_one_too(machine: JoinedNode, kubectl: Kubectl) -> None:
     machine.create(pod("looping", "sh", "-c", "echo once; exit 1", restartPolicy="Always"))
     eventually(lambda: "CrashLoopBackOff" in kubectl("get", "pod", "looping"))
     assert kubectl("logs", "looping") == kubectl("logs", "looping", "--previous") == "once\n"
@@ -66,7 +66,7 @@ def test_between_two_runs_the_last_log_is_the_previous_one_too(machine: Joined, 
     machine.gone("looping")
 
 
-def test_a_log_is_followed_to_the_end_of_a_pod_that_is_deleted(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
+def test_a_log_is_followed_to_the_end_of_a_pod_that_is_deleted(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     uid = machine.pod(waiting)["metadata"]["uid"]
     with kubectl.begun("logs", "-f", waiting) as following:
         assert following.stdout is not None
@@ -79,7 +79,7 @@ def test_a_log_is_followed_to_the_end_of_a_pod_that_is_deleted(machine: Joined, 
     assert [line.split(" ", 3)[3] for line in kept.read_text().splitlines()] == ["here", "told"]
 
 
-def test_why_there_is_no_log_yet_is_told(machine: Joined, kubectl: Kubectl) -> None:
+def test_why_there_is_no_log_yet_is_told(machine: JoinedNode, kubectl: Kubectl) -> None:
     machine.create(pod("unmade", "true", envFrom=[{"configMapRef": {"name": "is-not-there"}}]))
     eventually(lambda: "CreateContainerConfigError" in str(machine.pod("unmade")["status"]))
     said = kubectl("logs", "unmade", code=1)
@@ -123,7 +123,7 @@ def test_files_are_copied_both_ways(kubectl: Kubectl, waiting: str, tmp_path: pa
     assert not pathlib.Path("/brought").exists()
 
 
-def test_a_port_of_a_pod_is_reached_from_here(machine: Joined, kubectl: Kubectl) -> None:
+def test_a_port_of_a_pod_is_reached_from_here(machine: JoinedNode, kubectl: Kubectl) -> None:
     script = "mkdir /www; cd /www; hostname > index.html; exec python3 -m http.server 8080 --bind 127.0.0.1"
     knock = ["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"]
     for name in _made(machine, script, "serving", readinessProbe={"exec": {"command": knock}, "periodSeconds": 1}):
@@ -135,7 +135,7 @@ def test_a_port_of_a_pod_is_reached_from_here(machine: Joined, kubectl: Kubectl)
                 connection.close()
 
 
-def test_attach_speaks_with_the_first_process(machine: Joined, kubectl: Kubectl) -> None:
+def test_attach_speaks_with_the_first_process(machine: JoinedNode, kubectl: Kubectl) -> None:
     script = "while read line; do echo heard $line; done; echo over; exit 4"
     machine.create(pod("listening", "sh", "-c", script, stdin=True, stdinOnce=True))
     machine.running("listening")
@@ -147,13 +147,13 @@ def test_attach_speaks_with_the_first_process(machine: Joined, kubectl: Kubectl)
     machine.gone("listening")
 
 
-def test_a_container_is_added_to_a_running_pod_to_look_into_it(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
+def test_a_container_is_added_to_a_running_pod_to_look_into_it(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     kubectl("debug", waiting, "--image=x", "--container=look", "--profile=general", "--", "sh", "-c", "hostname; sleep 60")
     eventually(lambda: kubectl("logs", waiting, "-c", "look") == f"{waiting}\n")
     assert kubectl("exec", waiting, "-c", "look", "--", "echo", "inside") == "inside\n"
 
 
-def test_pods_and_nodes_are_described(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
+def test_pods_and_nodes_are_described(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     eventually(lambda: "Started container main" in kubectl("describe", "pod", waiting))
     told = kubectl("describe", "pod", waiting)
     status = machine.pod(waiting)["status"]
@@ -175,7 +175,7 @@ def test_pods_and_nodes_are_described(machine: Joined, kubectl: Kubectl, waiting
     assert row[:2] == [machine.name, "Ready"]
 
 
-def test_a_pod_waits_for_what_kubectl_waits_for(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
+def test_a_pod_waits_for_what_kubectl_waits_for(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     kubectl("wait", "--for=condition=Ready", f"pod/{waiting}", "--timeout=30s")
     assert kubectl("get", "pod", waiting, "--no-headers").split()[:3] == [waiting, "1/1", "Running"]
     kubectl("run", "brief", "--image=x", "--restart=Never", "--command", "--", "sh", "-c", "exit 0")

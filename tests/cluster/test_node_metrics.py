@@ -8,20 +8,20 @@ import pytest
 import requests
 import urllib3
 from tests.cluster.api import Object, eventually
-from tests.node import joined as joining
-from tests.node.joined import Joined
-from tests.node.machines import pod
+from tests.node import joined_node as joining
+from tests.node.joined_node import JoinedNode
+from tests.node.local_cluster import pod
 
 RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
-def joined() -> Iterator[Joined]:
-    with joining.joined() as found:
+def joined() -> Iterator[JoinedNode]:
+    with joining.joined_node() as found:
         yield found
 
 
-def account(machine: Joined, name: str, subresource: str) -> str:
+def account(machine: JoinedNode, name: str, subresource: str) -> str:
     """The token of a new account that may read that part of nodes."""
     call = machine.api.call
     call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
@@ -37,7 +37,7 @@ def account(machine: Joined, name: str, subresource: str) -> str:
     return str(call("POST", f"/api/v1/namespaces/default/serviceaccounts/{name}/token", body)["status"]["token"])
 
 
-def read(machine: Joined, token: str, path: str) -> requests.Response:
+def read(machine: JoinedNode, token: str, path: str) -> requests.Response:
     status = machine.api.call("GET", f"/api/v1/nodes/{machine.name}")["status"]
     address, port = status["addresses"][0]["address"], status["daemonEndpoints"]["kubeletEndpoint"]["Port"]
     urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -45,7 +45,7 @@ def read(machine: Joined, token: str, path: str) -> requests.Response:
     return requests.get(f"https://{address}:{port}{path}", headers=headers, verify=False, timeout=30)
 
 
-def test_a_bearer_with_the_right_reads_and_others_do_not(joined: Joined) -> None:
+def test_a_bearer_with_the_right_reads_and_others_do_not(joined: JoinedNode) -> None:
     joined.create(pod("measured", "sh", "-c", "while :; do :; done", resources={"limits": {"cpu": "200m"}}))
     joined.running("measured")
     reader = account(joined, "metrics-reader", "metrics")

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from tests.node import joined
-from tests.node.joined import Joined
-from tests.node.machines import Machine
+from tests.node import joined_node
+from tests.node.joined_node import JoinedNode
+from tests.node.local_cluster import LocalCluster
 from tests.node.test_pods import *  # noqa: F403  every test of it, with the fixtures below
 from tests.node.test_volumes import *  # noqa: F403
 
@@ -18,19 +18,19 @@ CLAIMS = 4
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Joined]:
-    with joined.joined() as found:
+def machine() -> Iterator[JoinedNode]:
+    with joined_node.joined_node() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def everywhere(machine: Machine) -> Machine:
+def everywhere(machine: LocalCluster) -> LocalCluster:
     return machine
 
 
 @pytest.fixture(autouse=True, scope="module")
-def volume(machine: Joined) -> None:
+def volume(machine: JoinedNode) -> None:
     """Nobody provides volumes here, so there are some beforehand: one for each claim that these tests make."""
     for number in range(CLAIMS):
-        made = joined.volume(f"kept-{number}", machine.home / f"claimed-{number}")
+        made = joined_node.volume(f"kept-{number}", machine.home / f"claimed-{number}")
         machine.api.call("POST", "/api/v1/persistentvolumes", made)

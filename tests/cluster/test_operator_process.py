@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster import jobs_with_leader, lifecycle, operators
 from tests.cluster.api import Api, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.lifecycle_harness import LifecycleHarness
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.proxy import DelayedResponse, InjectedResponse
@@ -51,7 +51,7 @@ def account(quiet: cluster.Cluster) -> pathlib.Path:
 
 @pytest.mark.contract(199)
 def test_metrics_count_jobs_and_the_health_endpoints_answer(
-    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+    operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     api.create(namespace, jobs_with_leader.job("PyTorchJob", 1))
     kubelet.run("j-master-0", "j-worker-0")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.cluster import manifests, submitted_job
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
 
 
 @pytest.mark.contract(155)
-def test_xgboost_pods_know_the_master_the_workers_and_their_rank(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_xgboost_pods_know_the_master_the_workers_and_their_rank(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=2))
     for name, rank in {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}.items():
         assert submitted_job.env(kubelet.pod(name)) == {
@@ -27,7 +27,7 @@ def test_xgboost_pods_know_the_master_the_workers_and_their_rank(api: Api, kubel
 
 
 @pytest.mark.contract(156)
-def test_an_xgboost_master_alone_knows_of_no_workers(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_xgboost_master_alone_knows_of_no_workers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1))
     assert submitted_job.env(kubelet.pod("j-master-0")) == {
         "MASTER_PORT": "9999",
@@ -39,7 +39,7 @@ def test_an_xgboost_master_alone_knows_of_no_workers(api: Api, kubelet: Kubelet,
 
 
 @pytest.mark.contract(157)
-def test_an_xgboost_job_that_was_never_seen_to_run_still_has_run(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_xgboost_job_that_was_never_seen_to_run_still_has_run(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=1))
 
     kubelet.succeed("j-master-0")
@@ -55,7 +55,7 @@ def test_an_xgboost_job_that_was_never_seen_to_run_still_has_run(api: Api, kubel
 
 
 @pytest.mark.contract(158)
-def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("XGBoostJob", 1, "OnFailure")
     job = SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=worker))
     kubelet.run("j-master-0", "j-worker-0")
@@ -74,7 +74,7 @@ def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet
 
 
 @pytest.mark.contract(159)
-def test_paddle_workers_without_a_master_meet_at_the_first(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_paddle_workers_without_a_master_meet_at_the_first(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Worker=2))
     first, second = kubelet.pod("j-worker-0"), kubelet.pod("j-worker-1")
     assert {entry["name"]: entry for entry in first["spec"]["containers"][0]["env"]} == {
@@ -98,7 +98,7 @@ def test_paddle_workers_without_a_master_meet_at_the_first(api: Api, kubelet: Ku
 
 
 @pytest.mark.contract(160)
-def test_paddle_with_a_master_has_servers_and_trainers(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_paddle_with_a_master_has_servers_and_trainers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=2))
     master = submitted_job.env(kubelet.pod("j-master-0"))
     assert (master["PADDLE_SERVER_NUM"], master["PADDLE_MASTER"], master["PADDLE_NNODES"]) == (
@@ -115,7 +115,7 @@ def test_paddle_with_a_master_has_servers_and_trainers(api: Api, kubelet: Kubele
 
 
 @pytest.mark.contract(161)
-def test_the_paddle_port_is_called_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_paddle_port_is_called_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=1))
     eventually(lambda: job.services() == {"j-master-0", "j-worker-0"})
     for name in ("j-master-0", "j-worker-0"):
@@ -126,21 +126,21 @@ def test_the_paddle_port_is_called_master(api: Api, kubelet: Kubelet, namespace:
 
 
 @pytest.mark.contract(162)
-def test_the_first_paddle_worker_leads_where_there_is_no_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_first_paddle_worker_leads_where_there_is_no_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
     assert roles == {"j-worker-0": "master", "j-worker-1": None}
 
 
 @pytest.mark.contract(162)
-def test_the_paddle_master_leads_where_there_is_one(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_paddle_master_leads_where_there_is_one(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=1))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-master-0", "j-worker-0")}
     assert roles == {"j-master-0": "master", "j-worker-0": None}
 
 
 @pytest.mark.contract(163)
-def test_jax_processes_know_their_coordinator_and_their_number(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_jax_processes_know_their_coordinator_and_their_number(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("JAXJob", Worker=3))
     for index in range(3):
         pod = kubelet.pod(f"j-worker-{index}")
@@ -156,7 +156,7 @@ def test_jax_processes_know_their_coordinator_and_their_number(api: Api, kubelet
 
 @pytest.mark.contract(164)
 @pytest.mark.parametrize("kind", ["JAXJob", "PaddleJob"])
-def test_a_job_of_workers_succeeds_when_all_have(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_of_workers_succeeds_when_all_have(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job(kind, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     assert job.becomes("Running")["message"] == f"{kind} {namespace}/j is running."
@@ -172,7 +172,7 @@ def test_a_job_of_workers_succeeds_when_all_have(kind: str, api: Api, kubelet: K
 
 @pytest.mark.contract(164)
 @pytest.mark.parametrize("kind", ["JAXJob", "PaddleJob"])
-def test_a_failed_worker_that_may_not_restart_fails_the_job(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_worker_that_may_not_restart_fails_the_job(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 2, "Never")))
     kubelet.run("j-worker-0", "j-worker-1")
     job.becomes("Running")

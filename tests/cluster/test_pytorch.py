@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import manifests, submitted_job
 from tests.cluster.api import Api, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -15,7 +15,7 @@ CREW = {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}
 
 
 @pytest.mark.contract(81)
-def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name, rank in CREW.items():
         env = submitted_job.env(kubelet.pod(name))
@@ -23,7 +23,7 @@ def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: K
 
 
 @pytest.mark.contract(82)
-def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
         env = submitted_job.env(kubelet.pod(name))
@@ -32,7 +32,7 @@ def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: Kub
 
 
 @pytest.mark.contract(82)
-def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     master = manifests.replicas("PyTorchJob", 1, ports=[{"name": "pytorchjob-port", "containerPort": 1234}])
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=master, Worker=1))
     for name in ("j-master-0", "j-worker-0"):
@@ -41,7 +41,7 @@ def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Ap
 
 
 @pytest.mark.contract(83)
-def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
         env = submitted_job.env(kubelet.pod(name))
@@ -50,7 +50,7 @@ def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: K
 
 
 @pytest.mark.contract(84)
-def test_processes_per_node_multiply_the_world(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_processes_per_node_multiply_the_world(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": "4"}))
     for name, rank in CREW.items():
         env = submitted_job.env(kubelet.pod(name))
@@ -59,14 +59,14 @@ def test_processes_per_node_multiply_the_world(api: Api, kubelet: Kubelet, names
 
 @pytest.mark.contract(84)
 @pytest.mark.parametrize("word", ["auto", "gpu", "cpu"])
-def test_a_word_for_the_processes_per_node_multiplies_nothing(word: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_word_for_the_processes_per_node_multiplies_nothing(word: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": word}))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"]) == ("3", word)
 
 
 @pytest.mark.contract(85)
-def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, env=[{"name": "MINE", "value": "x"}])
     worker["template"]["spec"]["containers"].append({"name": "sidecar", "image": "side:1"})
     worker["template"]["spec"]["initContainers"] = [{"name": "first", "image": "init:1"}]
@@ -83,7 +83,7 @@ def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api
 
 
 @pytest.mark.contract(86)
-def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
         env = submitted_job.env(kubelet.pod(name))
@@ -91,21 +91,21 @@ def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: Kub
 
 
 @pytest.mark.contract(91)
-def test_the_master_carries_the_master_role_and_nobody_else(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_master_carries_the_master_role_and_nobody_else(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in CREW}
     assert roles == {"j-master-0": "master", "j-worker-0": None, "j-worker-1": None}
 
 
 @pytest.mark.contract(91)
-def test_without_a_master_the_first_worker_carries_the_master_role(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_without_a_master_the_first_worker_carries_the_master_role(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
     assert roles == {"j-worker-0": "master", "j-worker-1": None}
 
 
 @pytest.mark.contract(92)
-def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["active"] == 2)
@@ -118,7 +118,7 @@ def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kube
 
 
 @pytest.mark.contract(93)
-def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     job.becomes("Running")
@@ -131,7 +131,7 @@ def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubele
 
 
 @pytest.mark.contract(93)
-def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     kubelet.succeed("j-worker-0", "j-worker-1")
@@ -140,7 +140,7 @@ def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kube
 
 
 @pytest.mark.contract(94)
-def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     assert job.becomes("Running")["message"] == f"PyTorchJob {namespace}/j is running."
@@ -154,7 +154,7 @@ def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: Kubelet, n
 
 
 @pytest.mark.contract(96)
-def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 2, "Never")
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
     kubelet.run(*CREW)
@@ -171,7 +171,7 @@ def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: K
 
 
 @pytest.mark.contract(97)
-def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
         api, namespace, manifests.job("PyTorchJob", Master=1, Worker=manifests.replicas("PyTorchJob", 2, "OnFailure"))
     )
@@ -193,7 +193,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubel
 
 
 @pytest.mark.contract(107)
-def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     job.becomes("Running")
@@ -208,7 +208,9 @@ def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: Kubelet
 
 
 @pytest.mark.contract(108)
-def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(
+    api: Api, kubelet: FakeKubelet, namespace: str
+) -> None:
     worker = manifests.replicas("PyTorchJob", 1, "ExitCode")
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
     kubelet.run("j-master-0", "j-worker-0")
@@ -226,7 +228,7 @@ def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(ap
 
 
 @pytest.mark.contract(108)
-def test_a_job_that_a_permanent_exit_code_ended_expires_by_itself(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_that_a_permanent_exit_code_ended_expires_by_itself(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, "ExitCode")
     body = manifests.job("PyTorchJob", Master=1, Worker=worker, run={"ttlSecondsAfterFinished": 1})
     job = SubmittedJob(api, namespace, body)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster import manifests, submitted_job
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -20,7 +20,7 @@ def elastic(workers: int, run: Object | None = None, **policy: Any) -> Object:
 
 
 @pytest.mark.contract(95)
-def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")
@@ -31,7 +31,7 @@ def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: Kubele
 
 
 @pytest.mark.contract(95)
-def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 2}})
     job = SubmittedJob(api, namespace, body)
     kubelet.run("j-master-0", "j-worker-0")
@@ -41,7 +41,7 @@ def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet
 
 
 @pytest.mark.contract(98)
-def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=3))
     for name in ("j-worker-0", "j-worker-1"):
         assert submitted_job.env(kubelet.pod(name)) == {
@@ -55,7 +55,7 @@ def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, ku
 
 
 @pytest.mark.contract(98)
-def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}})
     SubmittedJob(api, namespace, body)
     env = submitted_job.env(kubelet.pod("j-master-0"))
@@ -63,7 +63,7 @@ def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, ku
 
 
 @pytest.mark.contract(99)
-def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     conf = [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}]
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, maxRestarts=5, rdzvId="x", rdzvConf=conf))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
@@ -71,13 +71,13 @@ def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api,
 
 
 @pytest.mark.contract(99)
-def test_an_empty_configuration_of_the_rendezvous_is_no_configuration(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_empty_configuration_of_the_rendezvous_is_no_configuration(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
     assert "PET_RDZV_CONF" not in submitted_job.env(kubelet.pod("j-worker-0"))
 
 
 @pytest.mark.contract(100)
-def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvHost="etcd.infra", rdzvPort=2379, rdzvBackend="etcd-v2", standalone=True))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["PET_RDZV_ENDPOINT"], env["PET_RDZV_BACKEND"]) == ("etcd.infra:2379", "etcd-v2")
@@ -86,7 +86,7 @@ def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: Kubelet, n
 
 
 @pytest.mark.contract(100)
-def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvPort=29400))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert env["PET_RDZV_ENDPOINT"] == "j-worker-0:29400"
@@ -102,7 +102,7 @@ def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: Ku
         pytest.param({"maxReplicas": 5}, "5:5", id="the upper bound is both"),
     ],
 )
-def test_bounds_that_are_left_out(policy: Object, bounds: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_bounds_that_are_left_out(policy: Object, bounds: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, rdzvBackend="c10d", **policy))
     assert submitted_job.env(kubelet.pod("j-worker-1"))["PET_NNODES"] == bounds
 
@@ -129,7 +129,7 @@ def test_metrics_make_an_autoscaler_on_the_workers(api: Api, namespace: str) -> 
 
 
 @pytest.mark.contract(103)
-def test_without_metrics_there_is_no_autoscaler(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_without_metrics_there_is_no_autoscaler(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4))
     kubelet.run("j-worker-0", "j-worker-1")
     job.becomes("Running")
@@ -169,7 +169,7 @@ def test_suspending_removes_the_autoscaler_and_resuming_brings_it_back(api: Api,
 
 
 @pytest.mark.contract(105)
-def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(1, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
     kubelet.run("j-worker-0")
@@ -179,7 +179,7 @@ def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: Kubele
 
 
 @pytest.mark.contract(106)
-def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")

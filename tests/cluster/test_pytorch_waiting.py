@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.submitted_job import SubmittedJob
 
@@ -24,7 +24,7 @@ TEMPLATE = """
 
 @pytest.mark.contract(87)
 def test_workers_wait_for_a_master_that_is_in_the_spec(
-    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+    operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
@@ -37,7 +37,7 @@ def test_workers_wait_for_a_master_that_is_in_the_spec(
 
 @pytest.mark.contract(87)
 def test_workers_of_a_job_without_a_master_wait_for_nobody(
-    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+    operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     assert "initContainers" not in kubelet.pod("j-worker-0")["spec"]
@@ -45,7 +45,7 @@ def test_workers_of_a_job_without_a_master_wait_for_nobody(
 
 
 @pytest.mark.contract(90)
-def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1)
     worker["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "a:1"}, {"name": "unpack", "image": "b:1"}]
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
@@ -55,7 +55,7 @@ def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Ap
 
 @pytest.mark.contract(88)
 def test_the_wait_looks_for_the_masters_name_a_hundred_times(
-    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str, tmp_path: pathlib.Path
+    operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str, tmp_path: pathlib.Path
 ) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
     (waiting,) = kubelet.pod("j-worker-0")["spec"]["initContainers"]

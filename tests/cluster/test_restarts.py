@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster import jobs_with_services, manifests, pod_losses
 from tests.cluster.api import Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.pod_losses import CAUSES, PodLoss
 from tests.cluster.submitted_job import Submit, SubmittedJob
 
@@ -15,7 +15,7 @@ KINDS = ("TFJob", "PyTorchJob", "XGBoostJob")
 POLICIES = ("Never", "OnFailure", "Always", "ExitCode")
 
 
-def started(job: SubmittedJob, kubelet: Kubelet, count: int) -> dict[str, str]:
+def started(job: SubmittedJob, kubelet: FakeKubelet, count: int) -> dict[str, str]:
     eventually(lambda: len(job.pods()) == count)
     kubelet.run(*job.pods())
     job.becomes("Running")
@@ -33,7 +33,7 @@ def replaced(job: SubmittedJob, before: dict[str, str], *names: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_the_cause_decides_first_then_the_policy(submit: Submit, kubelet: Kubelet, kind: str, cause: PodLoss) -> None:
+def test_the_cause_decides_first_then_the_policy(submit: Submit, kubelet: FakeKubelet, kind: str, cause: PodLoss) -> None:
     jobs = {policy: submit(jobs_with_services.workers(kind, 2, policy, name=policy.lower())) for policy in POLICIES}
     for job in jobs.values():
         kubelet.run(f"{job.name}-worker-1")
@@ -59,7 +59,7 @@ def _meets_its_fate(job: SubmittedJob, before: dict[str, str], cause: PodLoss, p
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_losses_after_the_first_are_secondary(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_losses_after_the_first_are_secondary(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "OnFailure"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
@@ -75,7 +75,7 @@ def test_losses_after_the_first_are_secondary(submit: Submit, kubelet: Kubelet, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_secondary_failure_after_a_disruption_does_not_fail_the_job(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_secondary_failure_after_a_disruption_does_not_fail_the_job(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "Never"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
@@ -89,7 +89,7 @@ def test_a_secondary_failure_after_a_disruption_does_not_fail_the_job(submit: Su
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_next_attempt_is_accounted_for_separately(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_next_attempt_is_accounted_for_separately(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2, "Never"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     kubelet.fail_without_status("j-worker-1", "Evicted", "The node was low on resource: memory. ")
@@ -103,7 +103,7 @@ def test_the_next_attempt_is_accounted_for_separately(submit: Submit, kubelet: K
     assert job.status["failure"]["exitCode"] == 1
 
 
-def test_a_restart_of_one_role_does_not_hide_the_failure_of_another(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_restart_of_one_role_does_not_hide_the_failure_of_another(submit: Submit, kubelet: FakeKubelet) -> None:
     worker, server = manifests.replicas("TFJob", 1, "ExitCode"), manifests.replicas("TFJob", 1, "Never")
     job = submit(manifests.job("TFJob", Worker=worker, PS=server))
     before = started(job, kubelet, 2)
@@ -118,7 +118,7 @@ def test_a_restart_of_one_role_does_not_hide_the_failure_of_another(submit: Subm
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     body = jobs_with_services.workers(kind, 2, "OnFailure")
     body["spec"]["runPolicy"] = {"backoffLimit": 0}
     job = submit(body)
@@ -135,7 +135,7 @@ def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Kub
     assert job.restart_counts() == (1, 1)
 
 
-def test_losses_in_a_row_are_restarted_with_a_growing_delay(submit: Submit, kubelet: Kubelet) -> None:
+def test_losses_in_a_row_are_restarted_with_a_growing_delay(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(jobs_with_services.workers("PyTorchJob", 2, "Never"))
     before = started(job, kubelet, 2)
     pod_losses.drained(kubelet, "j-worker-1")
@@ -158,7 +158,7 @@ LOG = "".join(f"step {number}: loss is ∞\n" for number in range(500)) + "Runti
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_failure_outlives_its_pod(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_first_failure_outlives_its_pod(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     body = jobs_with_services.workers(kind, 2, "Never")
     body["spec"]["runPolicy"] = {"cleanPodPolicy": "All"}
     job = submit(body)
@@ -186,7 +186,7 @@ def _is_the_record(found: Object, uid: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_failure_stays_and_the_latest_stands_beside_it(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_first_failure_stays_and_the_latest_stands_beside_it(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2, "OnFailure"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     kubelet.fail("j-worker-1", code=1, message="the first")
@@ -207,7 +207,7 @@ def _gist(failure: Object) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2, "OnFailure"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
 
@@ -219,7 +219,7 @@ def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit
 
 
 @pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
-def test_the_last_log_lines_become_the_termination_message(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_last_log_lines_become_the_termination_message(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     body = manifests.job("MPIJob", Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.workers(kind, 1)
     asides = [{"name": "aside", "image": "i"}, {"name": "own", "image": "i", "terminationMessagePolicy": "File"}]
     body["spec"][manifests.FIELDS[kind]]["Worker"]["template"]["spec"]["containers"] += asides

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from tests.cluster import jobs_with_services, manifests, pod_losses
 from tests.cluster.api import consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import FIELDS
 from tests.cluster.submitted_job import SubmittedJob
 
@@ -49,7 +49,7 @@ def test_a_failure_is_charged_once_though_the_operator_is_killed(isolated: Isola
         assert len(job.events(f"{kind}Restarting")) == 1
 
 
-def ended(kubelet: Kubelet, pod: str, seconds_ago: int, evicted: bool) -> None:
+def ended(kubelet: FakeKubelet, pod: str, seconds_ago: int, evicted: bool) -> None:
     """The pod ended that long ago, on its own with exit code 1 or by an eviction."""
     at = (dt.datetime.now(dt.UTC) - dt.timedelta(seconds=seconds_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
     found = kubelet.pod(pod)["status"]["containerStatuses"]
@@ -59,7 +59,7 @@ def ended(kubelet: Kubelet, pod: str, seconds_ago: int, evicted: bool) -> None:
     kubelet.status(pod, {**status, **why})
 
 
-def met_by_the_next_operator(isolated: IsolatedNamespace, policy: str, lose: Callable[[Kubelet], None]) -> SubmittedJob:
+def met_by_the_next_operator(isolated: IsolatedNamespace, policy: str, lose: Callable[[FakeKubelet], None]) -> SubmittedJob:
     """A job whose pods are lost while no operator runs, as it stands when the next one has seen it."""
     with isolated.operator() as first:
         job = isolated.submit(jobs_with_services.workers("TFJob", 2, policy))
@@ -74,7 +74,7 @@ def met_by_the_next_operator(isolated: IsolatedNamespace, policy: str, lose: Cal
 def test_the_first_of_two_losses_decides_and_a_disruption_excuses_the_failure(
     isolated: IsolatedNamespace,
 ) -> None:
-    def lose(kubelet: Kubelet) -> None:
+    def lose(kubelet: FakeKubelet) -> None:
         ended(kubelet, "j-worker-0", 5, evicted=False)
         ended(kubelet, "j-worker-1", 9, evicted=True)
 
@@ -87,7 +87,7 @@ def test_the_first_of_two_losses_decides_and_a_disruption_excuses_the_failure(
 def test_the_first_of_two_losses_decides_and_a_failure_is_not_excused_by_a_later_disruption(
     isolated: IsolatedNamespace,
 ) -> None:
-    def lose(kubelet: Kubelet) -> None:
+    def lose(kubelet: FakeKubelet) -> None:
         ended(kubelet, "j-worker-0", 9, evicted=False)
         ended(kubelet, "j-worker-1", 5, evicted=True)
 
@@ -98,7 +98,7 @@ def test_the_first_of_two_losses_decides_and_a_failure_is_not_excused_by_a_later
 
 
 def test_of_two_failures_in_one_attempt_the_first_is_charged(isolated: IsolatedNamespace) -> None:
-    def lose(kubelet: Kubelet) -> None:
+    def lose(kubelet: FakeKubelet) -> None:
         ended(kubelet, "j-worker-0", 5, evicted=False)
         ended(kubelet, "j-worker-1", 9, evicted=False)
 
@@ -109,7 +109,7 @@ def test_of_two_failures_in_one_attempt_the_first_is_charged(isolated: IsolatedN
 
 
 def test_a_pod_that_vanished_meanwhile_is_recreated(isolated: IsolatedNamespace) -> None:
-    def lose(kubelet: Kubelet) -> None:
+    def lose(kubelet: FakeKubelet) -> None:
         for name in WORKERS:
             kubelet.gone(name)
 

@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -22,7 +22,7 @@ TTL_EVENTS = {
 @pytest.mark.contract(165)
 @jobs_with_leader.every_led_kind
 def test_the_policy_running_removes_what_runs_or_waits_and_keeps_what_is_done(
-    kind: str, api: Api, kubelet: Kubelet, namespace: str
+    kind: str, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 3, run={"cleanPodPolicy": "Running"}))
     kubelet.run(jobs_with_leader.leader(kind), "j-worker-0", "j-worker-1")
@@ -42,7 +42,7 @@ def test_the_policy_running_removes_what_runs_or_waits_and_keeps_what_is_done(
 
 @pytest.mark.contract(165)
 @pytest.mark.parametrize("kind", ["JAXJob", "PyTorchJob"])
-def test_the_policy_running_keeps_the_pod_that_failed(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_policy_running_keeps_the_pod_that_failed(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
         api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 2, "Never"), run={"cleanPodPolicy": "Running"})
     )
@@ -58,7 +58,7 @@ def test_the_policy_running_keeps_the_pod_that_failed(kind: str, api: Api, kubel
 
 @pytest.mark.contract(166)
 @jobs_with_leader.every_kind
-def test_the_policy_all_removes_everything(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_policy_all_removes_everything(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "All"}))
     for name in jobs_with_leader.pods(kind):
         kubelet.run(name, bind=False)
@@ -71,7 +71,7 @@ def test_the_policy_all_removes_everything(kind: str, api: Api, kubelet: Kubelet
 
 @pytest.mark.contract(166)
 @jobs_with_leader.every_kind
-def test_the_policy_none_removes_nothing(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_policy_none_removes_nothing(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "None"}))
     names = jobs_with_leader.pods(kind)
     kubelet.run(*names)
@@ -87,7 +87,7 @@ def test_the_policy_none_removes_nothing(kind: str, api: Api, kubelet: Kubelet, 
 
 
 @pytest.mark.contract(167, 181)
-def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     jobs = {kind: _finished(kind, 5, api, kubelet, namespace) for kind in jobs_with_leader.EVERY}
     ends = {kind: _time(job.status["completionTime"]) for kind, job in jobs.items()}
     for kind, job in jobs.items():
@@ -99,7 +99,7 @@ def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, ku
 
 @pytest.mark.contract(167)
 @pytest.mark.parametrize("kind", ["TFJob", "JAXJob"])
-def test_a_finished_job_that_has_no_time_left_goes_at_once(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_finished_job_that_has_no_time_left_goes_at_once(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"ttlSecondsAfterFinished": 0}))
     kubelet.run(*jobs_with_leader.pods(kind))
     assert not job.gone
@@ -108,7 +108,7 @@ def test_a_finished_job_that_has_no_time_left_goes_at_once(kind: str, api: Api, 
 
 
 @pytest.mark.contract(168)
-def test_jobs_of_every_kind_fail_in_time_when_they_take_too_long(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_jobs_of_every_kind_fail_in_time_when_they_take_too_long(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     run = {"activeDeadlineSeconds": 5, "cleanPodPolicy": "None"}
     jobs = {
         kind: SubmittedJob(api, namespace, jobs_with_leader.job(kind, run=run, name=kind.lower()))
@@ -129,7 +129,7 @@ def test_jobs_of_every_kind_fail_in_time_when_they_take_too_long(api: Api, kubel
 
 @pytest.mark.contract(169)
 @jobs_with_leader.every_kind
-def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     run = {"backoffLimit": 2, "cleanPodPolicy": "None"}
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, "OnFailure", run=run))
     names = jobs_with_leader.pods(kind, 2)
@@ -150,7 +150,7 @@ def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: A
 
 @pytest.mark.contract(169)
 @pytest.mark.parametrize("kind", ["PyTorchJob", "JAXJob"])
-def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
         api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 1, "OnFailure"), run={"backoffLimit": 2})
     )
@@ -169,7 +169,7 @@ def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, 
 
 @pytest.mark.contract(170)
 @jobs_with_leader.every_kind
-def test_a_limit_of_zero_is_reached_with_the_first_failed_pod(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_limit_of_zero_is_reached_with_the_first_failed_pod(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "OnFailure", run={"backoffLimit": 0}))
     for name in jobs_with_leader.pods(kind):
         kubelet.run(name, bind=False)
@@ -184,7 +184,7 @@ def test_a_limit_of_zero_is_reached_with_the_first_failed_pod(kind: str, api: Ap
 
 @pytest.mark.contract(170)
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob"])
-def test_a_limit_of_zero_is_reached_with_the_first_restart(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_limit_of_zero_is_reached_with_the_first_restart(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "OnFailure", run={"backoffLimit": 0}))
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
@@ -192,7 +192,7 @@ def test_a_limit_of_zero_is_reached_with_the_first_restart(kind: str, api: Api, 
     assert job.becomes("Failed")["message"] == BACKOFF
 
 
-def _finished(kind: str, ttl: int, api: Api, kubelet: Kubelet, namespace: str) -> SubmittedJob:
+def _finished(kind: str, ttl: int, api: Api, kubelet: FakeKubelet, namespace: str) -> SubmittedJob:
     name = kind.lower()
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"ttlSecondsAfterFinished": ttl}, name=name))
     kubelet.run(*jobs_with_leader.pods(kind, name=name))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from kubeflow.training import TrainingClient
-from tests.cluster import jobs_with_leader, nodes
+from tests.cluster import fake_node, jobs_with_leader
 from tests.cluster.api import Api, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.manifests import CONTAINERS, FIELDS
 from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
@@ -25,12 +25,12 @@ def client(kube: cluster.Cluster, namespace: str) -> Client:
 
 
 @pytest.fixture
-def node(api: Api, kube: cluster.Cluster) -> Iterator[nodes.Node]:
-    with nodes.serving(api, kube) as found:
+def node(api: Api, kube: cluster.Cluster) -> Iterator[fake_node.FakeNode]:
+    with fake_node.fake_node(api, kube) as found:
         yield found
 
 
-def runs(job: SubmittedJob, kubelet: Kubelet, workers: int = 2) -> None:
+def runs(job: SubmittedJob, kubelet: FakeKubelet, workers: int = 2) -> None:
     kubelet.run(*jobs_with_leader.pods(job.kind, workers))
     job.becomes("Running")
 
@@ -40,7 +40,7 @@ def train(parameters: dict[str, str]) -> None:
 
 
 @pytest.mark.contract(190)
-def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     sdk = client("PyTorchJob")
     sdk.create_job(name="j", train_func=train, parameters={"a": "b"}, num_workers=2, packages_to_install=["einops"])
 
@@ -62,7 +62,7 @@ def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, 
 
 
 @pytest.mark.contract(190)
-def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     sdk = client("TFJob")
     sdk.create_job(name="j", train_func=train, parameters={}, num_workers=1, num_chief_replicas=1, num_ps_replicas=1)
     kubelet.run("j-chief-0", "j-ps-0", "j-worker-0")
@@ -103,7 +103,7 @@ def test_a_replica_is_found_by_its_type_and_index(submit: Submit, client: Client
 @pytest.mark.contract(194)
 @jobs_with_leader.every_kind
 def test_logs_are_those_of_the_masters_training_container(
-    submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node, kind: str
+    submit: Submit, client: Client, kubelet: FakeKubelet, node: fake_node.FakeNode, kind: str
 ) -> None:
     body = jobs_with_leader.job(kind, 1)
     for spec in body["spec"][FIELDS[kind]].values():
@@ -122,7 +122,9 @@ def test_logs_are_those_of_the_masters_training_container(
 
 
 @pytest.mark.contract(195)
-def test_verbose_logs_report_which_pods_were_created(submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node) -> None:
+def test_verbose_logs_report_which_pods_were_created(
+    submit: Submit, client: Client, kubelet: FakeKubelet, node: fake_node.FakeNode
+) -> None:
     job = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.bind("j-master-0", node.name)
     node.logs[job.namespace, "j-master-0", "pytorch"] = "epoch 1\n"
@@ -137,7 +139,7 @@ def test_verbose_logs_report_which_pods_were_created(submit: Submit, client: Cli
 
 @pytest.mark.contract(196)
 @jobs_with_leader.every_kind
-def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, kubelet: Kubelet, kind: str) -> None:
+def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, kubelet: FakeKubelet, kind: str) -> None:
     job, sdk = submit(jobs_with_leader.job(kind, 1)), client(kind)
     runs(job, kubelet, 1)
     assert (sdk.is_job_created("j"), sdk.is_job_running("j"), sdk.is_job_succeeded("j")) == (True, True, False)
@@ -147,7 +149,7 @@ def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, k
 
 
 @pytest.mark.contract(197)
-def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1)), client("PyTorchJob")
     runs(job, kubelet, 1)
     eventually(lambda: job.counts("Worker")["active"] == 1)
@@ -170,7 +172,7 @@ def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
 
 
 @pytest.mark.contract(198)
-def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1, "Never")), client("PyTorchJob")
     runs(job, kubelet, 1)
     kubelet.fail("j-worker-0", code=3)
@@ -182,7 +184,7 @@ def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kub
 
 @pytest.mark.contract(9)
 @jobs_with_leader.every_kind
-def test_nothing_is_written_into_the_spec(submit: Submit, api: Api, kubelet: Kubelet, namespace: str, kind: str) -> None:
+def test_nothing_is_written_into_the_spec(submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, kind: str) -> None:
     body = jobs_with_leader.job(kind, 1)
     for spec in body["spec"][FIELDS[kind]].values():
         if kind != "MPIJob":

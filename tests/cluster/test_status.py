@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -13,7 +13,9 @@ pytestmark = pytest.mark.usefixtures("operator")
 
 @pytest.mark.contract(176)
 @jobs_with_leader.every_kind
-def test_conditions_that_stay_true_keep_their_times_and_messages(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_conditions_that_stay_true_keep_their_times_and_messages(
+    kind: str, api: Api, kubelet: FakeKubelet, namespace: str
+) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2))
     kubelet.run(*jobs_with_leader.pods(kind, 2))
     job.becomes("Running")
@@ -27,7 +29,7 @@ def test_conditions_that_stay_true_keep_their_times_and_messages(kind: str, api:
 
 
 @pytest.mark.contract(176)
-def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     chief, ps = manifests.replicas("TFJob", 1, "ExitCode"), manifests.replicas("TFJob", 1, "ExitCode")
     job = SubmittedJob(api, namespace, manifests.job("TFJob", Chief=chief, PS=ps))
     kubelet.run("j-chief-0", "j-ps-0")
@@ -47,7 +49,7 @@ def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, k
 @pytest.mark.contract(177)
 @jobs_with_leader.every_kind
 def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
-    kind: str, api: Api, kubelet: Kubelet, namespace: str
+    kind: str, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "ExitCode"))
     _restarted(kind, job, kubelet)
@@ -64,7 +66,7 @@ def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
 
 @pytest.mark.contract(177)
 @jobs_with_leader.every_kind
-def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "Never"))
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
@@ -76,7 +78,7 @@ def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: Kubelet,
 
 @pytest.mark.contract(178)
 @jobs_with_leader.every_kind
-def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, "Never", run={"cleanPodPolicy": "None"}))
     names = jobs_with_leader.pods(kind, 2)
     kubelet.run(*names)
@@ -97,7 +99,7 @@ def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: Kubelet, 
 
 @pytest.mark.contract(179)
 @jobs_with_leader.every_kind
-def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     nothing = {"active": 0, "succeeded": 0, "failed": 0}
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2))
     for name in jobs_with_leader.pods(kind, 2):
@@ -116,7 +118,7 @@ def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet:
 @pytest.mark.contract(180)
 @jobs_with_leader.every_kind
 def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
-    kind: str, api: Api, kubelet: Kubelet, namespace: str
+    kind: str, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "ExitCode"))
     born = job.read()["metadata"]["creationTimestamp"]
@@ -132,7 +134,7 @@ def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
 
 @pytest.mark.contract(181)
 @jobs_with_leader.every_kind
-def test_the_end_of_a_job_is_reported_by_one_event(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_end_of_a_job_is_reported_by_one_event(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     good = SubmittedJob(api, namespace, jobs_with_leader.job(kind, name="good"))
     bad = SubmittedJob(api, namespace, jobs_with_leader.job(kind, policy="Never", name="bad"))
     for name in ("good", "bad"):
@@ -148,7 +150,7 @@ def test_the_end_of_a_job_is_reported_by_one_event(kind: str, api: Api, kubelet:
     assert good.events(f"{kind}Failed") == bad.events(f"{kind}Succeeded") == []
 
 
-def _restarted(kind: str, job: SubmittedJob, kubelet: Kubelet) -> None:
+def _restarted(kind: str, job: SubmittedJob, kubelet: FakeKubelet) -> None:
     """Runs the job, loses a worker to a signal, and runs it again."""
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")

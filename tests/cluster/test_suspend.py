@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster import jobs_with_leader
 from tests.cluster.api import Api, consistently, eventually
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -24,7 +24,7 @@ def test_a_job_created_suspended_waits_without_a_pod(kind: str, api: Api, namesp
 
 @pytest.mark.contract(172)
 @jobs_with_leader.every_kind
-def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, run={"cleanPodPolicy": "None"}))
     kubelet.run(*jobs_with_leader.pods(kind, 2))
     job.becomes("Running")
@@ -44,7 +44,7 @@ def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Ap
 
 @pytest.mark.contract(173)
 @jobs_with_leader.every_kind
-def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1))
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
@@ -68,7 +68,7 @@ def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: Kubelet, na
 
 
 @pytest.mark.contract(173)
-def test_suspending_and_resuming_are_reported(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_suspending_and_resuming_are_reported(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job("PyTorchJob", run={"suspend": True}))
     job.becomes("Suspended")
     job.suspend(False)
@@ -82,7 +82,7 @@ def test_suspending_and_resuming_are_reported(api: Api, kubelet: Kubelet, namesp
 
 @pytest.mark.contract(174)
 @jobs_with_leader.every_kind
-def test_suspending_a_finished_job_changes_nothing(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_suspending_a_finished_job_changes_nothing(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "None"}))
     names = jobs_with_leader.pods(kind)
     kubelet.run(*names)
@@ -117,7 +117,7 @@ def test_jobs_that_another_controller_manages_are_left_alone(api: Api, namespace
 
 @pytest.mark.contract(175)
 @jobs_with_leader.every_kind
-def test_jobs_that_this_operator_manages_are_run(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_jobs_that_this_operator_manages_are_run(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"managedBy": "kubeflow.org/training-operator"}))
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.cluster import operators
 from tests.cluster.api import Object, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.submitted_job import Submit, SubmittedJob, env, labels
 from tests.cluster.tfjobs import dynamic, one, tfjob
 
@@ -23,7 +23,7 @@ def config(pod: Object) -> Any:
 
 
 @pytest.mark.contract(56)
-def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: Kubelet) -> None:
+def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(tfjob(PS=1, Worker=2))
 
     found = config(kubelet.pod("j-worker-1"))
@@ -35,7 +35,7 @@ def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: Kube
 
 
 @pytest.mark.contract(57)
-def test_addresses_are_names_of_services(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_addresses_are_names_of_services(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(PS=1, Worker=2))
 
     found = config(kubelet.pod("j-ps-0"))["cluster"]
@@ -56,7 +56,7 @@ def test_addresses_end_in_the_cluster_domain_that_the_operator_is_given(isolated
 
 
 @pytest.mark.contract(58)
-def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(Worker=1, PS=1, Evaluator=1, Chief=1))
 
     found = config_text(kubelet.pod("j-worker-0"))
@@ -67,14 +67,14 @@ def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: Kubel
 
 @pytest.mark.parametrize("role", ["Worker", "Chief"])
 @pytest.mark.contract(59)
-def test_a_single_replica_gets_no_tf_config(submit: Submit, kubelet: Kubelet, role: str) -> None:
+def test_a_single_replica_gets_no_tf_config(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     submit(tfjob(**one(role)))
 
     assert "TF_CONFIG" not in env(kubelet.pod(f"j-{role.lower()}-0"))
 
 
 @pytest.mark.contract(60)
-def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: Kubelet) -> None:
+def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: FakeKubelet) -> None:
     body = tfjob(Worker=2)
     template = body["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
     template["containers"].insert(0, {"name": "before", "image": "i"})
@@ -89,7 +89,7 @@ def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: Kub
 
 
 @pytest.mark.contract(61)
-def test_the_evaluator_is_part_of_the_cluster(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_the_evaluator_is_part_of_the_cluster(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(Evaluator=1, Worker=1))
 
     assert config(kubelet.pod("j-worker-0"))["cluster"]["evaluator"] == [f"j-evaluator-0.{namespace}.svc:2222"]
@@ -98,7 +98,7 @@ def test_the_evaluator_is_part_of_the_cluster(submit: Submit, kubelet: Kubelet, 
 
 @pytest.mark.parametrize(("role", "other"), [("Chief", "master"), ("Master", "chief")])
 @pytest.mark.contract(62)
-def test_chief_and_master_go_by_their_own_names(submit: Submit, kubelet: Kubelet, role: str, other: str) -> None:
+def test_chief_and_master_go_by_their_own_names(submit: Submit, kubelet: FakeKubelet, role: str, other: str) -> None:
     submit(tfjob(Worker=1, **one(role)))
 
     found = config(kubelet.pod("j-worker-0"))["cluster"]
@@ -108,7 +108,7 @@ def test_chief_and_master_go_by_their_own_names(submit: Submit, kubelet: Kubelet
 
 
 @pytest.mark.contract(63)
-def test_a_dynamic_worker_knows_itself_and_the_servers(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_a_dynamic_worker_knows_itself_and_the_servers(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(dynamic(PS=2, Worker=2))
 
     found = config(kubelet.pod("j-worker-1"))
@@ -121,7 +121,7 @@ def test_a_dynamic_worker_knows_itself_and_the_servers(submit: Submit, kubelet: 
 
 
 @pytest.mark.contract(64)
-def test_a_server_of_dynamic_workers_knows_itself_alone(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_a_server_of_dynamic_workers_knows_itself_alone(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(dynamic(PS=2, Worker=2))
 
     assert config(kubelet.pod("j-ps-0"))["cluster"] == {"worker": {}, "ps": [f"j-ps-0.{namespace}.svc:2222"]}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster.api import consistently, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import Submit
 from tests.cluster.tfjobs import dynamic, one, tfjob
 
 
-def uid(kubelet: Kubelet, name: str) -> str:
+def uid(kubelet: FakeKubelet, name: str) -> str:
     return str(kubelet.pod(name)["metadata"]["uid"])
 
 
 @pytest.mark.contract(67)
-def test_the_first_workers_success_is_the_jobs(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_first_workers_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     job.becomes("Running")
@@ -25,7 +25,7 @@ def test_the_first_workers_success_is_the_jobs(submit: Submit, kubelet: Kubelet)
 
 
 @pytest.mark.contract(67)
-def test_another_workers_success_is_not(submit: Submit, kubelet: Kubelet) -> None:
+def test_another_workers_success_is_not(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     kubelet.succeed("j-worker-1")
@@ -35,7 +35,7 @@ def test_another_workers_success_is_not(submit: Submit, kubelet: Kubelet) -> Non
 
 
 @pytest.mark.contract(68)
-def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: Kubelet) -> None:
+def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(spec={"successPolicy": "AllWorkers"}, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     kubelet.succeed("j-worker-0")
@@ -49,7 +49,7 @@ def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: Kubel
 
 @pytest.mark.parametrize("role", ["Chief", "Master"])
 @pytest.mark.contract(69)
-def test_the_chiefs_success_is_the_jobs(submit: Submit, kubelet: Kubelet, role: str) -> None:
+def test_the_chiefs_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     job = submit(tfjob(Worker=2, **one(role)))
     kubelet.run(f"j-{role.lower()}-0", "j-worker-0", "j-worker-1")
     job.becomes("Running")
@@ -60,7 +60,7 @@ def test_the_chiefs_success_is_the_jobs(submit: Submit, kubelet: Kubelet, role: 
 
 
 @pytest.mark.contract(69)
-def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet: Kubelet) -> None:
+def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=2))
     kubelet.run("j-chief-0", "j-worker-0", "j-worker-1")
     kubelet.succeed("j-worker-0", "j-worker-1")
@@ -70,7 +70,7 @@ def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet
 
 
 @pytest.mark.contract(70)
-def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["active"] == 2)
@@ -82,7 +82,7 @@ def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: Kubelet) -> N
 
 
 @pytest.mark.contract(71)
-def test_a_failed_worker_that_is_never_restarted_fails_the_job(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_a_failed_worker_that_is_never_restarted_fails_the_job(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(tfjob("Never", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
 
@@ -96,7 +96,9 @@ def test_a_failed_worker_that_is_never_restarted_fails_the_job(submit: Submit, k
 
 @pytest.mark.parametrize("role", ["PS", "Worker", "Evaluator"])
 @pytest.mark.contract(72)
-def test_a_failed_helper_fails_the_job_while_the_chief_runs(submit: Submit, kubelet: Kubelet, namespace: str, role: str) -> None:
+def test_a_failed_helper_fails_the_job_while_the_chief_runs(
+    submit: Submit, kubelet: FakeKubelet, namespace: str, role: str
+) -> None:
     job = submit(tfjob("Never", Chief=1, PS=1, Worker=1, Evaluator=1))
     kubelet.run("j-chief-0", "j-ps-0", "j-worker-0", "j-evaluator-0")
     job.becomes("Running")
@@ -108,7 +110,7 @@ def test_a_failed_helper_fails_the_job_while_the_chief_runs(submit: Submit, kube
 
 
 @pytest.mark.contract(73)
-def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(dynamic(PS=1, Worker=2))
     kubelet.run("j-ps-0", "j-worker-0", "j-worker-1")
     job.becomes("Running")
@@ -122,7 +124,7 @@ def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: K
 
 
 @pytest.mark.contract(74)
-def test_exit_codes_from_128_on_restart_a_worker(submit: Submit, kubelet: Kubelet) -> None:
+def test_exit_codes_from_128_on_restart_a_worker(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob("ExitCode", Worker=1))
     kubelet.run("j-worker-0")
     job.becomes("Running")
@@ -140,7 +142,7 @@ def test_exit_codes_from_128_on_restart_a_worker(submit: Submit, kubelet: Kubele
 
 @pytest.mark.parametrize("code", [1, 127])
 @pytest.mark.contract(75)
-def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet: Kubelet, code: int) -> None:
+def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet: FakeKubelet, code: int) -> None:
     job = submit(tfjob("ExitCode", run={"cleanPodPolicy": "None"}, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     before = uid(kubelet, "j-worker-1")
@@ -153,7 +155,7 @@ def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet
 
 
 @pytest.mark.contract(76)
-def test_a_pod_that_left_no_exit_code_is_restarted(submit: Submit, kubelet: Kubelet) -> None:
+def test_a_pod_that_left_no_exit_code_is_restarted(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob("ExitCode", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     before = uid(kubelet, "j-worker-1")
@@ -165,7 +167,7 @@ def test_a_pod_that_left_no_exit_code_is_restarted(submit: Submit, kubelet: Kube
 
 
 @pytest.mark.contract(77)
-def test_the_conditions_of_a_success_are_in_the_order_that_clients_know(submit: Submit, kubelet: Kubelet) -> None:
+def test_the_conditions_of_a_success_are_in_the_order_that_clients_know(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=1))
     kubelet.run("j-chief-0", "j-worker-0")
     job.becomes("Running")
@@ -182,7 +184,7 @@ def test_the_conditions_of_a_success_are_in_the_order_that_clients_know(submit: 
 
 
 @pytest.mark.contract(78)
-def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(tfjob(Worker=1))
     kubelet.run("j-worker-0")
     job.becomes("Running")
@@ -197,7 +199,7 @@ def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: Kub
 
 
 @pytest.mark.contract(79)
-def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit: Submit, kubelet: Kubelet) -> None:
+def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
 
@@ -213,7 +215,7 @@ def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit
 
 
 @pytest.mark.contract(80)
-def test_by_default_all_pods_stay_after_success(submit: Submit, kubelet: Kubelet) -> None:
+def test_by_default_all_pods_stay_after_success(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, PS=1, Worker=2))
     kubelet.run("j-chief-0", "j-ps-0", "j-worker-0", "j-worker-1")
     kubelet.succeed("j-chief-0")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster import isolated_namespace, jobs_with_leader, manifests
 from tests.cluster.api import Api, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.kubelet import Kubelet
 from tests.cluster.submitted_job import SubmittedJob
 from tests.cluster.waiting_cases import FAST, SLOW, Scenario, WaitingCase
 from tools.kube import cluster
@@ -44,7 +44,7 @@ def test_what_takes_too_long_is_reported_until_it_is_fixed(kube: cluster.Cluster
 
 @pytest.mark.usefixtures("operator")
 @jobs_with_leader.every_kind
-def test_jobs_of_every_kind_say_why(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_jobs_of_every_kind_say_why(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2))
     for name in jobs_with_leader.pods(kind, 2):
         kubelet.pod(name)
@@ -58,7 +58,7 @@ def test_jobs_of_every_kind_say_why(kind: str, api: Api, kubelet: Kubelet, names
 
 
 @pytest.mark.usefixtures("operator")
-def test_an_explanation_is_dated_by_its_first_appearance(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_explanation_is_dated_by_its_first_appearance(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=1))
     kubelet.pod("j-worker-0")
     kubelet.unschedulable("j-worker-0", "0/1 nodes are available: 1 Insufficient cpu.")
@@ -87,7 +87,7 @@ def test_a_job_that_is_invalid_from_the_start_fails_and_says_why(kube: cluster.C
 
 
 @pytest.mark.usefixtures("operator")
-def test_a_job_that_has_failed_says_of_what(kube: cluster.Cluster, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_a_job_that_has_failed_says_of_what(kube: cluster.Cluster, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     master = manifests.replicas("PyTorchJob", 1, "Never")
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=master))
     kubelet.pod("j-master-0")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
-from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.cluster.submitted_job import SubmittedJob
 
 
@@ -24,8 +24,8 @@ class Scenario:
     """Further fields of the worker's training container."""
 
     @property
-    def kubelet(self) -> Kubelet:
-        return Kubelet(self.api, self.namespace)
+    def kubelet(self) -> FakeKubelet:
+        return FakeKubelet(self.api, self.namespace)
 
     @property
     def worker(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import yaml
 from tests.cluster import manifests, mpi, operators
 from tests.cluster.api import Api, Object, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 from tests.differential.recording import NAMESPACE
 from tools.kube import build
@@ -20,7 +20,7 @@ Session = Callable[[pathlib.Path, pathlib.Path], None]
 """Of the kubeconfig that is recorded and the direct one, for waiting."""
 
 
-class RecordedKubelet(Kubelet):
+class RecordedKubelet(FakeKubelet):
     """Writes through the recorder, but waits without it."""
 
     def __init__(self, api: Api, direct: Api) -> None:
@@ -28,7 +28,7 @@ class RecordedKubelet(Kubelet):
         self._direct = direct
 
     def pod(self, name: str) -> Object:
-        return Kubelet(self._direct, NAMESPACE).pod(name)
+        return FakeKubelet(self._direct, NAMESPACE).pod(name)
 
 
 def create_namespace(api: Api) -> None:

@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from tests.node.machines import LEVELS, Machine
+from tests.node.local_cluster import LEVELS, LocalCluster
 
 from traincrew.embedded.kubelet.runtime import isolation
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
-def started(level: str) -> Iterator[Machine]:
+def started(level: str) -> Iterator[LocalCluster]:
     if level == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    machine = Machine(level)
+    machine = LocalCluster(level)
     try:
         yield machine.up()
     finally:
@@ -23,13 +23,13 @@ def started(level: str) -> Iterator[Machine]:
 
 
 @pytest.fixture(scope="module", params=LEVELS)
-def everywhere(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def everywhere(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     """At each level."""
     yield from started(request.param)
 
 
 @pytest.fixture(scope="module", params=LEVELS[:2])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def machine(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     """Where pods have namespaces. A level that the kernel allows must work."""
     if request.param == "user" and os.geteuid() != 0 and (why := isolation.check(Isolation.USER)):
         pytest.skip(why)

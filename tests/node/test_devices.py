@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine, pod
+from tests.node.local_cluster import LocalCluster, pod
 
 GPU, MEMORY = "nvidia.com/gpu", "nvidia.com/gpumem"
 SHOW = ("sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES,$CUDA_VISIBLE_DEVICES")
 
 
 @pytest.fixture(scope="module", params=["root", "user", "none"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def machine(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    found = Machine(request.param)
+    found = LocalCluster(request.param)
     try:
         settings = found.home / ".config" / "traincrew" / "cluster.yaml"
         settings.parent.mkdir(parents=True)
@@ -33,16 +33,16 @@ def asking(name: str, *command: str, **counts: int) -> Object:
     return pod(name, *command, resources={"limits": limits}, automountServiceAccountToken=False)
 
 
-def told(machine: Machine, name: str) -> str:
+def told(machine: LocalCluster, name: str) -> str:
     return str(eventually(lambda: machine.logs(name).strip()))
 
 
-def capacity(machine: Machine) -> Object:
+def capacity(machine: LocalCluster) -> Object:
     found: Object = machine.api.call("GET", "/api/v1/nodes/traincrew")["status"]["allocatable"]
     return {name: found[name] for name in (GPU, MEMORY) if name in found}
 
 
-def pending(machine: Machine, name: str) -> str:
+def pending(machine: LocalCluster, name: str) -> str:
     """What a pod that finds no place is told."""
 
     def look() -> str:
@@ -52,11 +52,11 @@ def pending(machine: Machine, name: str) -> str:
     return str(eventually(look))
 
 
-def test_the_node_counts_what_flags_and_the_settings_file_declare(machine: Machine) -> None:
+def test_the_node_counts_what_flags_and_the_settings_file_declare(machine: LocalCluster) -> None:
     assert capacity(machine) == {GPU: "2", MEMORY: "1k"}
 
 
-def test_each_pod_sees_its_own_devices_and_others_none(machine: Machine) -> None:
+def test_each_pod_sees_its_own_devices_and_others_none(machine: LocalCluster) -> None:
     machine.create(asking("first", "sleep", "600", gpu=1), asking("second", *SHOW, gpu=1), asking("without", *SHOW))
     machine.running("first")
     assert machine.ended("without")["status"]["phase"] == "Succeeded"
@@ -71,7 +71,7 @@ def test_each_pod_sees_its_own_devices_and_others_none(machine: Machine) -> None
     assert told(machine, "both") == "0,1,0,1"
 
 
-def test_a_pod_that_asks_for_more_than_there_is_names_the_option(machine: Machine) -> None:
+def test_a_pod_that_asks_for_more_than_there_is_names_the_option(machine: LocalCluster) -> None:
     machine.create(asking("greedy", *SHOW, gpu=3), asking("greedier", *SHOW, memory=1001))
     assert f"This machine has 2 {GPU}. To declare more, start the cluster with `traincrew up --device {GPU}=N`." in pending(
         machine, "greedy"
@@ -81,7 +81,7 @@ def test_a_pod_that_asks_for_more_than_there_is_names_the_option(machine: Machin
         machine.api.delete("pods", "default", name)
 
 
-def test_devices_stay_with_their_pod_when_the_daemon_dies(machine: Machine) -> None:
+def test_devices_stay_with_their_pod_when_the_daemon_dies(machine: LocalCluster) -> None:
     machine.create(asking("keeps", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 600", gpu=1))
     own = told(machine, "keeps")
     machine.kill()
@@ -95,7 +95,7 @@ def test_devices_stay_with_their_pod_when_the_daemon_dies(machine: Machine) -> N
     assert machine.ended("more")["status"]["phase"] == "Succeeded"
 
 
-def test_a_device_that_is_no_longer_declared_is_no_longer_counted(machine: Machine) -> None:
+def test_a_device_that_is_no_longer_declared_is_no_longer_counted(machine: LocalCluster) -> None:
     machine.down()
     machine.up("--device", f"{GPU}=0")
     assert GPU not in capacity(machine)
@@ -120,7 +120,7 @@ def driver(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_gpus_are_found_and_their_files_are_in_the_pod_that_has_them(driver: pathlib.Path) -> None:
-    machine = Machine("root")
+    machine = LocalCluster("root")
     try:
         machine.up("--driver-root", str(driver))
         assert capacity(machine) == {GPU: "2"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine, pod
+from tests.node.local_cluster import LocalCluster, pod
 
 
 def job(kind: str, name: str, field: str, **roles: Object) -> Object:
@@ -26,7 +26,7 @@ def mpi(name: str, script: str) -> Object:
     return made
 
 
-def test_an_image_stands_for_what_was_said_of_it(machine: Machine) -> None:
+def test_an_image_stands_for_what_was_said_of_it(machine: LocalCluster) -> None:
     prefix = machine.home / "prefix"
     (prefix / "bin").mkdir(parents=True)
     program = prefix / "bin" / "greets"
@@ -54,7 +54,7 @@ def test_an_image_stands_for_what_was_said_of_it(machine: Machine) -> None:
     assert machine.ended("greets-no-more")["status"]["phase"] == "Failed"
 
 
-def test_workers_of_a_pytorch_job_wait_for_the_masters_name(machine: Machine) -> None:
+def test_workers_of_a_pytorch_job_wait_for_the_masters_name(machine: LocalCluster) -> None:
     names = "import socket; print(bool(socket.gethostbyname('named-master-0')))"
     master = replicas(1, {"name": "pytorch", "command": ["sleep", "300"]})
     worker = replicas(1, {"name": "pytorch", "command": ["python3", "-c", names]})
@@ -64,7 +64,7 @@ def test_workers_of_a_pytorch_job_wait_for_the_masters_name(machine: Machine) ->
     machine.api.delete("pytorchjobs", "default", "named")
 
 
-def test_a_launcher_reaches_its_workers_and_hears_their_exit_codes(machine: Machine) -> None:
+def test_a_launcher_reaches_its_workers_and_hears_their_exit_codes(machine: LocalCluster) -> None:
     script = """
 for worker in reach-worker-0 reach-worker-1; do /etc/mpi/kubexec.sh $worker 'hostname; echo $0' 2>/dev/null; done
 /etc/mpi/kubexec.sh reach-worker-0 'exit 3' 2>/dev/null; echo "code $?"
@@ -80,7 +80,7 @@ head -c 5000000 /dev/zero | /opt/kube/kubectl exec -i reach-worker-0 -- sh -c 'w
     ]  # fmt: skip
 
 
-def test_what_a_launcher_began_lives_on_without_the_daemon(machine: Machine) -> None:
+def test_what_a_launcher_began_lives_on_without_the_daemon(machine: LocalCluster) -> None:
     word = machine.home / "go"
     word.mkdir()
     word.chmod(0o777)
@@ -104,7 +104,7 @@ def _log(logs: pathlib.Path, pod: str) -> str:
     return "".join(path.read_text() for path in logs.glob(f"default_{pod}_*/mpi/0.log"))
 
 
-def test_a_launcher_that_is_not_root_reaches_its_workers(machine: Machine) -> None:
+def test_a_launcher_that_is_not_root_reaches_its_workers(machine: LocalCluster) -> None:
     if machine.level != "root":
         pytest.skip("without root there is one user only")
     made = mpi("plain", "id -u; /opt/kube/kubectl exec plain-worker-0 -- hostname")
@@ -116,15 +116,15 @@ def test_a_launcher_that_is_not_root_reaches_its_workers(machine: Machine) -> No
 
 
 @pytest.fixture
-def strict() -> Iterator[Machine]:
-    machine = Machine("root" if os.geteuid() == 0 else "user")
+def strict() -> Iterator[LocalCluster]:
+    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
     try:
         yield machine.up("--strict-images")
     finally:
         machine.close()
 
 
-def test_strictly_an_unknown_image_waits_with_the_command_that_mends_it(strict: Machine) -> None:
+def test_strictly_an_unknown_image_waits_with_the_command_that_mends_it(strict: LocalCluster) -> None:
     strict.create(pod("unknown", "true", image="my/own:1"))
 
     def waiting() -> Object:

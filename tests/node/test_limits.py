@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster.api import Object, eventually
 from tests.embedded.kubelet import leaks
-from tests.node import programs
-from tests.node.machines import Machine, pod, terminated
+from tests.node import pod_programs
+from tests.node.local_cluster import LocalCluster, pod, terminated
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="control groups need root here")
 
@@ -24,8 +24,8 @@ ROOM = 256 << 10
 
 
 @pytest.fixture(scope="module")
-def limited() -> Iterator[Machine]:
-    machine = Machine("root")
+def limited() -> Iterator[LocalCluster]:
+    machine = LocalCluster("root")
     try:
         yield machine.up("--pod-pids", str(PIDS))
     finally:
@@ -40,7 +40,7 @@ EATER = "import os; kept = []\nwhile True: kept.append(b'x' * (4 << 20))"
 
 
 @pytest.mark.parametrize("code", [0, 1, 137])
-def test_a_pod_that_ran_out_of_memory_is_oomkilled_whatever_its_exit_code(limited: Machine, code: int) -> None:
+def test_a_pod_that_ran_out_of_memory_is_oomkilled_whatever_its_exit_code(limited: LocalCluster, code: int) -> None:
     script = f"import os, subprocess, sys; subprocess.run([sys.executable, '-c', {EATER!r}]); os._exit({code})"
     name = f"eats-{code}"
     limited.create(pod(name, "python3", "-c", script, resources=limits(memory="64Mi")))
@@ -49,18 +49,18 @@ def test_a_pod_that_ran_out_of_memory_is_oomkilled_whatever_its_exit_code(limite
     assert ended["status"]["phase"] == ("Failed" if code else "Succeeded")
 
 
-def test_the_command_itself_out_of_memory_is_137(limited: Machine) -> None:
+def test_the_command_itself_out_of_memory_is_137(limited: LocalCluster) -> None:
     limited.create(pod("eats", "python3", "-c", EATER, resources=limits(memory="64Mi")))
     told = terminated(limited.ended("eats"))
     assert (told["exitCode"], told["reason"]) == (137, "OOMKilled")
 
 
-def test_what_stays_below_its_memory_limit_is_left_alone(limited: Machine) -> None:
+def test_what_stays_below_its_memory_limit_is_left_alone(limited: LocalCluster) -> None:
     limited.create(pod("frugal", "python3", "-c", "kept = b'x' * (16 << 20)", resources=limits(memory="128Mi")))
     assert terminated(limited.ended("frugal"))["reason"] == "Completed"
 
 
-def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: Machine) -> None:
+def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: LocalCluster) -> None:
     script = (
         "import time; began, spent = time.monotonic(), time.process_time()\n"
         "while time.monotonic() - began < 2: pass\n"
@@ -71,7 +71,7 @@ def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: Machine) -> None:
     assert float(limited.logs("slow")) < 0.4
 
 
-def test_a_pod_that_forks_without_end_comes_to_its_own_and_no_further(limited: Machine) -> None:
+def test_a_pod_that_forks_without_end_comes_to_its_own_and_no_further(limited: LocalCluster) -> None:
     script = (
         "import os, time, errno\n"
         "made = 0\n"
@@ -102,10 +102,10 @@ def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
     with _little_room() as machine:
         filler = machine.data / "logs" / "filler"
         filler.write_bytes(b"x" * (ROOM // 2))
-        machine.create(programs.program(machine, "chatty", script))
-        eventually(lambda: (programs.noted(machine) / "written").exists())
+        machine.create(pod_programs.program(machine, "chatty", script))
+        eventually(lambda: (pod_programs.notes_directory(machine) / "written").exists())
         filler.unlink()
-        (programs.noted(machine) / "freed").touch()
+        (pod_programs.notes_directory(machine) / "freed").touch()
         assert terminated(machine.ended("chatty"))["exitCode"] == 0
         said = eventually(lambda: "were lost here" in (text := machine.logs("chatty")) and text.splitlines())
     kept = [line for line in said if line.startswith("line ")]
@@ -117,9 +117,9 @@ def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
 
 
 @contextlib.contextmanager
-def _little_room() -> Iterator[Machine]:
+def _little_room() -> Iterator[LocalCluster]:
     """A machine whose logs are on a disk of their own, and a small one."""
-    machine = Machine("root")
+    machine = LocalCluster("root")
     logs = machine.data / "logs"
     logs.mkdir(parents=True, mode=0o700)
     machine.data.chmod(0o700)
@@ -132,12 +132,14 @@ def _little_room() -> Iterator[Machine]:
         machine.close()
 
 
-def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(limited: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    gate = programs.noted(limited) / "gate"
+def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(
+    limited: LocalCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = pod_programs.notes_directory(limited) / "gate"
     os.mkfifo(gate)
     names = [f"many-{number}" for number in range(MANY)]
     for name in names:
-        limited.create(pod(name, "cat", "/notes/gate", **programs.volumes(limited), **programs.mounts()))
+        limited.create(pod(name, "cat", "/notes/gate", **pod_programs.volumes(limited), **pod_programs.mounts()))
     eventually(lambda: sum(_phase(each) == "Running" for each in _many(limited)) == MANY, 120)
     with capsys.disabled():
         print(f"\n  {MANY} pods: {_memory(limited)}")
@@ -154,7 +156,7 @@ def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(limited: Machin
     assert not left
 
 
-def _many(machine: Machine) -> list[Object]:
+def _many(machine: LocalCluster) -> list[Object]:
     return [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("many-")]
 
 
@@ -162,7 +164,7 @@ def _phase(found: Object) -> str:
     return str(found["status"].get("phase"))
 
 
-def _memory(machine: Machine) -> str:
+def _memory(machine: LocalCluster) -> str:
     """What the daemon, and on average each shim and each first process of a container, hold for themselves."""
     shims = [json.loads(each.read_text())["pid"] for each in (machine.data / "node" / "pods").glob("*/shim.json")]
     children = [int(pid) for shim in shims for pid in _text(f"/proc/{shim}/task/{shim}/children").split()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine, pod
+from tests.node.local_cluster import LocalCluster, pod
 from tools.kube import build
 
 GROUP = "/apis/metrics.k8s.io/v1beta1"
@@ -20,7 +20,7 @@ def cores(usage: Object) -> float:
     return int(usage["cpu"][:-1]) / 1e9
 
 
-def used(machine: Machine, name: str) -> Any:
+def used(machine: LocalCluster, name: str) -> Any:
     """By container, once the pod was measured."""
 
     def look() -> Any:
@@ -31,7 +31,7 @@ def used(machine: Machine, name: str) -> Any:
     return eventually(look, 60)
 
 
-def test_the_use_of_cpu_and_memory_is_told_of_each_container(everywhere: Machine) -> None:
+def test_the_use_of_cpu_and_memory_is_told_of_each_container(everywhere: LocalCluster) -> None:
     idle = {"name": "idle", "image": "example", "command": ["sleep", "600"]}
     everywhere.create(pod("measured", *BUSY, resources=A_THIRD, containers=[idle]))
     everywhere.running("measured")
@@ -47,7 +47,7 @@ def test_the_use_of_cpu_and_memory_is_told_of_each_container(everywhere: Machine
     assert not [each for each in everywhere.api.call("GET", f"{GROUP}/pods")["items"] if each["metadata"]["name"] == "measured"]
 
 
-def top(machine: Machine, *arguments: str) -> list[list[str]]:
+def top(machine: LocalCluster, *arguments: str) -> list[list[str]]:
     if not build.is_there("kubectl"):
         pytest.skip("kubectl is not built yet: `make kube` does it")
     kubeconfig = machine.data / "kubeconfig"
@@ -57,7 +57,7 @@ def top(machine: Machine, *arguments: str) -> list[list[str]]:
     return [line.split() for line in done.stdout.splitlines()]
 
 
-def test_kubectl_top_shows_nodes_pods_and_containers(machine: Machine) -> None:
+def test_kubectl_top_shows_nodes_pods_and_containers(machine: LocalCluster) -> None:
     machine.create(pod("topped", *BUSY, resources=A_THIRD))
     machine.running("topped")
     used(machine, "topped")
@@ -82,7 +82,7 @@ def elastic(name: str) -> Object:
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": spec}
 
 
-def test_an_elastic_job_whose_workers_are_busy_is_scaled_up(machine: Machine) -> None:
+def test_an_elastic_job_whose_workers_are_busy_is_scaled_up(machine: LocalCluster) -> None:
     machine.create(elastic("grows"))
     eventually(lambda: machine.api.find("pods", "default", "grows-worker-2"), 120)
     job = machine.api.get("pytorchjobs", "default", "grows")

@@ -6,10 +6,10 @@ import os
 import pathlib
 
 from tests.cluster.api import eventually
-from tests.node.machines import SOURCE, Machine, pod, terminated
+from tests.node.local_cluster import SOURCE, LocalCluster, pod, terminated
 
 
-def test_a_pod_runs_to_its_end_and_its_exit_code_and_log_are_kept(everywhere: Machine) -> None:
+def test_a_pod_runs_to_its_end_and_its_exit_code_and_log_are_kept(everywhere: LocalCluster) -> None:
     everywhere.create(pod("ends", "sh", "-c", "echo out; echo err >&2; exit 3"))
     ended = everywhere.ended("ends")
     assert ended["status"]["phase"] == "Failed"
@@ -18,12 +18,12 @@ def test_a_pod_runs_to_its_end_and_its_exit_code_and_log_are_kept(everywhere: Ma
     assert sorted(everywhere.logs("ends").split()) == ["err", "out"]
 
 
-def test_a_signal_is_an_exit_code_of_128_and_more(everywhere: Machine) -> None:
+def test_a_signal_is_an_exit_code_of_128_and_more(everywhere: LocalCluster) -> None:
     everywhere.create(pod("signalled", "sh", "-c", "kill -SEGV $$$$"))
     assert terminated(everywhere.ended("signalled"))["exitCode"] == 139
 
 
-def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(everywhere: Machine) -> None:
+def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(everywhere: LocalCluster) -> None:
     everywhere.create(pod("lost", "no-such-program"))
     ended = everywhere.ended("lost")
     told = terminated(ended)
@@ -32,7 +32,7 @@ def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(everyw
     assert "/usr/bin" in told["message"]
 
 
-def test_deletion_gives_grace_and_then_kills_every_process(everywhere: Machine) -> None:
+def test_deletion_gives_grace_and_then_kills_every_process(everywhere: LocalCluster) -> None:
     stubborn = "trap 'echo told' TERM; (trap '' TERM; while :; do sleep 0.1; done) & while :; do sleep 0.1; done"
     everywhere.create(pod("stubborn", "sh", "-c", stubborn, terminationGracePeriodSeconds=1))
     uid = everywhere.running("stubborn")["metadata"]["uid"]
@@ -41,7 +41,7 @@ def test_deletion_gives_grace_and_then_kills_every_process(everywhere: Machine) 
     assert "told" in (everywhere.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log").read_text()
 
 
-def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(machine: Machine) -> None:
+def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(machine: LocalCluster) -> None:
     script = "hostname; cat /etc/hostname; echo x > /etc/own-file; mkdir -p /brand/new; ls /brand; ls -A /tmp"
     machine.create(pod("alone", "sh", "-c", script))
     ended = machine.ended("alone")
@@ -55,20 +55,20 @@ def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(machine: Machine) -> 
     assert not pathlib.Path("/brand").exists()
 
 
-def test_a_container_sees_its_own_processes_only(machine: Machine) -> None:
+def test_a_container_sees_its_own_processes_only(machine: LocalCluster) -> None:
     machine.create(pod("counting", "sh", "-c", "echo $(ls /proc | grep -c '^[0-9]')"))
     machine.ended("counting")
     assert int(machine.logs("counting")) < 6
 
 
-def test_the_clusters_data_are_hidden(machine: Machine) -> None:
+def test_the_clusters_data_are_hidden(machine: LocalCluster) -> None:
     machine.create(pod("nosy", "sh", "-c", f"ls -A {machine.data} 2>/dev/null | wc -l; cat {machine.data}/kubeconfig"))
     ended = machine.ended("nosy")
     assert ended["status"]["phase"] == "Failed"
     assert "0" in machine.logs("nosy").split("\n")
 
 
-def test_the_hosts_files_cannot_be_written(machine: Machine) -> None:
+def test_the_hosts_files_cannot_be_written(machine: LocalCluster) -> None:
     target = machine.home / "precious"
     target.write_text("mine")
     target.chmod(0o666)
@@ -77,7 +77,7 @@ def test_the_hosts_files_cannot_be_written(machine: Machine) -> None:
     assert target.read_text() == "mine"
 
 
-def test_pods_find_each_other_by_the_names_of_services(machine: Machine) -> None:
+def test_pods_find_each_other_by_the_names_of_services(machine: LocalCluster) -> None:
     service = {
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "greeter"},
         "spec": {"clusterIP": "None", "selector": {"app": "greeter"}, "ports": [{"port": 8000}]},
@@ -93,7 +93,7 @@ def test_pods_find_each_other_by_the_names_of_services(machine: Machine) -> None
         assert machine.logs(f"asks-{number}").split()[-1] == machine.pod("greeter-0")["status"]["podIP"]
 
 
-def test_the_api_server_is_reached_from_a_pod_with_its_own_token(machine: Machine) -> None:
+def test_the_api_server_is_reached_from_a_pod_with_its_own_token(machine: LocalCluster) -> None:
     script = (
         "import json, os, ssl, urllib.request as r\n"
         "d = '/var/run/secrets/kubernetes.io/serviceaccount/'\n"
@@ -109,7 +109,7 @@ def test_the_api_server_is_reached_from_a_pod_with_its_own_token(machine: Machin
     assert machine.logs("calls-home").strip() == "system:serviceaccount:default:default"
 
 
-def test_config_maps_stand_where_the_pod_wants_them_and_follow_changes(machine: Machine) -> None:
+def test_config_maps_stand_where_the_pod_wants_them_and_follow_changes(machine: LocalCluster) -> None:
     machine.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words"}, "data": {"word": "first"}})
     volumes = [{"name": "words", "configMap": {"name": "words"}}]
     mounts = [{"name": "words", "mountPath": "/brand/new/words"}]
@@ -121,7 +121,7 @@ def test_config_maps_stand_where_the_pod_wants_them_and_follow_changes(machine: 
     assert machine.logs("reads").split() == ["first", "seen"]
 
 
-def test_init_containers_come_first_and_in_order(everywhere: Machine) -> None:
+def test_init_containers_come_first_and_in_order(everywhere: LocalCluster) -> None:
     first = {"name": "first", "image": "x", "command": ["sh", "-c", "echo one"]}
     second = {"name": "second", "image": "x", "command": ["sh", "-c", "echo two"]}
     everywhere.create(pod("inits", "sh", "-c", "echo main", initContainers=[first, second]))
@@ -133,7 +133,7 @@ def test_init_containers_come_first_and_in_order(everywhere: Machine) -> None:
     assert moments[1]["finishedAt"] <= moments[2]["startedAt"]
 
 
-def test_pods_outlive_the_daemon_and_nothing_of_them_is_lost(everywhere: Machine) -> None:
+def test_pods_outlive_the_daemon_and_nothing_of_them_is_lost(everywhere: LocalCluster) -> None:
     everywhere.create(pod("lives-on", "sh", "-c", "i=0; while [ $i -lt 60 ]; do echo $i; i=$((i+1)); sleep 0.05; done; exit 7"))
     everywhere.running("lives-on")
     everywhere.kill()
@@ -144,7 +144,7 @@ def test_pods_outlive_the_daemon_and_nothing_of_them_is_lost(everywhere: Machine
     assert everywhere.logs("lives-on").split() == [str(number) for number in range(60)]
 
 
-def test_the_process_of_a_pod_belongs_to_the_user_who_started_the_cluster(machine: Machine) -> None:
+def test_the_process_of_a_pod_belongs_to_the_user_who_started_the_cluster(machine: LocalCluster) -> None:
     machine.create(pod("whose", "sleep", "60"))
     machine.running("whose")
     uid = machine.pod("whose")["metadata"]["uid"]

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 from tests.cluster.api import eventually
-from tests.node.machines import Machine, pod, terminated
+from tests.node.local_cluster import LocalCluster, pod, terminated
 
 STAYS = ("sh", "-c", "trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.05; done")
 
 
-def status(machine: Machine) -> Any:
+def status(machine: LocalCluster) -> Any:
     return json.loads(machine.traincrew("status", "-o", "json").stdout)
 
 
-def test_status_tells_abilities_and_what_is_taken(everywhere: Machine) -> None:
+def test_status_tells_abilities_and_what_is_taken(everywhere: LocalCluster) -> None:
     limits = {"memory": "64Mi"}
     requests = {"cpu": "9", "memory": "64Mi"}
     everywhere.create(
@@ -49,7 +49,7 @@ def test_status_tells_abilities_and_what_is_taken(everywhere: Machine) -> None:
     assert "overcommitted" in text
 
 
-def test_pods_may_be_left_running_and_are_taken_over(everywhere: Machine) -> None:
+def test_pods_may_be_left_running_and_are_taken_over(everywhere: LocalCluster) -> None:
     everywhere.create(pod("stays", *STAYS, automountServiceAccountToken=False))
     everywhere.running("stays")
     assert "Its pods keep running" in everywhere.traincrew("down", "--leave-pods").stdout
@@ -64,7 +64,7 @@ def test_pods_may_be_left_running_and_are_taken_over(everywhere: Machine) -> Non
     assert everywhere.logs("stays").split() == ["up"]
 
 
-def test_down_gives_pods_the_time_that_is_asked_for(everywhere: Machine) -> None:
+def test_down_gives_pods_the_time_that_is_asked_for(everywhere: LocalCluster) -> None:
     slow = "trap 'sleep 0.5; echo over; exit 4' TERM; echo up; while :; do sleep 0.05; done"
     everywhere.create(pod("slow", "sh", "-c", slow, terminationGracePeriodSeconds=30, automountServiceAccountToken=False))
     everywhere.running("slow")
@@ -81,7 +81,7 @@ def test_down_gives_pods_the_time_that_is_asked_for(everywhere: Machine) -> None
 
 @pytest.fixture
 def foreground() -> Any:
-    machine = Machine("root" if os.geteuid() == 0 else "user")
+    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
     yield machine
     machine.close()
 
@@ -89,7 +89,7 @@ def foreground() -> Any:
 @pytest.mark.parametrize(
     ("number", "told"), [(signal.SIGINT, "Stopping the cluster and 1 pod (up to 10 s)"), (signal.SIGUSR1, "1 pod left running")]
 )
-def test_ctrl_c_tells_what_becomes_of_pods(foreground: Machine, number: signal.Signals, told: str) -> None:
+def test_ctrl_c_tells_what_becomes_of_pods(foreground: LocalCluster, number: signal.Signals, told: str) -> None:
     command = foreground.command("up", "--isolation", foreground.level)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=foreground.environment(), cwd=foreground.home)
     try:
@@ -109,7 +109,7 @@ def test_ctrl_c_tells_what_becomes_of_pods(foreground: Machine, number: signal.S
         foreground.up()
 
 
-def test_doctor_names_processes_whose_directory_is_gone(foreground: Machine) -> None:
+def test_doctor_names_processes_whose_directory_is_gone(foreground: LocalCluster) -> None:
     foreground.up()
     foreground.create(pod("orphan", *STAYS, automountServiceAccountToken=False))
     foreground.running("orphan")
@@ -138,7 +138,7 @@ def _holder(data: pathlib.Path) -> int:
 
 
 def test_logs_of_pods_that_are_gone_go_by_age_and_size() -> None:
-    machine = Machine("root" if os.geteuid() == 0 else "user")
+    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
     try:
         machine.up()
         for name in ("one", "two"):

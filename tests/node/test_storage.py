@@ -6,8 +6,8 @@ import os
 
 import pytest
 from tests.cluster.api import Object, consistently, eventually
-from tests.node import programs
-from tests.node.machines import Machine, pod, terminated
+from tests.node import pod_programs
+from tests.node.local_cluster import LocalCluster, pod, terminated
 
 MIB = 1 << 20
 LARGE, SMALL = 3 * MIB, MIB // 4
@@ -32,7 +32,7 @@ def logger(name: str, size: int, **spec: object) -> Object:
     return pod(name, "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' '\\n'; exec sleep 600", **spec)
 
 
-def assert_evicted(machine: Machine, name: str, message: str) -> None:
+def assert_evicted(machine: LocalCluster, name: str, message: str) -> None:
     ended = machine.ended(name)
     status = ended["status"]
     assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Evicted", message)
@@ -41,19 +41,19 @@ def assert_evicted(machine: Machine, name: str, message: str) -> None:
     eventually(lambda: ("Evicted", message) in machine.events(name))
 
 
-def test_a_pod_whose_scratch_space_outgrows_its_limit_is_evicted(machine: Machine) -> None:
+def test_a_pod_whose_scratch_space_outgrows_its_limit_is_evicted(machine: LocalCluster) -> None:
     machine.create(writer("grows", "/space/file", LARGE, **scratch("1Mi")))
     assert_evicted(machine, "grows", 'Usage of EmptyDir volume "space" exceeds the limit "1Mi". ')
 
 
-def test_a_container_whose_own_layer_outgrows_its_limit_is_evicted(machine: Machine) -> None:
+def test_a_container_whose_own_layer_outgrows_its_limit_is_evicted(machine: LocalCluster) -> None:
     """One limit is that of the whole pod, too, which is looked at first; another container's room makes the difference."""
     other = {"name": "other", "image": "example", "command": ["sleep", "600"], **limit("1Gi")}
     machine.create(writer("layer", "$HOME/file", LARGE, **limit("1Mi"), containers=[other]))
     assert_evicted(machine, "layer", 'Container main exceeded its local ephemeral storage limit "1Mi". ')
 
 
-def test_a_pod_whose_layers_volumes_and_logs_outgrow_its_limits_is_evicted(machine: Machine) -> None:
+def test_a_pod_whose_layers_volumes_and_logs_outgrow_its_limits_is_evicted(machine: LocalCluster) -> None:
     message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. "
     machine.create(writer("whole", "/space/file", LARGE, **scratch(), **limit("1Mi")))
     machine.create(logger("talks", LARGE // 40, **limit("1Mi")))
@@ -61,7 +61,7 @@ def test_a_pod_whose_layers_volumes_and_logs_outgrow_its_limits_is_evicted(machi
     assert_evicted(machine, "talks", message)
 
 
-def test_who_stays_below_and_who_has_no_limit_stays(machine: Machine) -> None:
+def test_who_stays_below_and_who_has_no_limit_stays(machine: LocalCluster) -> None:
     machine.create(writer("below", "/space/file", SMALL, **scratch("2Mi"), **limit("2Mi")), writer("free", "$HOME/f", LARGE))
     machine.create(writer("sentinel", "/space/file", LARGE, **scratch("1Mi")))
     for name in ("below", "free"):
@@ -72,24 +72,24 @@ def test_who_stays_below_and_who_has_no_limit_stays(machine: Machine) -> None:
         machine.api.delete("pods", "default", name, grace=0)
 
 
-def test_an_eviction_for_storage_is_the_jobs_failure(machine: Machine) -> None:
-    job = programs.pytorch(machine, "greedy", "", workers=0, restart="Never")
+def test_an_eviction_for_storage_is_the_jobs_failure(machine: LocalCluster) -> None:
+    job = pod_programs.pytorch(machine, "greedy", "", workers=0, restart="Never")
     template = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     template["volumes"] = scratch("1Mi")["volumes"]
     command = ["sh", "-c", f"head -c {LARGE} /dev/zero > /space/file; exec sleep 600"]
     template["containers"][0] |= {"command": command, "volumeMounts": scratch()["volumeMounts"]}
     machine.create(job)
-    found = eventually(lambda: programs.condition(job := _job(machine), "Failed") and job, 60)
+    found = eventually(lambda: pod_programs.condition(job := _job(machine), "Failed") and job, 60)
     assert found["status"]["failure"]["reason"] == "Evicted"
     assert "disruptions" not in found["status"].get("restarts", {})
 
 
-def _job(machine: Machine) -> Object:
+def _job(machine: LocalCluster) -> Object:
     return machine.api.get("pytorchjobs", "default", "greedy")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root gives files to any group; this is about an ordinary user that root makes up")
-def test_a_group_that_cannot_be_had_is_told_and_does_not_hold_the_pod_up(machine: Machine) -> None:
+def test_a_group_that_cannot_be_had_is_told_and_does_not_hold_the_pod_up(machine: LocalCluster) -> None:
     made = pod("grouped", "sh", "-c", "stat -c %g /space", **scratch())
     made["spec"]["securityContext"] = {"fsGroup": 4321}
     machine.create(made)

@@ -6,14 +6,14 @@ import os
 import pathlib
 
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine, pod, terminated
+from tests.node.local_cluster import LocalCluster, pod, terminated
 
 
 def mount(name: str, path: str, **more: object) -> Object:
     return {"name": name, "mountPath": path, **more}
 
 
-def test_memory_is_shared_by_a_pods_containers_and_as_large_as_it_says(machine: Machine) -> None:
+def test_memory_is_shared_by_a_pods_containers_and_as_large_as_it_says(machine: LocalCluster) -> None:
     volumes = [{"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]
     other = {
         "name": "other", "image": "x", "volumeMounts": [mount("m", "/there")],
@@ -29,7 +29,7 @@ def test_memory_is_shared_by_a_pods_containers_and_as_large_as_it_says(machine: 
         assert "full" in own  # beside what head says: the two streams have no order
 
 
-def test_scratch_space_outlives_a_container_and_goes_with_its_pod(machine: Machine) -> None:
+def test_scratch_space_outlives_a_container_and_goes_with_its_pod(machine: LocalCluster) -> None:
     volumes = [{"name": "e", "emptyDir": {}}]
     script = "echo x >> /e/f; [ $(wc -l < /e/f) -ge 2 ]"
     machine.create(pod("kept", "sh", "-c", script, volumes=volumes, volumeMounts=[mount("e", "/e")], restartPolicy="OnFailure"))
@@ -40,7 +40,7 @@ def test_scratch_space_outlives_a_container_and_goes_with_its_pod(machine: Machi
     eventually(lambda: not (machine.data / "node" / "pods" / uid).exists())
 
 
-def test_host_paths_are_written_through_and_read_only_ones_are_not(machine: Machine) -> None:
+def test_host_paths_are_written_through_and_read_only_ones_are_not(machine: LocalCluster) -> None:
     shared = machine.home / "shared"
     shared.mkdir()
     shared.chmod(0o777)
@@ -53,7 +53,7 @@ def test_host_paths_are_written_through_and_read_only_ones_are_not(machine: Mach
     assert (shared / "f").read_text() == "theirs\n"
 
 
-def test_a_wrong_host_path_is_told_in_the_kubelets_words(machine: Machine) -> None:
+def test_a_wrong_host_path_is_told_in_the_kubelets_words(machine: LocalCluster) -> None:
     volumes = [{"name": "h", "hostPath": {"path": "/etc/passwd", "type": "Directory"}}]
     machine.create(pod("wrong", "true", volumes=volumes))
     told = 'MountVolume.SetUp failed for volume "h" : hostPath type check failed: /etc/passwd is not a directory'
@@ -61,7 +61,7 @@ def test_a_wrong_host_path_is_told_in_the_kubelets_words(machine: Machine) -> No
     machine.api.delete("pods", "default", "wrong", grace=0)
 
 
-def test_the_clusters_data_are_hidden_in_a_volume_above_them(machine: Machine) -> None:
+def test_the_clusters_data_are_hidden_in_a_volume_above_them(machine: LocalCluster) -> None:
     volumes = [{"name": "h", "hostPath": {"path": str(machine.home)}}]
     script = "ls -A /above/data | wc -l; cat /above/data/kubeconfig"
     machine.create(pod("above", "sh", "-c", script, volumes=volumes, volumeMounts=[mount("h", "/above")]))
@@ -69,7 +69,7 @@ def test_the_clusters_data_are_hidden_in_a_volume_above_them(machine: Machine) -
     assert "0" in machine.logs("above").split("\n")
 
 
-def test_a_claim_is_kept_from_pod_to_pod(machine: Machine) -> None:
+def test_a_claim_is_kept_from_pod_to_pod(machine: LocalCluster) -> None:
     claim = {
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "kept"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -83,7 +83,7 @@ def test_a_claim_is_kept_from_pod_to_pod(machine: Machine) -> None:
     assert machine.logs("reads-claim") == "model\n"
 
 
-def test_single_files_are_mounted_over_those_of_the_host(machine: Machine) -> None:
+def test_single_files_are_mounted_over_those_of_the_host(machine: LocalCluster) -> None:
     machine.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "motd"}, "data": {"m": "ours\n"}})
     volumes = [{"name": "v", "configMap": {"name": "motd"}}]
     mounts = [mount("v", "/etc/passwd", subPath="m"), mount("v", "/brand/new/file", subPath="m")]
@@ -94,7 +94,7 @@ def test_single_files_are_mounted_over_those_of_the_host(machine: Machine) -> No
     assert pathlib.Path("/etc/passwd").read_text() == before
 
 
-def test_changes_arrive_although_the_daemon_was_killed(machine: Machine) -> None:
+def test_changes_arrive_although_the_daemon_was_killed(machine: LocalCluster) -> None:
     machine.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later"}, "data": {"word": "first"}})
     volumes = [{"name": "v", "configMap": {"name": "later"}}]
     script = "cat /v/word; echo; until grep -q second /v/word; do sleep 0.1; done; echo seen"
@@ -106,7 +106,7 @@ def test_changes_arrive_although_the_daemon_was_killed(machine: Machine) -> None
     assert machine.ended("waits")["status"]["phase"] == "Succeeded"
 
 
-def test_a_secret_is_for_the_pods_user_only_and_nobody_on_the_host_reads_it(machine: Machine) -> None:
+def test_a_secret_is_for_the_pods_user_only_and_nobody_on_the_host_reads_it(machine: LocalCluster) -> None:
     machine.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "precious"}})
     volumes = [{"name": "s", "secret": {"secretName": "s", "defaultMode": 0o400}}]
     machine.create(pod("secretive", "sh", "-c", "cat /s/key; echo; sleep 60", volumes=volumes, volumeMounts=[mount("s", "/s")]))
@@ -118,7 +118,7 @@ def test_a_secret_is_for_the_pods_user_only_and_nobody_on_the_host_reads_it(mach
     machine.api.delete("pods", "default", "secretive", grace=0)
 
 
-def test_variables_come_from_everywhere(machine: Machine) -> None:
+def test_variables_come_from_everywhere(machine: LocalCluster) -> None:
     machine.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "vars"}, "data": {"A": "1"}})
     env = [
         {"name": "B", "value": "$(A)-$(KUBERNETES_SERVICE_PORT)-$$(A)"},
@@ -133,7 +133,7 @@ def test_variables_come_from_everywhere(machine: Machine) -> None:
     assert terminated(ended)["exitCode"] == 0
 
 
-def test_a_missing_config_map_keeps_a_container_waiting_in_the_kubelets_words(machine: Machine) -> None:
+def test_a_missing_config_map_keeps_a_container_waiting_in_the_kubelets_words(machine: LocalCluster) -> None:
     machine.create(pod("unset", "true", envFrom=[{"configMapRef": {"name": "absent"}}]))
 
     def waiting() -> Object:
@@ -147,7 +147,7 @@ def test_a_missing_config_map_keeps_a_container_waiting_in_the_kubelets_words(ma
     assert machine.ended("unset")["status"]["phase"] == "Succeeded"
 
 
-def test_the_groups_of_volumes_are_the_processes(machine: Machine) -> None:
+def test_the_groups_of_volumes_are_the_processes(machine: LocalCluster) -> None:
     if machine.level != "root" or os.geteuid():
         return
     volumes = [{"name": "e", "emptyDir": {}}]
@@ -158,7 +158,7 @@ def test_the_groups_of_volumes_are_the_processes(machine: Machine) -> None:
     assert machine.logs("grouped").split() == ["1234", "4321", "4321"]
 
 
-def test_a_volume_of_the_pods_own_is_claimed_for_it_and_goes_with_it(machine: Machine) -> None:
+def test_a_volume_of_the_pods_own_is_claimed_for_it_and_goes_with_it(machine: LocalCluster) -> None:
     template = {
         "metadata": {"labels": {"of": "pod"}},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
@@ -175,7 +175,7 @@ def test_a_volume_of_the_pods_own_is_claimed_for_it_and_goes_with_it(machine: Ma
     eventually(lambda: machine.api.find("persistentvolumeclaims", "default", "owner-own") is None)
 
 
-def test_a_claim_of_somebody_else_is_not_taken_for_the_pods_own(machine: Machine) -> None:
+def test_a_claim_of_somebody_else_is_not_taken_for_the_pods_own(machine: LocalCluster) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
     taken = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "robber-own"}, "spec": spec}
     volumes = [{"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.cluster.api import Object, eventually
 from tests.node.conftest import started
-from tests.node.machines import Machine, pod, terminated
-from tests.node.programs import condition, succeeded
+from tests.node.local_cluster import LocalCluster, pod, terminated
+from tests.node.pod_programs import condition, wait_for_success
 
 _CONNECT = """
 import json, os, socket, sys, time
@@ -77,7 +77,7 @@ CONTAINERS = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "JAXJob": "jax", "
 
 
 @pytest.fixture(scope="module")
-def bare() -> Iterator[Machine]:
+def bare() -> Iterator[LocalCluster]:
     yield from started("none")
 
 
@@ -95,16 +95,16 @@ def star(kind: str, name: str, variables: tuple[str, ...], *until: str, **roles:
     return job(kind, name, ["python3", "-c", STAR, name, *variables, *until], roles)
 
 
-def ports(bare: Machine, plural: str, name: str) -> list[int]:
+def ports(bare: LocalCluster, plural: str, name: str) -> list[int]:
     found = bare.api.get(plural, "default", name)
     return [port for each in found.get("status", {}).get("hostPorts", {}).values() for port in each]
 
 
-def test_two_pytorch_jobs_at_a_time_exchange_within_and_do_not_meet(bare: Machine) -> None:
+def test_two_pytorch_jobs_at_a_time_exchange_within_and_do_not_meet(bare: LocalCluster) -> None:
     names = ("torch-a", "torch-b")
     bare.create(*(star("PyTorchJob", name, TORCH, Master=1, Worker=2) for name in names))
     for name in names:
-        succeeded(bare, "pytorchjobs", name)
+        wait_for_success(bare, "pytorchjobs", name)
         pods = [f"{name}-{replica}" for replica in ("master-0", "worker-0", "worker-1")]
         eventually(lambda pods=pods: all(bare.logs(each).strip() for each in pods))  # type: ignore[misc]
         address, number, total = bare.logs(pods[0]).split()
@@ -113,23 +113,23 @@ def test_two_pytorch_jobs_at_a_time_exchange_within_and_do_not_meet(bare: Machin
     eventually(lambda: not any(ports(bare, "pytorchjobs", name) for name in names))
 
 
-def test_a_tensorflow_cluster_has_an_address_for_each_of_its_members(bare: Machine) -> None:
+def test_a_tensorflow_cluster_has_an_address_for_each_of_its_members(bare: LocalCluster) -> None:
     names, roles = ("tf-a", "tf-b"), {"Chief": 1, "PS": 1, "Worker": 2}
     bare.create(*(job("TFJob", name, ["python3", "-c", CLUSTER, name], roles) for name in names))
     for name in names:
-        succeeded(bare, "tfjobs", name)
+        wait_for_success(bare, "tfjobs", name)
         for replica in ("chief-0", "ps-0", "worker-0", "worker-1"):
             assert bare.ended(f"{name}-{replica}")["status"]["phase"] == "Succeeded", bare.logs(f"{name}-{replica}")
             assert bare.logs(f"{name}-{replica}") == "met 4\n"
 
 
-def test_jax_and_xgboost_find_their_first(bare: Machine) -> None:
+def test_jax_and_xgboost_find_their_first(bare: LocalCluster) -> None:
     bare.create(star("JAXJob", "jax", JAX, Worker=3), star("XGBoostJob", "boost", TORCH, Master=1, Worker=2))
-    succeeded(bare, "jaxjobs", "jax")
-    succeeded(bare, "xgboostjobs", "boost")
+    wait_for_success(bare, "jaxjobs", "jax")
+    wait_for_success(bare, "xgboostjobs", "boost")
 
 
-def test_a_worker_waits_until_its_master_is_ready(bare: Machine) -> None:
+def test_a_worker_waits_until_its_master_is_ready(bare: LocalCluster) -> None:
     wanted = star("PyTorchJob", "slow", TORCH, Master=1, Worker=1)
     gate = bare.home / "open"
     (master,) = wanted["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
@@ -141,10 +141,10 @@ def test_a_worker_waits_until_its_master_is_ready(bare: Machine) -> None:
     bare.create(wanted)
     eventually(lambda: "waiting for master slow-master-0" in bare.logs("slow-worker-0", container="init-pytorch"))
     gate.touch()
-    succeeded(bare, "pytorchjobs", "slow")
+    wait_for_success(bare, "pytorchjobs", "slow")
 
 
-def test_ports_outlive_the_daemon_and_nobody_else_gets_them(bare: Machine) -> None:
+def test_ports_outlive_the_daemon_and_nobody_else_gets_them(bare: LocalCluster) -> None:
     over = bare.home / "over"
     bare.create(star("PyTorchJob", "lasting", TORCH, str(over), Master=1, Worker=1))
     eventually(lambda: condition(bare.api.get("pytorchjobs", "default", "lasting"), "Running"))
@@ -158,13 +158,13 @@ def test_ports_outlive_the_daemon_and_nobody_else_gets_them(bare: Machine) -> No
     assert not set(before) & set(ports(bare, "pytorchjobs", "later"))
     over.touch()
     for name in ("lasting", "later"):
-        succeeded(bare, "pytorchjobs", name)
+        wait_for_success(bare, "pytorchjobs", name)
 
 
-def test_a_port_that_somebody_listens_on_is_not_given(bare: Machine) -> None:
+def test_a_port_that_somebody_listens_on_is_not_given(bare: LocalCluster) -> None:
     with contextlib.ExitStack() as stack:
         bare.create(star("JAXJob", "before", JAX, Worker=1))
-        succeeded(bare, "jaxjobs", "before")
+        wait_for_success(bare, "jaxjobs", "before")
         taken = set()
         for port in range(20000, 30000, 7):
             with contextlib.suppress(OSError):
@@ -175,10 +175,10 @@ def test_a_port_that_somebody_listens_on_is_not_given(bare: Machine) -> None:
         eventually(lambda: len(ports(bare, "jaxjobs", "around")) == 12)
         assert not taken & set(ports(bare, "jaxjobs", "around"))
         over.touch()
-        succeeded(bare, "jaxjobs", "around")
+        wait_for_success(bare, "jaxjobs", "around")
 
 
-def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: Machine) -> None:
+def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: LocalCluster) -> None:
     volumes = [{"name": "cache", "emptyDir": {}}]
     mounts = [{"name": "cache", "mountPath": "/brand/new/cache"}]
     bare.create(pod("mounts", "true", volumes=volumes, volumeMounts=mounts))
@@ -188,7 +188,7 @@ def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: Machine
     assert "--isolation none" in told["message"]
 
 
-def test_a_host_path_at_the_very_same_path_can_be_had(bare: Machine) -> None:
+def test_a_host_path_at_the_very_same_path_can_be_had(bare: LocalCluster) -> None:
     (bare.home / "shared").mkdir()
     volumes = [{"name": "shared", "hostPath": {"path": str(bare.home / "shared")}}]
     mounts = [{"name": "shared", "mountPath": str(bare.home / "shared")}]
@@ -197,7 +197,7 @@ def test_a_host_path_at_the_very_same_path_can_be_had(bare: Machine) -> None:
     assert (bare.home / "shared" / "it").exists()
 
 
-def test_an_mpi_job_fails_and_says_what_it_lacks(bare: Machine) -> None:
+def test_an_mpi_job_fails_and_says_what_it_lacks(bare: LocalCluster) -> None:
     container = {"name": "mpi", "image": "example", "command": ["true"]}
     replica = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
     specs = {"Launcher": replica, "Worker": replica}
@@ -210,7 +210,7 @@ def test_an_mpi_job_fails_and_says_what_it_lacks(bare: Machine) -> None:
     assert "cannot mount a volume at" in bare.traincrew("why", "mpi", check=False).stdout
 
 
-def test_variables_name_this_host_where_somebody_wrote_a_services_name(bare: Machine) -> None:
+def test_variables_name_this_host_where_somebody_wrote_a_services_name(bare: LocalCluster) -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "store"}, "spec": {"clusterIP": "None"}}
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "places"}, "data": {"URL": "http://store:9000/x"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "word"}, "stringData": {"PASSWORD": "store"}}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.cluster.api import Object
-from tests.node.machines import SOURCE, Machine
+from tests.node.local_cluster import SOURCE, LocalCluster
 from tools.frameworks import cache_paths, images
 from tools.kube import build
 
@@ -27,9 +27,9 @@ Say = Callable[[str], None]
 class Cluster:
     """`traincrew up` with isolation level root, or a given machine, with kubectl and traincrew as clients."""
 
-    def __init__(self, say: Say, *flags: str, machine: Machine | None = None) -> None:
+    def __init__(self, say: Say, *flags: str, machine: LocalCluster | None = None) -> None:
         self.say = say
-        self.machine = machine or Machine("root")
+        self.machine = machine or LocalCluster("root")
         known = cache_paths.root() / "images.yaml"
         if not known.exists():
             pytest.fail("no environments: run `make frameworks` first")

@@ -9,16 +9,16 @@ import re
 import signal
 
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine
+from tests.node.local_cluster import LocalCluster
 
 
-def commands(machine: Machine, pod: Object) -> list[int]:
+def commands(machine: LocalCluster, pod: Object) -> list[int]:
     """The first process of each container: the child of the shim."""
     shim = json.loads((machine.data / "node" / "pods" / pod["metadata"]["uid"] / "shim.json").read_text())["pid"]
     return [child for init in _children(shim) if _is_first(init) for child in _children(init)]
 
 
-def send(machine: Machine, pod: Object, number: signal.Signals) -> None:
+def send(machine: LocalCluster, pod: Object, number: signal.Signals) -> None:
     """Signal the command of the only container. Waits for its start."""
     (command,) = eventually(lambda: commands(machine, pod))
     os.kill(command, number)

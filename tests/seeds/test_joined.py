@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import yaml
 from tests.cluster import installation, operators
-from tests.node import joined
+from tests.node import joined_node
 from tests.seeds import launcher_logs, test_elastic, test_mpi, test_others, test_pytorch, test_tensorflow
 from tests.seeds.clusters import EXAMPLES, Cluster, Say
 from tests.seeds.test_elastic import JOB, LAUNCHER
@@ -32,8 +32,8 @@ ELASTIC = EXAMPLES / "seeds" / "000-tensorflow-mnist-elastic-mpijob.yaml"
 def remote(say: Say) -> Iterator[Cluster]:
     """With the operator and the permissions that are shipped."""
     began = time.monotonic()
-    with joined.control_plane_of_its_own() as kube:
-        made = Cluster(say, machine=joined.Joined(kube))
+    with joined_node.own_control_plane() as kube:
+        made = Cluster(say, machine=joined_node.JoinedNode(kube))
         try:
             installation.crds(kube)
             with operators.running(installation.rights(kube)):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 
 ROOTS = {
     "jobs": "/apis/batch/v1", "endpointslices": "/apis/discovery.k8s.io/v1", "storageclasses": "/apis/storage.k8s.io/v1",
@@ -26,7 +26,7 @@ _DROPPED = ("resourceVersion", "managedFields", "creationTimestamp", "uid", "gen
 class ControllerScenario:
     def __init__(self, kubeconfig: Any, namespace: str) -> None:
         self.api, self.namespace = Api(kubeconfig), namespace
-        self.kubelet = Kubelet(self.api, namespace)
+        self.kubelet = FakeKubelet(self.api, namespace)
 
     def path(self, plural: str, name: str = "", sub: str = "") -> str:
         place = "" if plural in CLUSTER else f"/namespaces/{self.namespace}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster import manifests
 from tests.cluster.api import Api, eventually
-from tests.cluster.kubelet import Kubelet
+from tests.cluster.fake_kubelet import FakeKubelet
 
 
 class Cluster:
@@ -81,7 +81,7 @@ def test_a_job_lives_and_leaves_nothing_behind(cluster: Cluster) -> None:
     api, namespace = cluster.api, "first"
     api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     assert api.names("serviceaccounts", namespace) == {"default"}
-    kubelet = Kubelet(api, namespace)
+    kubelet = FakeKubelet(api, namespace)
     api.create(namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
 
     kubelet.run("j-master-0", "j-worker-0")

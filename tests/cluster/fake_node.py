@@ -15,7 +15,7 @@ from tests.cluster.api import Api
 from tools.kube import cluster
 
 
-class Node:
+class FakeNode:
     def __init__(self) -> None:
         self.name = f"node-{uuid.uuid4().hex[:8]}"
         self.logs: dict[tuple[str, str, str], str] = {}
@@ -23,8 +23,8 @@ class Node:
 
 
 @contextlib.contextmanager
-def serving(api: Api, kube: cluster.Cluster) -> Iterator[Node]:
-    node = Node()
+def fake_node(api: Api, kube: cluster.Cluster) -> Iterator[FakeNode]:
+    node = FakeNode()
     with tempfile.TemporaryDirectory(prefix="traincrew-node-") as directory:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(node))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -42,7 +42,7 @@ def serving(api: Api, kube: cluster.Cluster) -> Iterator[Node]:
         thread.join()
 
 
-def _register(api: Api, node: Node, port: int) -> None:
+def _register(api: Api, node: FakeNode, port: int) -> None:
     api.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node.name}})
     status = {
         "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
@@ -51,7 +51,7 @@ def _register(api: Api, node: Node, port: int) -> None:
     api.call("PATCH", f"/api/v1/nodes/{node.name}/status", {"status": status}, "application/merge-patch+json")
 
 
-def _handler(node: Node) -> type[http.server.BaseHTTPRequestHandler]:
+def _handler(node: FakeNode) -> type[http.server.BaseHTTPRequestHandler]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             _, root, *place = self.path.partition("?")[0].split("/")

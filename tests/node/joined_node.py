@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine
+from tests.node.local_cluster import LocalCluster
 from tools.kube import cluster, control_plane
 
 STOP_LIMIT = 60.0
 RIGHTS = pathlib.Path(__file__).parents[2] / "manifests" / "node.yaml"
 
 
-class Joined(Machine):
+class JoinedNode(LocalCluster):
     """Pods, and what can be asked of them, are as on a machine that is a cluster by itself."""
 
     def __init__(self, kube: cluster.Cluster, name: str = "") -> None:
@@ -33,7 +33,7 @@ class Joined(Machine):
     def environment(self) -> dict[str, str]:
         return {**super().environment(), "KUBECONFIG": str(self._kubeconfig)}
 
-    def up(self, *flags: str) -> Joined:
+    def up(self, *flags: str) -> JoinedNode:
         where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--drain")
         self.data.mkdir(mode=0o700, exist_ok=True)
         before = self._log.stat().st_size if self._log.exists() else 0
@@ -97,7 +97,7 @@ class Joined(Machine):
 
 
 @contextlib.contextmanager
-def control_plane_of_its_own() -> Iterator[cluster.Cluster]:
+def own_control_plane() -> Iterator[cluster.Cluster]:
     if os.geteuid() != 0:
         pytest.skip("pods at the level `root` need root")
     if os.environ.get("KUBE") == "embedded":
@@ -112,10 +112,10 @@ def control_plane_of_its_own() -> Iterator[cluster.Cluster]:
 
 
 @contextlib.contextmanager
-def joined() -> Iterator[Joined]:
+def joined_node() -> Iterator[JoinedNode]:
     """One node, and a control plane of its own."""
-    with control_plane_of_its_own() as kube:
-        machine = Joined(kube)
+    with own_control_plane() as kube:
+        machine = JoinedNode(kube)
         try:
             yield machine.up()
         finally:

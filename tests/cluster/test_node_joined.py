@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.cluster import installation, operators
 from tests.cluster.api import Object, consistently, eventually
-from tests.node import joined, programs, standins
-from tests.node.joined import Joined
+from tests.node import framework_free_jobs, joined_node, pod_programs
+from tests.node.joined_node import JoinedNode
 from tests.node.kubectl import Kubectl
-from tests.node.machines import pod, terminated
+from tests.node.local_cluster import pod, terminated
 from tools.frameworks import ssh
 from tools.kube import build
 
@@ -20,25 +20,25 @@ LONG = 90.0
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Joined]:
+def machine() -> Iterator[JoinedNode]:
     """With the operator, which has the rights that are shipped."""
-    with joined.joined() as found:
+    with joined_node.joined_node() as found:
         installation.crds(found.kube)
         with operators.running(installation.rights(found.kube)):
             yield found
 
 
 @pytest.fixture
-def kubectl(machine: Joined) -> Kubectl:
+def kubectl(machine: JoinedNode) -> Kubectl:
     return Kubectl(build.program("kubectl"), machine.kube.kubeconfig)
 
 
-def _succeeded(machine: Joined, plural: str, name: str, version: str = "v1") -> Object:
+def _succeeded(machine: JoinedNode, plural: str, name: str, version: str = "v1") -> Object:
     def look() -> Any:
         job = machine.api.get(plural, "default", name, version=version)
-        if programs.condition(job, "Failed"):
+        if pod_programs.condition(job, "Failed"):
             pytest.fail(_told(machine, job))
-        return programs.condition(job, "Succeeded") and job
+        return pod_programs.condition(job, "Succeeded") and job
 
     try:
         found: Object = eventually(look, LONG)
@@ -47,7 +47,7 @@ def _succeeded(machine: Joined, plural: str, name: str, version: str = "v1") -> 
     return found
 
 
-def _told(machine: Joined, job: Object) -> str:
+def _told(machine: JoinedNode, job: Object) -> str:
     """Everything that helps to see why a job did not come to the end it should."""
     pods = machine.api.all("pods", "default", labels=f"training.kubeflow.org/job-name={job['metadata']['name']}")
     names = [each["metadata"]["name"] for each in pods]
@@ -56,9 +56,11 @@ def _told(machine: Joined, job: Object) -> str:
     return "\n".join([f"{job['status']}", *statuses, *logs, machine.log()])
 
 
-def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: Joined) -> None:
-    over = programs.noted(machine) / "over"
-    machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "replicas", programs.LAUNCHER))
+def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: JoinedNode) -> None:
+    over = pod_programs.notes_directory(machine) / "over"
+    machine.create(
+        pod_programs.pytorch(machine, "ddp", pod_programs.EXCHANGE), pod_programs.mpi(machine, "replicas", pod_programs.LAUNCHER)
+    )
     pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "replicas-launcher")
     for name in pods:
         machine.running(name)
@@ -68,15 +70,15 @@ def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was
     over.touch()
     jobs = _succeeded(machine, "pytorchjobs", "ddp"), _succeeded(machine, "mpijobs", "replicas")
     assert all("restarts" not in job["status"] for job in jobs)
-    assert {name: programs.starts(machine, name) for name in pods} == dict.fromkeys(pods, 1)
+    assert {name: pod_programs.starts(machine, name) for name in pods} == dict.fromkeys(pods, 1)
     for name in pods[:3]:
         *steps, last = machine.logs(name).splitlines()
         assert steps == [f"step {20 * number}" for number in range(len(steps))]
         assert last.startswith("steps ")
 
 
-def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: Joined) -> None:
-    machine.create(standins.tensorflow("tf"))
+def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: JoinedNode) -> None:
+    machine.create(framework_free_jobs.tensorflow("tf"))
     _succeeded(machine, "tfjobs", "tf")
     assert machine.logs("tf-chief-0") == "chief 0 heard 31\n"
     for number in range(2):
@@ -87,10 +89,10 @@ def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: Joined) -> None:
     machine.gone("tf-ps-0", seconds=LONG)  # Kubernetes' garbage collector learns of a new kind only every 30 seconds
 
 
-def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machine: Joined) -> None:
+def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machine: JoinedNode) -> None:
     machine.create(pod("bystander", "sleep", "600"))
     machine.running("bystander")
-    machine.create(standins.mpi("by-exec", "bystander"))
+    machine.create(framework_free_jobs.mpi("by-exec", "bystander"))
     _succeeded(machine, "mpijobs", "by-exec")
     said = [line for line in machine.logs("by-exec-launcher").splitlines() if not line.startswith("+ ")]
     *ranks, code, refusal, last = said
@@ -100,9 +102,9 @@ def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machin
     assert last == "bystander 1"
 
 
-def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: Joined) -> None:
+def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: JoinedNode) -> None:
     programs = () if os.path.exists("/usr/sbin/sshd") else ssh.unpacked(machine.home / "sshd")
-    machine.create(standins.mpi_by_ssh("by-ssh", programs))
+    machine.create(framework_free_jobs.mpi_by_ssh("by-ssh", programs))
     _succeeded(machine, "mpijobs", "by-ssh", version="v2beta1")
     (launcher,) = machine.api.all("pods", "default", labels="batch.kubernetes.io/job-name=by-ssh-launcher")
     said = [line for line in machine.logs(launcher["metadata"]["name"]).splitlines() if not line.startswith("ssh:")]
@@ -111,7 +113,7 @@ def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: Joined) -> None
     assert batch["status"]["succeeded"] == 1
 
 
-def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: Joined, kubectl: Kubectl) -> None:
+def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: JoinedNode, kubectl: Kubectl) -> None:
     """The real kubectl in a pod, which finds the API server and its rights as on any cluster."""
     machine.create(pod("closed", "sleep", "600"))
     machine.running("closed")
@@ -122,7 +124,7 @@ def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: Joined, ku
     assert refusal.startswith("Error from server (Forbidden)")
 
 
-def test_the_node_is_ready_and_its_lease_is_renewed(machine: Joined) -> None:
+def test_the_node_is_ready_and_its_lease_is_renewed(machine: JoinedNode) -> None:
     def renewed() -> str:
         lease = machine.api.get("leases", "kube-node-lease", machine.name)
         assert lease["spec"]["holderIdentity"] == machine.name
@@ -137,11 +139,11 @@ def test_the_node_is_ready_and_its_lease_is_renewed(machine: Joined) -> None:
     assert usual.items() <= conditions.items()
 
 
-def _node(machine: Joined) -> Object:
+def _node(machine: JoinedNode) -> Object:
     return machine.api.call("GET", f"/api/v1/nodes/{machine.name}")
 
 
-def test_a_node_is_drained_and_takes_pods_again(machine: Joined, kubectl: Kubectl) -> None:
+def test_a_node_is_drained_and_takes_pods_again(machine: JoinedNode, kubectl: Kubectl) -> None:
     machine.create(pod("drained", "sh", "-c", "trap 'echo told; exit 0' TERM; while :; do sleep 0.05; done"))
     uid = machine.running("drained")["metadata"]["uid"]
     told = kubectl("drain", machine.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
@@ -155,7 +157,7 @@ def test_a_node_is_drained_and_takes_pods_again(machine: Joined, kubectl: Kubect
     assert machine.ended("after")["status"]["phase"] == "Succeeded"
 
 
-def test_pods_of_another_node_are_not_touched(machine: Joined) -> None:
+def test_pods_of_another_node_are_not_touched(machine: JoinedNode) -> None:
     machine.api.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "elsewhere"}})
     machine.create(pod("theirs", "true", nodeName="elsewhere"))
     machine.create(pod("ours", "true"))
@@ -168,10 +170,10 @@ def test_pods_of_another_node_are_not_touched(machine: Joined) -> None:
     machine.api.call("DELETE", "/api/v1/nodes/elsewhere")
 
 
-def test_pods_run_on_while_the_api_server_is_away(machine: Joined) -> None:
-    over = programs.noted(machine) / "back"
-    script = f"until [ -e {programs.NOTES}/back ]; do sleep 0.05; done; exit 9"
-    machine.create(pod("patient", "sh", "-c", script, **programs.volumes(machine), **programs.mounts()))
+def test_pods_run_on_while_the_api_server_is_away(machine: JoinedNode) -> None:
+    over = pod_programs.notes_directory(machine) / "back"
+    script = f"until [ -e {pod_programs.NOTES}/back ]; do sleep 0.05; done; exit 9"
+    machine.create(pod("patient", "sh", "-c", script, **pod_programs.volumes(machine), **pod_programs.mounts()))
     machine.running("patient")
     machine.kube.kill_apiserver()
     over.touch()
@@ -182,7 +184,7 @@ def test_pods_run_on_while_the_api_server_is_away(machine: Joined) -> None:
     assert machine.ended("later")["status"]["phase"] == "Succeeded"
 
 
-def test_conditions_that_others_tell_of_the_node_are_kept(machine: Joined) -> None:
+def test_conditions_that_others_tell_of_the_node_are_kept(machine: JoinedNode) -> None:
     told = {"type": "example.com/Sound", "status": "True", "reason": "Heard", "message": "by somebody else"}
     body = {"status": {"conditions": [told]}}
     machine.api.call("PATCH", f"/api/v1/nodes/{machine.name}/status", body, "application/strategic-merge-patch+json")
@@ -192,7 +194,7 @@ def test_conditions_that_others_tell_of_the_node_are_kept(machine: Joined) -> No
     assert {"Ready", "example.com/Sound"} <= types
 
 
-def test_a_node_that_somebody_deletes_comes_back(machine: Joined) -> None:
+def test_a_node_that_somebody_deletes_comes_back(machine: JoinedNode) -> None:
     before = _node(machine)["metadata"]["uid"]
     machine.api.call("DELETE", f"/api/v1/nodes/{machine.name}")
     eventually(lambda: _node(machine)["metadata"]["uid"] != before)
@@ -201,7 +203,7 @@ def test_a_node_that_somebody_deletes_comes_back(machine: Joined) -> None:
     assert machine.ended("anew")["status"]["phase"] == "Succeeded"
 
 
-def test_with_a_kubelets_rights_the_node_never_asks_for_what_it_may_not(machine: Joined) -> None:
+def test_with_a_kubelets_rights_the_node_never_asks_for_what_it_may_not(machine: JoinedNode) -> None:
     machine.create(pod("modest", "true"))
     machine.ended("modest")
     user = f"system:node:{machine.name}"

@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 from tests.cluster.api import Object, eventually
 from tests.embedded.kubelet import leaks
-from tests.node import programs
-from tests.node.machines import Machine, pod, terminated
+from tests.node import pod_programs
+from tests.node.local_cluster import LocalCluster, pod, terminated
 
 from traincrew.embedded.kubelet.network import netns_state
 from traincrew.embedded.kubelet.runtime.container import init
@@ -21,15 +21,15 @@ from traincrew.embedded.kubelet.runtime.container import init
 CREW = ("master-0", "worker-0", "worker-1")
 
 
-def exchanging(machine: Machine, name: str) -> None:
+def exchanging(machine: LocalCluster, name: str) -> None:
     """A job that would fail by the first pod that fails by itself."""
-    over = programs.noted(machine) / "over"
+    over = pod_programs.notes_directory(machine) / "over"
     over.unlink(missing_ok=True)
-    machine.create(programs.pytorch(machine, name, programs.EXCHANGE, restart="Never", backoffLimit=0))
+    machine.create(pod_programs.pytorch(machine, name, pod_programs.EXCHANGE, restart="Never", backoffLimit=0))
     at_work(machine, name)
 
 
-def at_work(machine: Machine, name: str, times: int = 1) -> None:
+def at_work(machine: LocalCluster, name: str, times: int = 1) -> None:
     """Every pod of the job was started so often and has exchanged something since."""
     for pod_name in (f"{name}-{each}" for each in CREW):
         try:
@@ -38,27 +38,27 @@ def at_work(machine: Machine, name: str, times: int = 1) -> None:
             pytest.fail(_told(machine, name))
 
 
-def _told(machine: Machine, name: str) -> str:
+def _told(machine: LocalCluster, name: str) -> str:
     """Everything that helps to see why it does not."""
     job = machine.api.get("pytorchjobs", "default", name).get("status")
     pods = {each: machine.api.find("pods", "default", f"{name}-{each}") for each in CREW}
     statuses = [f"{each}: {found and found['status']}" for each, found in pods.items()]
-    starts = {each: programs.starts(machine, f"{name}-{each}") for each in CREW}
+    starts = {each: pod_programs.starts(machine, f"{name}-{each}") for each in CREW}
     return "\n".join([f"{job}", f"starts: {starts}", *statuses, f"{machine.events(name)}", machine.log()])
 
 
-def _has_stepped(machine: Machine, name: str, times: int) -> bool:
-    return programs.starts(machine, name) == times and "step 20" in _log(machine, name)
+def _has_stepped(machine: LocalCluster, name: str, times: int) -> bool:
+    return pod_programs.starts(machine, name) == times and "step 20" in _log(machine, name)
 
 
-def shim_of(machine: Machine, name: str) -> int:
+def shim_of(machine: LocalCluster, name: str) -> int:
     uid = machine.pod(name)["metadata"]["uid"]
     return int(json.loads((machine.data / "node" / "pods" / uid / "shim.json").read_text())["pid"])
 
 
-def succeeds(machine: Machine, name: str) -> Object:
-    (programs.noted(machine) / "over").touch()
-    return programs.succeeded(machine, "pytorchjobs", name)
+def succeeds(machine: LocalCluster, name: str) -> Object:
+    (pod_programs.notes_directory(machine) / "over").touch()
+    return pod_programs.wait_for_success(machine, "pytorchjobs", name)
 
 
 def assert_excused(job: Object, disruptions: int) -> None:
@@ -67,7 +67,7 @@ def assert_excused(job: Object, disruptions: int) -> None:
     assert "failure" not in job["status"]
 
 
-def test_a_killed_shim_ends_its_pod_as_a_disruption_and_the_job_goes_on(machine: Machine) -> None:
+def test_a_killed_shim_ends_its_pod_as_a_disruption_and_the_job_goes_on(machine: LocalCluster) -> None:
     exchanging(machine, "shim")
     watched = machine.pod("shim-worker-0")["metadata"]["uid"]
     os.kill(shim_of(machine, "shim-worker-0"), signal.SIGKILL)
@@ -76,7 +76,7 @@ def test_a_killed_shim_ends_its_pod_as_a_disruption_and_the_job_goes_on(machine:
     assert_excused(succeeds(machine, "shim"), 1)
 
 
-def test_a_pod_whose_shim_was_killed_says_so(everywhere: Machine) -> None:
+def test_a_pod_whose_shim_was_killed_says_so(everywhere: LocalCluster) -> None:
     everywhere.create(pod("bereft", "sleep", "600"))
     everywhere.running("bereft")
     os.kill(shim_of(everywhere, "bereft"), signal.SIGKILL)
@@ -88,7 +88,7 @@ def test_a_pod_whose_shim_was_killed_says_so(everywhere: Machine) -> None:
     assert not [each for each in left if each.startswith("control group") or "shim.sock" in each]
 
 
-def test_a_killed_template_is_replaced(everywhere: Machine) -> None:
+def test_a_killed_template_is_replaced(everywhere: LocalCluster) -> None:
     (template,) = children(everywhere.pid, "sandbox.template")
     os.kill(template, signal.SIGKILL)
     everywhere.create(pod("after-template", "true"))
@@ -97,7 +97,7 @@ def test_a_killed_template_is_replaced(everywhere: Machine) -> None:
     assert replaced != template
 
 
-def test_a_killed_holder_is_replaced_and_pods_go_on_talking(machine: Machine) -> None:
+def test_a_killed_holder_is_replaced_and_pods_go_on_talking(machine: LocalCluster) -> None:
     exchanging(machine, "holder")
     steps = len(machine.logs("holder-worker-1").splitlines())
     os.kill(json.loads((machine.data / "node" / "holder.json").read_text())["pid"], signal.SIGKILL)
@@ -110,7 +110,7 @@ def test_a_killed_holder_is_replaced_and_pods_go_on_talking(machine: Machine) ->
     assert "restarts" not in job["status"]
 
 
-def test_pods_of_before_a_reboot_are_lost_with_their_node_and_the_job_goes_on(machine: Machine) -> None:
+def test_pods_of_before_a_reboot_are_lost_with_their_node_and_the_job_goes_on(machine: LocalCluster) -> None:
     exchanging(machine, "reboot")
     machine.create(pod("of-old", "sleep", "600"))
     machine.running("of-old")
@@ -124,7 +124,7 @@ def test_pods_of_before_a_reboot_are_lost_with_their_node_and_the_job_goes_on(ma
     assert_excused(succeeds(machine, "reboot"), 1)
 
 
-def test_down_and_up_again_interrupts_a_job_and_charges_it_nothing(machine: Machine) -> None:
+def test_down_and_up_again_interrupts_a_job_and_charges_it_nothing(machine: LocalCluster) -> None:
     exchanging(machine, "pause")
     machine.create(pod("paused", "sleep", "600"))
     machine.running("paused")
@@ -138,10 +138,10 @@ def test_down_and_up_again_interrupts_a_job_and_charges_it_nothing(machine: Mach
 
 
 @pytest.mark.parametrize("restart", ["OnFailure", "ExitCode"])
-def test_down_charges_nothing_under_other_policies_either(machine: Machine, restart: str) -> None:
+def test_down_charges_nothing_under_other_policies_either(machine: LocalCluster, restart: str) -> None:
     name = f"again-{restart.lower()}"
-    (programs.noted(machine) / "over").unlink(missing_ok=True)
-    machine.create(programs.pytorch(machine, name, programs.EXCHANGE, restart=restart, backoffLimit=0))
+    (pod_programs.notes_directory(machine) / "over").unlink(missing_ok=True)
+    machine.create(pod_programs.pytorch(machine, name, pod_programs.EXCHANGE, restart=restart, backoffLimit=0))
     at_work(machine, name)
     machine.down()
     machine.up()
@@ -162,7 +162,7 @@ def children(pid: int, word: str) -> list[int]:
     return found
 
 
-def _reboot(machine: Machine) -> None:
+def _reboot(machine: LocalCluster) -> None:
     """All its processes are gone, and the kernel gives itself another name."""
     pods = list((machine.data / "node" / "pods").iterdir())
     notes = [netns_state.read(str(each / "shim.json")) for each in pods]
@@ -189,7 +189,7 @@ def _target(found: Object) -> str:
     return next((each["reason"] for each in conditions if each["type"] == "DisruptionTarget"), "")
 
 
-def _log(machine: Machine, name: str) -> str:
+def _log(machine: LocalCluster, name: str) -> str:
     """Of the pod that has the name now."""
     uid = machine.pod(name)["metadata"]["uid"]
     found = list((machine.data / "logs").glob(f"default_{name}_{uid}/pytorch/0.log"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.cluster.api import Object, consistently, eventually, rejected
-from tests.node.machines import Machine, pod
-from tests.node.programs import succeeded
+from tests.node.local_cluster import LocalCluster, pod
+from tests.node.pod_programs import wait_for_success
 
 TWICE = "if [ -e /kept/once ]; then echo second; else touch /kept/once; echo first; exit 1; fi"
 
@@ -20,14 +20,14 @@ def job(name: str, script: str) -> Object:
     return {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": name}, "spec": spec}
 
 
-def shown(machine: Machine, name: str, *options: str) -> list[str]:
+def shown(machine: LocalCluster, name: str, *options: str) -> list[str]:
     lines = machine.traincrew("logs", name, *options).stdout.splitlines()
     return sorted(line.split("]")[-1].split("|")[-1].split()[-1] for line in lines if line.strip())
 
 
-def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: Machine) -> None:
+def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: LocalCluster) -> None:
     machine.create(job("kept", TWICE))
-    succeeded(machine, "tfjobs", "kept")
+    wait_for_success(machine, "tfjobs", "kept")
     eventually(lambda: not [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("kept-")])
     whole = ["first", "first", "second", "second"]
     assert shown(machine, "kept") == whole
@@ -39,7 +39,7 @@ def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: Machine) 
     assert shown(machine, "kept") == whole
 
 
-def test_logs_of_a_pod_that_a_finalizer_holds_can_be_read_until_it_is_let_go(machine: Machine) -> None:
+def test_logs_of_a_pod_that_a_finalizer_holds_can_be_read_until_it_is_let_go(machine: LocalCluster) -> None:
     held = pod("held", "sh", "-c", "echo words; exec sleep 600", terminationGracePeriodSeconds=1)
     held["metadata"]["finalizers"] = ["example.com/hold"]
     machine.create(held)

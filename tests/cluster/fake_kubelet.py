@@ -12,7 +12,7 @@ def now() -> str:
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Kubelet:
+class FakeKubelet:
     def __init__(self, api: Api, namespace: str) -> None:
         self.api, self.namespace = api, namespace
 

@@ -6,7 +6,7 @@ import pathlib
 from typing import Any
 
 from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine, pod
+from tests.node.local_cluster import LocalCluster, pod
 
 NOTES = "/notes"
 
@@ -118,7 +118,7 @@ sys.exit(0 if len(found) == len(hosts) and all(code == 0 and whole for code, who
 """As mpirun does: a command on every worker through the operator's script, and their output to the launcher."""
 
 
-def noted(machine: Machine) -> pathlib.Path:
+def notes_directory(machine: LocalCluster) -> pathlib.Path:
     """Where programs leave their notes on the host."""
     path = machine.home / "notes"
     path.mkdir(exist_ok=True)
@@ -126,20 +126,20 @@ def noted(machine: Machine) -> pathlib.Path:
     return path
 
 
-def starts(machine: Machine, name: str) -> int:
-    path = noted(machine) / f"starts-{name}"
+def starts(machine: LocalCluster, name: str) -> int:
+    path = notes_directory(machine) / f"starts-{name}"
     return len(path.read_text()) if path.exists() else 0
 
 
-def volumes(machine: Machine) -> dict[str, Any]:
-    return {"volumes": [{"name": "notes", "hostPath": {"path": str(noted(machine))}}]}
+def volumes(machine: LocalCluster) -> dict[str, Any]:
+    return {"volumes": [{"name": "notes", "hostPath": {"path": str(notes_directory(machine))}}]}
 
 
 def mounts() -> dict[str, Any]:
     return {"volumeMounts": [{"name": "notes", "mountPath": NOTES}]}
 
 
-def program(machine: Machine, name: str, text: str, *arguments: str, **spec: Any) -> Object:
+def program(machine: LocalCluster, name: str, text: str, *arguments: str, **spec: Any) -> Object:
     return pod(name, "python3", "-c", escaped(text), *arguments, **volumes(machine), **mounts(), **spec)
 
 
@@ -148,14 +148,14 @@ def escaped(text: str) -> str:
     return text.replace("$(", "$$(")
 
 
-def replica(machine: Machine, count: int, container: str, text: str, **spec: Any) -> Object:
+def replica(machine: LocalCluster, count: int, container: str, text: str, **spec: Any) -> Object:
     image = {"name": container, "image": "example", **mounts()}
     command = {"command": ["python3", "-c", escaped(text)]} if text else {}
     pod_spec = {"containers": [{**image, **command}], "terminationGracePeriodSeconds": 2, **volumes(machine)}
     return {"replicas": count, "template": {"spec": pod_spec}, **spec}
 
 
-def pytorch(machine: Machine, name: str, text: str, workers: int = 2, restart: str = "OnFailure", **policy: Any) -> Object:
+def pytorch(machine: LocalCluster, name: str, text: str, workers: int = 2, restart: str = "OnFailure", **policy: Any) -> Object:
     roles = {"Master": 1, "Worker": workers}
     specs = {role: replica(machine, count, "pytorch", text, restartPolicy=restart) for role, count in roles.items() if count}
     return {
@@ -164,7 +164,7 @@ def pytorch(machine: Machine, name: str, text: str, workers: int = 2, restart: s
     }  # fmt: skip
 
 
-def mpi(machine: Machine, name: str, text: str, workers: int = 2) -> Object:
+def mpi(machine: LocalCluster, name: str, text: str, workers: int = 2) -> Object:
     specs = {"Launcher": replica(machine, 1, "mpi", text), "Worker": replica(machine, workers, "mpi", "")}
     return {
         "apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "metadata": {"name": name},
@@ -176,7 +176,7 @@ def condition(job: Object, kind: str) -> bool:
     return any(each["type"] == kind and each["status"] == "True" for each in job["status"].get("conditions", ()))
 
 
-def succeeded(machine: Machine, plural: str, name: str, within: float = 120.0) -> Object:
+def wait_for_success(machine: LocalCluster, plural: str, name: str, within: float = 120.0) -> Object:
     """The job at its end, which has to be a good one."""
 
     def look() -> Any:

@@ -13,23 +13,23 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster.api import eventually
 from tests.embedded.kubelet import leaks
-from tests.node.machines import LEVELS, Machine, pod
+from tests.node.local_cluster import LEVELS, LocalCluster, pod
 
 PAUSE = 0.002
 """Seconds between two signals: an end takes many of them."""
 
 
 @pytest.fixture(params=LEVELS[:2])
-def fresh(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def fresh(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     """One that was never up."""
-    machine = Machine(request.param)
+    machine = LocalCluster(request.param)
     try:
         yield machine
     finally:
         machine.close()
 
 
-def in_the_foreground(machine: Machine) -> subprocess.Popen[bytes]:
+def in_the_foreground(machine: LocalCluster) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         machine.command("up", "--isolation", machine.level), env=machine.environment(), cwd=machine.home,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -38,7 +38,7 @@ def in_the_foreground(machine: Machine) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_who_is_told_again_and_again_to_stop_ends_as_if_told_once(again: signal.Signals) -> None:
-    machine = Machine("root")
+    machine = LocalCluster("root")
     try:
         process = in_the_foreground(machine)
         eventually((machine.data / "running.json").exists)
@@ -53,19 +53,19 @@ def test_who_is_told_again_and_again_to_stop_ends_as_if_told_once(again: signal.
         machine.close()
 
 
-def fail_to_start(machine: Machine) -> None:
+def fail_to_start(machine: LocalCluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = machine.traincrew("up", "--isolation", machine.level, "--listen", f"127.0.0.1:{port}", check=False)
     assert done.returncode != 0
 
 
-def test_a_start_that_fails_leaves_nothing_running(fresh: Machine) -> None:
+def test_a_start_that_fails_leaves_nothing_running(fresh: LocalCluster) -> None:
     fail_to_start(fresh)
     assert leaks.found(fresh.data) == []
 
 
-def test_a_start_that_fails_leaves_the_pods_of_an_earlier_one_their_network(fresh: Machine) -> None:
+def test_a_start_that_fails_leaves_the_pods_of_an_earlier_one_their_network(fresh: LocalCluster) -> None:
     fresh.up()
     fresh.create(pod("lasting", "sleep", "600"))
     fresh.running("lasting")
@@ -78,6 +78,6 @@ def test_a_start_that_fails_leaves_the_pods_of_an_earlier_one_their_network(fres
     assert fresh.running("lasting")["status"]["containerStatuses"][0]["restartCount"] == 0
 
 
-def _holder(machine: Machine) -> int:
+def _holder(machine: LocalCluster) -> int:
     """The process that the network lives in."""
     return int(json.loads((machine.data / "node" / "holder.json").read_text())["pid"])

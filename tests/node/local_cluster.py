@@ -23,7 +23,7 @@ LEVELS = ("root", "user", "none")
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
 
-def python(user: int | None) -> tuple[str, dict[str, str]]:
+def python_for(user: int | None) -> tuple[str, dict[str, str]]:
     """An interpreter that the user may run, and the variables that it needs to find us."""
     paths = [str(SOURCE / "src"), *(each for each in sys.path if "site-packages" in each)]
     env = {"PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -43,7 +43,7 @@ def _runs(program: str, user: int) -> bool:
     return True
 
 
-class Machine:
+class LocalCluster:
     """One cluster. At level `user` it belongs to an ordinary user, made up for the test if we are root."""
 
     def __init__(self, level: str) -> None:
@@ -56,11 +56,11 @@ class Machine:
         self._api: Api | None = None
 
     def command(self, *arguments: str) -> list[str]:
-        program, _ = python(self.user)
+        program, _ = python_for(self.user)
         return [program, "-m", "traincrew.cli.main", *arguments]
 
     def environment(self) -> dict[str, str]:
-        _, env = python(self.user)
+        _, env = python_for(self.user)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         own = {"HOME": str(self.home), "TRAINCREW_DATA": str(self.data), "KUBECONFIG": ""}
         return {**kept, **env, **own}
@@ -74,7 +74,7 @@ class Machine:
         assert not check or done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}\n{self.log()}"
         return done
 
-    def up(self, *flags: str) -> Machine:
+    def up(self, *flags: str) -> LocalCluster:
         self.traincrew("up", "--detach", "--isolation", self.level, *flags)
         self._api = None  # connections to the last one are of no use
         return self
