@@ -145,9 +145,9 @@ async def test_the_answer_to_a_delete_reports_whether_the_object_is_gone(
         (CONFIG_MAPS, held, False),
     ]
     for resource, body, gone in cases:
-        made = copy.learn(await client.create(resource, namespace, body))
+        made = copy.apply_response(await client.create(resource, namespace, body))
         answer = await client.delete(resource, namespace, made.metadata.name, uid=made.metadata.uid)
-        assert copy.learn_deleted(made, answer) is gone, made.metadata.name
+        assert copy.apply_delete_response(made, answer) is gone, made.metadata.name
         try:
             await client.get(resource, namespace, made.metadata.name)
         except errors.NotFound:
@@ -185,7 +185,7 @@ async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(keeper.run())
         await keeper.synced.wait()
-        copy.learn(await client.create(CONFIG_MAPS, namespace, config_map("ours")))
+        copy.apply_response(await client.create(CONFIG_MAPS, namespace, config_map("ours")))
         await client.create(CONFIG_MAPS, namespace, config_map("theirs"))
         await until("theirs", present=True)
         kube.restart_apiserver()  # from the main thread, as the harness wants it; our tasks stand still meanwhile

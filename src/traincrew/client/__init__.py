@@ -1,1 +1,1 @@
-"""Talking to a Kubernetes API server, and keeping a copy of what it holds."""
+"""The Kubernetes client: connection, verbs, informers, work queue, event recorder and leader election."""

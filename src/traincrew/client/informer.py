@@ -1,4 +1,4 @@
-"""Keeps a `Store` true: a list, then a watch for as long as it lasts, and again."""
+"""The informer of one resource: keeps a `Store` up to date by a list and a watch, as client-go's reflector does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from traincrew import errors
-from traincrew.client import listing, port, retries, store
+from traincrew.client import port, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import Resource
 
@@ -22,15 +22,15 @@ T = TypeVar("T", bound=meta.Named)
 
 OnUndecodable = Callable[[bytes, Exception], None]
 
-STEADY = 2.0
-"""Seconds a watch must have stood to count as sound; one that ends sooner is followed by a pause."""
-STRETCH = 100
-"""Objects taken from a list before others get their turn: a few milliseconds."""
+MIN_WATCH_SECONDS = 2.0
+"""A watch that ends sooner is followed by a back-off."""
+YIELD_EVERY = 100
+"""Objects of a list that are stored before other tasks get their turn: a few milliseconds."""
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 
 
 class Scope(NamedTuple):
-    """What is watched; namespace None means all."""
+    """The watched objects; namespace None means all."""
 
     resource: Resource
     namespace: str | None = None
@@ -38,8 +38,8 @@ class Scope(NamedTuple):
     fields: str = ""
 
 
-class _Bare(msgspec.Struct):
-    """What even an object that cannot be decoded has."""
+class _PartialObject(msgspec.Struct):
+    """The metadata that every object has, also one that cannot be decoded."""
 
     class Meta(msgspec.Struct, rename="camel"):
         name: str = ""
@@ -50,7 +50,40 @@ class _Bare(msgspec.Struct):
     metadata: Meta
 
 
-_bare = msgspec.json.Decoder(_Bare)
+_partial = msgspec.json.Decoder(_PartialObject)
+
+
+class ListReplacement(Generic[T]):
+    """Replaces the content of a store by a list, while our own writes go on.
+
+    Begins when it is created. An object that the list omits is deleted, unless we wrote it after the list was made.
+    """
+
+    def __init__(self, target: store.Store[T], namespace: str | None = None) -> None:
+        self._store, self._namespace = target, namespace
+        self._before = {obj.metadata.uid for obj in target}
+        self._listed: set[str] = set()
+
+    def observe(self, obj: T) -> None:
+        self._listed.add(obj.metadata.uid)
+        self._store.observe(obj, listed=True)
+
+    def skip(self, uid: str) -> None:
+        """The object exists but cannot be decoded: the stored object stays as it is."""
+        self._listed.add(uid)
+
+    def finish(self, version: str) -> None:
+        for obj in [each for each in self._store if self._is_deleted(each, version)]:
+            key = (obj.metadata.namespace, obj.metadata.name)
+            self._store.observe_deletion(key, obj.metadata.uid, version)
+        self._store.observe_version(self._namespace, version)
+
+    def _is_deleted(self, obj: T, version: str) -> bool:
+        if obj.metadata.uid in self._listed or self._namespace not in (None, obj.metadata.namespace):
+            return False
+        if meta.version_number(version):
+            return not self._store.newer_than(obj, version)
+        return obj.metadata.uid in self._before
 
 
 class Informer(Generic[T]):
@@ -58,43 +91,43 @@ class Informer(Generic[T]):
         self,
         reader: port.Reader,
         scope: Scope,
-        copy: store.Store[T],
+        target: store.Store[T],
         on_undecodable: OnUndecodable | None = None,
     ) -> None:
         self.scope = scope
-        self.store = copy
+        self.store = target
         self.synced = asyncio.Event()
-        """Set once the first list has been taken in whole, or the server has said that it knows no such resource."""
+        """Set once the first list is stored, or the server has no such resource."""
         self.failure: errors.ApiError | None = None
-        """Why the copy is not being kept at this moment; None while the watch stands."""
+        """Why the store is not being updated at this moment; None while the watch is established."""
         self._reader = reader
         self._on_undecodable = on_undecodable
         self._version = ""
         self._highest = 0
-        self._in_doubt = False
-        self._contact = -math.inf
+        self._was_unreachable = False
+        self._last_contact = -math.inf
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
 
     def silent_for(self) -> float:
-        """Seconds since the server was last heard of; a sound watch has a bookmark about every minute."""
-        return asyncio.get_running_loop().time() - self._contact
+        """Seconds since the server last sent something; an established watch gets a bookmark about every minute."""
+        return asyncio.get_running_loop().time() - self._last_contact
 
     async def run(self) -> None:
-        """Runs until cancelled; errors of the server are waited out."""
+        """Runs until cancelled; after an error it retries."""
         while True:
             started = asyncio.get_running_loop().time()
-            error = await self._follow()
-            steady = asyncio.get_running_loop().time() - started >= STEADY
-            if steady:
+            error = await self._list_and_watch()
+            stable = asyncio.get_running_loop().time() - started >= MIN_WATCH_SECONDS
+            if stable:
                 self._backoff.reset()
-            delay = 0.0 if steady and error is None else self._backoff.next(error)
+            delay = 0.0 if stable and error is None else self._backoff.next(error)
             if error is not None:
                 self._report(error, delay)
             await asyncio.sleep(delay)
 
-    async def _follow(self) -> errors.ApiError | None:
+    async def _list_and_watch(self) -> errors.ApiError | None:
         try:
-            if self._in_doubt and await self._is_restored():
+            if self._was_unreachable and await self._is_server_restored():
                 self._version = ""
             if not self._version:
                 self._version = await self._list()
@@ -103,27 +136,27 @@ class Informer(Generic[T]):
         except errors.ApiError as error:
             if isinstance(error, errors.Expired):
                 self._version = ""
-            self._in_doubt |= isinstance(error, errors.Unreachable)
+            self._was_unreachable |= isinstance(error, errors.Unreachable)
             if isinstance(error, errors.NotFound):
-                # The server has no such resource (yet): its definition is not installed, so there are no objects.
+                # The server has no such resource (yet): its CRD is not installed, so there are no objects.
                 self.synced.set()
             return error
         return None
 
     async def _list(self) -> str:
         scope, version = self.scope, ""
-        taking = listing.Listing(self.store, scope.namespace)
+        replacement = ListReplacement(self.store, scope.namespace)
         async with contextlib.aclosing(self._pages()) as pages:
             async for page in pages:
                 if not version:
                     version = page.resource_version
-                    self._check_time(version)
-                self._heard()
-                for taken, item in enumerate(page.items, 1):
-                    self._take(item, taking)
-                    if taken % STRETCH == 0:
+                    self._check_version(version)
+                self._contacted()
+                for number, item in enumerate(page.items, 1):
+                    self._observe(item, replacement)
+                    if number % YIELD_EVERY == 0:
                         await asyncio.sleep(0)
-        taking.end(version)
+        replacement.finish(version)
         return version
 
     def _pages(self) -> AsyncGenerator[port.Page, None]:
@@ -137,62 +170,62 @@ class Informer(Generic[T]):
         )
         async with contextlib.aclosing(watch) as changes:
             async for change in changes:
-                self._heard()
+                self._contacted()
                 self._apply(change)
 
     def _apply(self, change: port.Change) -> None:
         if change.type in ("BOOKMARK", "DELETED"):
-            identity = _bare.decode(change.object).metadata
+            identity = _partial.decode(change.object).metadata
             if change.type == "DELETED":
                 key = (identity.namespace, identity.name)
-                self.store.saw_deleted(key, identity.uid, identity.resource_version)
+                self.store.observe_deletion(key, identity.uid, identity.resource_version)
             self._advance(identity.resource_version)
         else:
-            self._advance(self._take(change.object))
+            self._advance(self._observe(change.object))
 
-    def _take(self, raw: bytes, taking: listing.Listing[T] | None = None) -> str:
-        """Takes an object in and returns its version; one that cannot be decoded stays as it was known."""
+    def _observe(self, raw: bytes, replacement: ListReplacement[T] | None = None) -> str:
+        """Stores an object and returns its version. If it cannot be decoded the stored object stays as it is."""
         try:
-            shown = self.store.decode(raw)
+            obj = self.store.decode(raw)
         except Exception as error:
-            identity = _bare.decode(raw).metadata
-            if taking is not None:
-                taking.passed_over(identity.uid)
+            identity = _partial.decode(raw).metadata
+            if replacement is not None:
+                replacement.skip(identity.uid)
             if self._on_undecodable is not None:
                 self._on_undecodable(raw, error)
             return identity.resource_version
-        if taking is None:
-            self.store.saw(shown)
+        if replacement is None:
+            self.store.observe(obj)
         else:
-            taking.saw(shown)
-        return shown.metadata.resource_version
+            replacement.observe(obj)
+        return obj.metadata.resource_version
 
     def _advance(self, version: str) -> None:
         if version:
             self._version = version
-            self.store.reached(self.scope.namespace, version)
+            self.store.observe_version(self.scope.namespace, version)
             self._highest = max(self._highest, meta.version_number(version))
 
-    async def _is_restored(self) -> bool:
-        """Whether the server was replaced by an older state of itself while it was away.
+    async def _is_server_restored(self) -> bool:
+        """Whether the server's data were replaced by an older state while it was unreachable.
 
-        One page is read to find out, for the watch would not tell: asked for changes after a version that is yet to
-        come, a server stays silent until it comes.
+        One page is listed to find out. A watch would not show it: a server that is asked for changes after a future
+        version sends nothing until that version is reached.
         """
         async with contextlib.aclosing(self._pages()) as pages:
             page = await anext(pages)
-        self._in_doubt = False
+        self._was_unreachable = False
         return 0 < meta.version_number(page.resource_version) < self._highest
 
-    def _check_time(self, version: str) -> None:
-        """A consistent list is never older than what was seen before, unless the server's data were replaced."""
+    def _check_version(self, version: str) -> None:
+        """A consistent list is never older than an earlier one, unless the server's data were replaced."""
         number = meta.version_number(version)
         if 0 < number < self._highest:
-            self.store.distrust()
+            self.store.invalidate_versions()
         self._highest = number
 
-    def _heard(self) -> None:
-        self._contact = asyncio.get_running_loop().time()
+    def _contacted(self) -> None:
+        self._last_contact = asyncio.get_running_loop().time()
         self.failure = None
 
     def _report(self, error: errors.ApiError, delay: float) -> None:

@@ -1,4 +1,4 @@
-"""Objects found by their labels, so that a selector need not be held against every object of a namespace."""
+"""Indexes by label: a selector need not be matched against every object of a namespace."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import Any
 
 Key = tuple[str, str]
 """Namespace and name."""
-
-
 Label = tuple[str, str, str]
 """Namespace, name and value."""
 NONE: Mapping[str, str] = {}
 
 
-class ByLabel:
+class LabelIndex:
     """Names of objects by each of their labels."""
 
     def __init__(self) -> None:
         self._names: dict[Label, set[str]] = {}
 
-    def file(self, key: Key, before: Mapping[str, str], labels: Mapping[str, str]) -> None:
-        """What the object's labels were when it was last filed, and what they are."""
+    def update(self, key: Key, before: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        """before: the labels at the previous update."""
         if before == labels:
             return
         namespace, name = key
@@ -31,28 +29,28 @@ class ByLabel:
             self._names.setdefault((namespace, label, value), set()).add(name)
 
     def candidates(self, namespace: str, selector: Mapping[str, str]) -> Iterable[str]:
-        """Those that have the rarest of the selector's labels: whoever matches is among them."""
-        found: list[set[str]] = [self._names.get((namespace, label, value), set()) for label, value in selector.items()]
-        if not found:
+        """Names of the objects with the rarest of the selector's labels; every match is among them."""
+        names: list[set[str]] = [self._names.get((namespace, label, value), set()) for label, value in selector.items()]
+        if not names:
             return ()
-        rarest = min(found, key=len)
+        rarest = min(names, key=len)
         return sorted(rarest)
 
 
-class BySelector:
-    """Those who select, each by one of the labels that it asks for."""
+class SelectorIndex:
+    """Names of objects that have a selector, each by one label of the selector."""
 
     def __init__(self) -> None:
-        self._held: dict[Key, Label] = {}
+        self._labels: dict[Key, Label] = {}
         self._names: dict[Label, set[str]] = {}
 
-    def file(self, key: Key, selector: Any) -> None:
-        """No selector, or an empty one: it selects nothing."""
-        if (old := self._held.pop(key, None)) is not None:
+    def update(self, key: Key, selector: Any) -> None:
+        """An object without selector, or with an empty one, selects nothing."""
+        if (old := self._labels.pop(key, None)) is not None:
             _drop(self._names, old, key[1])
         if selector:
             label = min(selector)
-            new = self._held[key] = (key[0], label, selector[label])
+            new = self._labels[key] = (key[0], label, selector[label])
             self._names.setdefault(new, set()).add(key[1])
 
     def candidates(self, namespace: str, labels: Mapping[str, str]) -> Iterable[str]:
@@ -60,8 +58,8 @@ class BySelector:
 
 
 def _drop(names: dict[Label, set[str]], label: Label, name: str) -> None:
-    held = names.get(label)
-    if held is not None:
-        held.discard(name)
-        if not held:
+    indexed = names.get(label)
+    if indexed is not None:
+        indexed.discard(name)
+        if not indexed:
             del names[label]

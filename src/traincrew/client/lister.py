@@ -1,4 +1,4 @@
-"""A lister: the objects of one resource from the local store, by namespace and by label."""
+"""The lister of one resource: its objects from an informer's store, by namespace and by label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import informer, port, store
-from traincrew.client.label_index import NONE, ByLabel
+from traincrew.client.label_index import NONE, LabelIndex
 from traincrew.model import meta
 from traincrew.model.resources import Resource
 
@@ -19,7 +19,7 @@ Listener = Callable[[T | None, T | None], None]
 
 
 class Unstructured(NamedTuple):
-    """An object with all of its fields; nobody changes it."""
+    """An object with all of its fields. Must not be modified."""
 
     metadata: meta.Meta
     body: Object
@@ -31,15 +31,13 @@ def decode(raw: bytes) -> Unstructured:
 
 
 class Lister(Generic[T]):
-    """Everything of one resource, by namespace too."""
-
     def __init__(self, reader: port.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
         self.resource = resource
         self.listeners: list[Listener[T]] = []
         self._store: store.Store[T] = store.Store(decode, self._changed)
         self.informer = informer.Informer(reader, informer.Scope(resource), self._store)
         self._by_namespace: dict[str, dict[str, T]] = {}
-        self._by_label = ByLabel()
+        self._by_label = LabelIndex()
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._store)
@@ -47,13 +45,13 @@ class Lister(Generic[T]):
     def get(self, namespace: str, name: str) -> T | None:
         return self._store.get(namespace, name)
 
-    def within(self, namespace: str) -> Iterable[T]:
+    def in_namespace(self, namespace: str) -> Iterable[T]:
         return tuple(self._by_namespace.get(namespace, {}).values())
 
-    def having(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
-        """All that have one of these labels, and so all that have every one of them; nothing for no labels."""
-        within = self._by_namespace.get(namespace, {})
-        return (within[name] for name in self._by_label.candidates(namespace, labels))
+    def with_any_label(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
+        """A superset of the objects that have all of these labels; none for no labels."""
+        objects = self._by_namespace.get(namespace, {})
+        return (objects[name] for name in self._by_label.candidates(namespace, labels))
 
     def count(self, namespace: str) -> int:
         return len(self._by_namespace.get(namespace, ()))
@@ -61,33 +59,33 @@ class Lister(Generic[T]):
     def owned_by(self, uid: str) -> tuple[T, ...]:
         return self._store.owned_by(uid)
 
-    def learn(self, answer: bytes) -> T:
-        """Takes the server's answer to a write, so that nothing is decided on an older world."""
-        new = self._store.learn(answer)
-        self._file(new.metadata.namespace, new.metadata.name)
+    def apply_response(self, response: bytes) -> T:
+        """Applies the response to a write; see `Store`."""
+        new = self._store.apply_response(response)
+        self._index(new.metadata.namespace, new.metadata.name)
         return new
 
-    def learn_deleted(self, target: T, answer: bytes) -> None:
-        self._store.learn_deleted(target, answer)
-        self._file(target.metadata.namespace, target.metadata.name)
+    def apply_delete_response(self, target: T, response: bytes) -> None:
+        self._store.apply_delete_response(target, response)
+        self._index(target.metadata.namespace, target.metadata.name)
 
-    def forget(self, gone: T) -> None:
-        self._store.forget(gone)
-        self._file(gone.metadata.namespace, gone.metadata.name)
+    def remove(self, deleted: T) -> None:
+        self._store.remove(deleted)
+        self._index(deleted.metadata.namespace, deleted.metadata.name)
 
     def _changed(self, old: T | None, new: T | None) -> None:
-        named = new if new is not None else old
-        if named is not None:
-            self._file(named.metadata.namespace, named.metadata.name)
+        obj = new if new is not None else old
+        if obj is not None:
+            self._index(obj.metadata.namespace, obj.metadata.name)
         for listener in self.listeners:
             listener(old, new)
 
-    def _file(self, namespace: str, name: str) -> None:
-        held, before = self._store.get(namespace, name), self._by_namespace.get(namespace, {}).get(name)
-        self._by_label.file((namespace, name), before.metadata.labels if before else NONE, held.metadata.labels if held else NONE)
-        if held is not None:
-            self._by_namespace.setdefault(namespace, {})[name] = held
-        elif (neighbours := self._by_namespace.get(namespace)) is not None:
-            neighbours.pop(name, None)
-            if not neighbours:
+    def _index(self, namespace: str, name: str) -> None:
+        obj, before = self._store.get(namespace, name), self._by_namespace.get(namespace, {}).get(name)
+        self._by_label.update((namespace, name), before.metadata.labels if before else NONE, obj.metadata.labels if obj else NONE)
+        if obj is not None:
+            self._by_namespace.setdefault(namespace, {})[name] = obj
+        elif (others := self._by_namespace.get(namespace)) is not None:
+            others.pop(name, None)
+            if not others:
                 del self._by_namespace[namespace]

@@ -1,4 +1,4 @@
-"""Our own writes while they are under way, to tell them from the news of others."""
+"""Our own writes while they are in flight, to tell their changes from those of other clients."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ T = TypeVar("T", bound=meta.Named)
 
 
 @dataclasses.dataclass(frozen=True)
-class News(Generic[T]):
+class Change(Generic[T]):
     old: T | None
     new: T | None
     listed: bool
 
 
-class Write(Generic[T]):
-    """Writes of ours to one object that are under way, and what the watch has told of it meanwhile."""
+class PendingWrite(Generic[T]):
+    """Our writes to one object that are in flight, and the changes that the watch has delivered meanwhile."""
 
     def __init__(self) -> None:
-        self.under_way = 0
-        self.news: list[News[T]] = []
-        self.answers: set[tuple[str, str]] = set()
-        """uid and version of what we were answered; without a version: that it is gone."""
+        self.in_flight = 0
+        self.changes: list[Change[T]] = []
+        self.responses: set[tuple[str, str]] = set()
+        """UID and version of the responses; without a version: the object is deleted."""
 
-    def caused(self, news: News[T]) -> bool:
-        if news.new is None:
-            return news.old is not None and (news.old.metadata.uid, "") in self.answers
-        if news.listed or news.new is news.old:
+    def is_own(self, change: Change[T]) -> bool:
+        if change.new is None:
+            return change.old is not None and (change.old.metadata.uid, "") in self.responses
+        if change.listed or change.new is change.old:
             return False
-        return (news.new.metadata.uid, news.new.metadata.resource_version) in self.answers
+        return (change.new.metadata.uid, change.new.metadata.resource_version) in self.responses

@@ -1,14 +1,15 @@
-"""What the rest of traincrew may ask of an API server, whichever one it is.
+"""The interface of a client of an API server, remote or in process.
 
-Bodies travel as JSON bytes: whoever asked knows which fields it wants decoded, and bytes cannot be changed by
-the other side. Every method raises the errors of `traincrew.errors`; `TemporaryError` is raised only after
-the implementation's own retries.
+Bodies are JSON bytes: the caller decodes the fields that it needs, and bytes cannot be modified by the other side.
+Every method raises the errors of `traincrew.errors`; `TemporaryError` only after the implementation's own retries.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from typing import Literal, NamedTuple, Protocol
+
+import msgspec
 
 from traincrew.model.resources import Resource
 
@@ -24,7 +25,7 @@ class Page(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One event of a watch. A BOOKMARK's object carries nothing but its resourceVersion."""
+    """One event of a watch. The object of a BOOKMARK has only a resourceVersion."""
 
     type: ChangeType
     object: bytes
@@ -36,7 +37,7 @@ class Reader(Protocol):
     def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[Page, None]:
-        """A consistent list in pages (limit/continue); raises Expired when the continuation has run out."""
+        """A consistent list in pages (limit/continue); raises Expired when the continue token has expired."""
         ...
 
     def watch(
@@ -44,18 +45,18 @@ class Reader(Protocol):
     ) -> AsyncGenerator[Change, None]:
         """Changes after resource_version until the server ends the watch; raises Expired on 410.
 
-        The first is a bookmark of resource_version itself: it says that the watch stands.
+        The first event is a bookmark of resource_version itself: the watch is established.
         """
         ...
 
 
 class Writer(Protocol):
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
-        """strict: unknown and duplicate fields are refused (fieldValidation=Strict), not dropped."""
+        """strict: unknown and duplicate fields are rejected (fieldValidation=Strict), not dropped."""
         ...
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
-        """Creates what lives below an object, such as a service account's token."""
+        """Posts to a subresource, such as the token of a service account."""
         ...
 
     async def replace(
@@ -84,15 +85,26 @@ class Writer(Protocol):
         propagation: str = "",
         grace: int | None = None,
     ) -> bytes:
-        """uid: delete only that very object, version: only as it was seen (else Conflict).
-        grace: seconds that a pod gets to end; 0 is the word of its node that it has ended.
+        """uid, version: preconditions (else Conflict). grace: grace period of a pod in seconds; a kubelet sends 0 when the
+        pod has ended.
 
-        Returns the object as it then is, or a Status.
-
-        After a lost answer the retry may find the object gone: NotFound then means that it is done.
+        Returns the object after the request, or a Status. After a lost response the retry may raise NotFound: then the
+        first request has deleted the object.
         """
         ...
 
 
 class Client(Reader, Writer, Protocol):
-    """Both halves; nothing but composition roots should ask for it."""
+    """Reader and Writer."""
+
+
+def delete_options(uid: str, version: str, propagation: str, grace: int | None) -> bytes:
+    """The body of a delete."""
+    options: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if preconditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
+        options["preconditions"] = preconditions
+    if propagation:
+        options["propagationPolicy"] = propagation
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    return msgspec.json.encode(options)

@@ -16,11 +16,11 @@ import msgspec
 import yarl
 
 from traincrew import errors
-from traincrew.client import connection, deletion, port, retries, status_errors, transport, watch_stream
+from traincrew.client import connection, port, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
-"""Told after every request: verb, the resource's plural, the answer's code (0: none came), seconds."""
+"""Called after every request: verb, plural of the resource, status code (0: no response), seconds."""
 
 PATCHES: dict[port.PatchType, str] = {
     "merge": transport.MERGE_PATCH,
@@ -29,7 +29,7 @@ PATCHES: dict[port.PatchType, str] = {
 }
 STRICT = "?fieldValidation=Strict"
 SILENCE_MARGIN = 30.0
-"""Seconds beyond its agreed end after which a silent watch is given up."""
+"""Seconds after its requested end at which a watch without data is cancelled."""
 
 _SIMPLE = re.compile(r"[A-Za-z0-9:_-][A-Za-z0-9.:_-]*")
 
@@ -191,7 +191,7 @@ class RemoteClient:
         grace: int | None = None,
     ) -> bytes:
         url = self._url(resource, namespace, name)
-        request = transport.Request("DELETE", url, deletion.options(uid, version, propagation, grace))
+        request = transport.Request("DELETE", url, port.delete_options(uid, version, propagation, grace))
         return await self._ask(_Ask("delete", resource, request))
 
     async def _ask(self, ask: _Ask) -> bytes:

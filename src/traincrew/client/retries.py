@@ -1,11 +1,11 @@
-"""When to ask again, and how long to wait before.
+"""Which requests are retried, and after which delay.
 
-A request is asked again only after a `TemporaryError`, and then
+A request is retried only after a `TemporaryError`, and then
 
-- always, if the server did not act on it: it was never sent, or was refused with 429 or with 503 and Retry-After;
-- else, if asking twice does no harm. Reads, deletes, replaces and merge patches are such. So are creates, since
-  the objects have names: the second of two gets AlreadyExists, which the caller must look at in any case. Creates
-  with generateName and JSON patches are not, and their error is raised at once.
+- always, if the server did not act on it: it was never sent, or was rejected with 429 or with 503 and Retry-After;
+- else, if it is idempotent. Reads, deletes, replaces and merge patches are. So are creates of named objects: the
+  second of two gets AlreadyExists, which the caller must handle in any case. Creates with generateName and JSON
+  patches are not idempotent, and their error is raised at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEVER_SENT = "NeverSent"
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What one client allows itself. Times are in seconds."""
+    """The limits of one client. Times are in seconds."""
 
     in_flight: int = 64
     """Requests at the same time; watches do not count."""
@@ -29,16 +29,16 @@ class Limits:
     connect_timeout: float = 10.0
     request_timeout: float = 60.0
     watch_seconds: tuple[int, int] = (290, 590)
-    """How long a watch is asked to last: a random time in between, so that watches do not end together."""
+    """The requested duration of a watch: a random time in this range, so that watches do not end together."""
     attempts: int = 5
     first_delay: float = 0.1
     longest_delay: float = 5.0
     patience: float = 30.0
-    """No further attempt starts later than this after the first; a longer Retry-After is the caller's to heed."""
+    """No attempt starts later than this after the first; a longer Retry-After is left to the caller."""
 
 
 class Backoff:
-    """Delays that double, with jitter, so that many who failed together do not come back together."""
+    """Exponential back-off with jitter, so that clients that failed together do not retry together."""
 
     def __init__(self, first: float, longest: float, rng: random.Random | None = None) -> None:
         self._first, self._longest = first, longest
@@ -46,7 +46,7 @@ class Backoff:
         self._failures = 0
 
     def next(self, error: errors.ApiError | None = None) -> float:
-        """Seconds to wait; never less than the server asked for."""
+        """The delay in seconds; never less than the server's Retry-After."""
         delay = min(self._longest, self._first * 2.0 ** min(self._failures, 30))
         self._failures += 1
         jitter = self._rng.uniform(0.5, 1.0)

@@ -1,8 +1,8 @@
-"""The local copy of one resource, kept by an `Informer` and by our own writes.
+"""The store of one resource: filled by an `Informer`, and by the responses to our own writes.
 
-Write-through: whoever writes an object puts the server's answer in here (`learn`, `learn_deleted`), so nothing
-is ever decided on a world older than our own last write. The watch brings the same news later; versions tell
-which is newer. Where versions are not numbers, the watch is always right.
+Write-through: a component that writes an object puts the response into the store (`apply_response`,
+`apply_delete_response`), so that it never decides on a state older than its last write. The watch delivers the same
+change later; resource versions show which is newer. Where versions are not numbers, the watch is always right.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from traincrew.model import meta
 
 T = TypeVar("T", bound=meta.Named)
 Key = tuple[str, str]
+"""Namespace and name."""
 
 OnChange = Callable[[T | None, T | None], None]
-"""Called with the object before and after; one of them is None if it came or went. Both are the same object if
-the watch tells of a change by somebody else that an answer to a write of ours had already brought."""
+"""Called with the object before and after; one of them is None if it was created or deleted. Both are the same object
+if the watch delivers a change by another client that the response to one of our writes already contained."""
 
 
 class _Deleted(msgspec.Struct, rename="camel"):
-    """What of a delete's answer says whether the object is still there."""
+    """The fields of a delete's response that show whether the object still exists."""
 
     class Meta(msgspec.Struct, rename="camel"):
         deletion_timestamp: str = ""
@@ -39,7 +40,7 @@ class _Deleted(msgspec.Struct, rename="camel"):
 
 
 class Store(Generic[T]):
-    """Reads are plain dictionary look-ups; nothing here waits."""
+    """Reads are dictionary lookups; no method waits."""
 
     def __init__(
         self,
@@ -51,13 +52,13 @@ class Store(Generic[T]):
         self._on_change = on_change
         self._objects: dict[Key, T] = {}
         self._by_owner: dict[str, dict[str, T]] = {}
-        self._gone = tombstones.Tombstones(clock)
-        self._unechoed: dict[str, list[int]] = {}
-        """Versions of our own writes that the watch has not told yet, by the object's uid."""
-        self._reached: dict[str | None, int] = {}
-        """The version up to which list and watch have told everything, by namespace; None: all of them."""
-        self._distrusted: set[str] = set()
-        self._writes: dict[Key, pending_writes.Write[T]] = {}
+        self._tombstones = tombstones.Tombstones(clock)
+        self._undelivered: dict[str, list[int]] = {}
+        """Versions of our own writes that the watch has not delivered yet, by the object's UID."""
+        self._observed_versions: dict[str | None, int] = {}
+        """The version up to which list and watch have delivered all changes, by namespace; None: all namespaces."""
+        self._invalidated: set[str] = set()
+        self._pending_writes: dict[Key, pending_writes.PendingWrite[T]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -69,179 +70,179 @@ class Store(Generic[T]):
         return self._objects.get((namespace, name))
 
     def owned_by(self, uid: str) -> tuple[T, ...]:
-        """The objects whose controller has this uid."""
+        """The objects whose controller has this UID."""
         return tuple(self._by_owner.get(uid, {}).values())
 
     @contextlib.contextmanager
-    def writing(self, namespace: str, name: str) -> Iterator[None]:
-        """Goes around a write of ours and the learning of its answer.
+    def pending_write(self, namespace: str, name: str) -> Iterator[None]:
+        """Encloses a write and the application of its response.
 
-        The watch is often faster than the answer. What it tells of the object meanwhile is taken in at once, but
-        passed on to `on_change` only at the end, and not at all if it was our own write.
+        The watch is often faster than the response. A change that it delivers meanwhile is stored at once, but
+        `on_change` is called only at the end, and not at all if the change is our own write.
         """
         key = (namespace, name)
-        write = self._writes.setdefault(key, pending_writes.Write())
-        write.under_way += 1
+        write = self._pending_writes.setdefault(key, pending_writes.PendingWrite())
+        write.in_flight += 1
         try:
             yield
         finally:
-            write.under_way -= 1
-            if not write.under_way:
-                del self._writes[key]
-                for news in write.news:
-                    if not write.caused(news):
-                        self._tell(news.old, news.new)
+            write.in_flight -= 1
+            if not write.in_flight:
+                del self._pending_writes[key]
+                for change in write.changes:
+                    if not write.is_own(change):
+                        self._notify(change.old, change.new)
 
-    def learn(self, news: T | bytes) -> T:
-        """Takes the server's answer to a create, replace or patch of ours. Returns the object as now known."""
-        new = self.decode(news) if isinstance(news, bytes) else news
+    def apply_response(self, response: T | bytes) -> T:
+        """Applies the response to a create, replace or patch of ours. Returns the newest known object."""
+        new = self.decode(response) if isinstance(response, bytes) else response
         old = self._objects.get(_key(new))
-        self._note_answer(new, new.metadata.resource_version)
+        self._note_response(new, new.metadata.resource_version)
         if self._outdated(new, old):
             return old if _same(old, new) and old is not None else new
-        if not _same(old, new) and self._has_passed(new):
-            return new  # it has come and gone while its answer was on the way
+        if not _same(old, new) and self._is_past(new):
+            return new  # created and deleted before the response arrived
         if version := _version(new):
-            self._unechoed.setdefault(new.metadata.uid, []).append(version)
+            self._undelivered.setdefault(new.metadata.uid, []).append(version)
         self._put(old, new)
         return new
 
-    def forget(self, gone: T) -> None:
-        """Takes note that an object is no more, because the server said so to us."""
-        self._note_answer(gone, "")
-        self._bury(gone.metadata.uid, math.inf)
-        self._remove(gone)
+    def remove(self, deleted: T) -> None:
+        """Removes an object that does not exist any more according to a response."""
+        self._note_response(deleted, "")
+        self._add_tombstone(deleted.metadata.uid, math.inf)
+        self._delete(deleted)
 
-    def learn_deleted(self, target: T, answer: bytes) -> bool:
-        """Takes the server's answer to a delete of ours. Returns whether the object is gone at once."""
-        deleted = msgspec.json.decode(answer, type=_Deleted)
+    def apply_delete_response(self, target: T, response: bytes) -> bool:
+        """Applies the response to a delete of ours. Returns whether the object is deleted already."""
+        deleted = msgspec.json.decode(response, type=_Deleted)
         terminating = deleted.metadata.deletion_timestamp and deleted.metadata.deletion_grace_period_seconds
         if deleted.kind != "Status" and (terminating or deleted.metadata.finalizers):
-            self.learn(answer)
+            self.apply_response(response)
             return False
-        self.forget(target)
+        self.remove(target)
         return True
 
-    def saw(self, new: T, *, listed: bool = False) -> None:
-        """Takes an object that the watch or a list has shown.
+    def observe(self, new: T, *, listed: bool = False) -> None:
+        """Applies an object from the watch or a list.
 
-        A change of our own is not told again, unless a list shows it: what others did before it was then not shown.
+        `on_change` is not called for a change of our own, unless a list shows it: a list does not show the changes by
+        other clients before ours.
         """
         old = self._objects.get(_key(new))
-        awaited = new.metadata.uid in self._unechoed
-        echo = self._is_echo(new) and not listed
+        undelivered = new.metadata.uid in self._undelivered
+        own = self._is_own_write(new) and not listed
         if self._outdated(new, old):
-            if old is not None and _same(old, new) and awaited and not echo:
-                # Somebody else's change came to us inside the answer to our own write; nobody was told of it yet.
-                self._tell(old, old, listed)
+            if old is not None and _same(old, new) and undelivered and not own:
+                # The response to our own write contained another client's change; `on_change` was not called for it.
+                self._notify(old, old, listed)
             return
         self._put(old, new)
         if old is not None and not _same(old, new):
-            self._tell(old, None, listed)
+            self._notify(old, None, listed)
             old = None
-        self._tell(old, new, listed)
+        self._notify(old, new, listed)
 
-    def saw_deleted(self, key: Key, uid: str, version: str) -> None:
-        """Takes a deletion that the watch has shown, or a list by leaving an object out, as of a version.
+    def observe_deletion(self, key: Key, uid: str, version: str) -> None:
+        """Applies a deletion that the watch delivered, or that a list showed by omission, as of a version.
 
-        With a label selector this may be an object that merely lost the label, so one of a later version is
-        welcome again.
+        With a label selector the object may only have lost the label: an object of a later version is accepted again.
         """
-        self._bury(uid, meta.version_number(version))
+        self._add_tombstone(uid, meta.version_number(version))
         old = self._objects.get(key)
         if old is not None and old.metadata.uid == uid:
-            self._remove(old)
-            self._tell(old, None)
+            self._delete(old)
+            self._notify(old, None)
 
-    def reached(self, namespace: str | None, version: str) -> None:
-        """Takes note that all changes up to a version have been told."""
+    def observe_version(self, namespace: str | None, version: str) -> None:
+        """All changes up to this version have been delivered."""
         if number := meta.version_number(version):
-            self._reached[namespace] = number
+            self._observed_versions[namespace] = number
 
-    def distrust(self) -> None:
-        """Takes note that the server has gone back in time (a backup was restored): versions held mean nothing."""
-        self._distrusted = {held.metadata.uid for held in self._objects.values()}
-        self._gone.clear()
-        self._reached.clear()
-        self._unechoed.clear()
+    def invalidate_versions(self) -> None:
+        """The server's data are older than before (a backup was restored): the stored versions mean nothing."""
+        self._invalidated = {obj.metadata.uid for obj in self._objects.values()}
+        self._tombstones.clear()
+        self._observed_versions.clear()
+        self._undelivered.clear()
 
-    def newer_than(self, held: T, version: str) -> bool:
-        """Whether a list of that version can know nothing of the object as it is held."""
-        if held.metadata.uid in self._distrusted:
+    def newer_than(self, obj: T, version: str) -> bool:
+        """Whether the stored object is newer than a list of that version."""
+        if obj.metadata.uid in self._invalidated:
             return False
-        return _version(held) > meta.version_number(version)
+        return _version(obj) > meta.version_number(version)
 
     def _outdated(self, new: T, old: T | None) -> bool:
         version = _version(new)
-        if self._gone.covers(new.metadata.uid, version):
+        if self._tombstones.covers(new.metadata.uid, version):
             return True
-        if old is None or old.metadata.uid in self._distrusted:
+        if old is None or old.metadata.uid in self._invalidated:
             return False
         return 0 < version <= _version(old)
 
-    def _has_passed(self, new: T) -> bool:
-        reached = self._reached
-        return 0 < _version(new) <= max(reached.get(None, 0), reached.get(new.metadata.namespace, 0))
+    def _is_past(self, new: T) -> bool:
+        observed = self._observed_versions
+        return 0 < _version(new) <= max(observed.get(None, 0), observed.get(new.metadata.namespace, 0))
 
-    def _is_echo(self, new: T) -> bool:
-        """Whether the watch tells us of a write of our own; forgets those that it can no longer tell."""
+    def _is_own_write(self, new: T) -> bool:
+        """Whether the watch delivers a write of our own; drops those that it can no longer deliver."""
         version = _version(new)
-        waiting = self._unechoed.get(new.metadata.uid)
+        waiting = self._undelivered.get(new.metadata.uid)
         if not waiting:
             return False
         left = [each for each in waiting if each > version]
         if left:
-            self._unechoed[new.metadata.uid] = left
+            self._undelivered[new.metadata.uid] = left
         else:
-            del self._unechoed[new.metadata.uid]
+            del self._undelivered[new.metadata.uid]
         return version in waiting
 
     def _put(self, old: T | None, new: T) -> None:
         if old is not None:
             self._unindex(old)
-            self._distrusted.discard(old.metadata.uid)
+            self._invalidated.discard(old.metadata.uid)
             if not _same(old, new):
-                self._bury(old.metadata.uid, math.inf)
+                self._add_tombstone(old.metadata.uid, math.inf)
         self._objects[_key(new)] = new
         if (owner := new.metadata.controller) is not None:
             self._by_owner.setdefault(owner.uid, {})[new.metadata.uid] = new
 
-    def _remove(self, gone: T) -> None:
-        held = self._objects.get(_key(gone))
-        if held is not None and _same(held, gone):
-            del self._objects[_key(gone)]
-            self._distrusted.discard(held.metadata.uid)
-            self._unindex(held)
+    def _delete(self, deleted: T) -> None:
+        stored = self._objects.get(_key(deleted))
+        if stored is not None and _same(stored, deleted):
+            del self._objects[_key(deleted)]
+            self._invalidated.discard(stored.metadata.uid)
+            self._unindex(stored)
 
-    def _unindex(self, held: T) -> None:
-        owner = held.metadata.controller
+    def _unindex(self, obj: T) -> None:
+        owner = obj.metadata.controller
         if owner is not None and (siblings := self._by_owner.get(owner.uid)) is not None:
-            siblings.pop(held.metadata.uid, None)
+            siblings.pop(obj.metadata.uid, None)
             if not siblings:
                 del self._by_owner[owner.uid]
 
-    def _bury(self, uid: str, version: float) -> None:
-        self._gone.add(uid, version)
-        self._unechoed.pop(uid, None)
+    def _add_tombstone(self, uid: str, version: float) -> None:
+        self._tombstones.add(uid, version)
+        self._undelivered.pop(uid, None)
 
-    def _note_answer(self, about: T, version: str) -> None:
-        if (write := self._writes.get(_key(about))) is not None:
-            write.answers.add((about.metadata.uid, version))
+    def _note_response(self, obj: T, version: str) -> None:
+        if (write := self._pending_writes.get(_key(obj))) is not None:
+            write.responses.add((obj.metadata.uid, version))
 
-    def _tell(self, old: T | None, new: T | None, listed: bool = False) -> None:
+    def _notify(self, old: T | None, new: T | None, listed: bool = False) -> None:
         named = new if new is not None else old
-        if named is not None and (write := self._writes.get(_key(named))) is not None:
-            write.news.append(pending_writes.News(old, new, listed))
+        if named is not None and (write := self._pending_writes.get(_key(named))) is not None:
+            write.changes.append(pending_writes.Change(old, new, listed))
         elif self._on_change is not None:
             self._on_change(old, new)
 
 
-def _key(held: meta.Named) -> Key:
-    return (held.metadata.namespace, held.metadata.name)
+def _key(obj: meta.Named) -> Key:
+    return (obj.metadata.namespace, obj.metadata.name)
 
 
-def _version(held: meta.Named) -> int:
-    return meta.version_number(held.metadata.resource_version)
+def _version(obj: meta.Named) -> int:
+    return meta.version_number(obj.metadata.resource_version)
 
 
 def _same(one: meta.Named | None, other: meta.Named) -> bool:

@@ -1,47 +1,47 @@
-"""Which objects have gone, so that late news of them do not bring them back."""
+"""Tombstones: the objects that were deleted, so that late changes do not bring them back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-LIFE = 300.0
-"""Seconds; news are late by seconds, not minutes."""
-MOST = 100_000
+TTL = 300.0
+"""Seconds. Changes are late by seconds, not minutes."""
+MAX_ENTRIES = 100_000
 
 
-class _Stone(NamedTuple):
+class _Tombstone(NamedTuple):
     version: float
     until: float
 
 
 class Tombstones:
-    """uid → the version at which the object went. What is of a later version is alive again."""
+    """UID → the version at which the object was deleted. An object of a later version exists again."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._stones: dict[str, _Stone] = {}
+        self._tombstones: dict[str, _Tombstone] = {}
 
     def add(self, uid: str, version: float) -> None:
-        """version 0: not known, which covers nothing; infinite: whatever is told of this uid is late."""
+        """version: 0 is unknown and covers nothing; infinity covers every version of this UID."""
         now = self._clock()
-        known = self._stones.pop(uid, None)
+        known = self._tombstones.pop(uid, None)
         if known is not None:
             version = max(version, known.version)
         if version:
-            self._stones[uid] = _Stone(version, now + LIFE)
-        self._drop_old(now)
+            self._tombstones[uid] = _Tombstone(version, now + TTL)
+        self._evict(now)
 
     def covers(self, uid: str, version: int) -> bool:
-        stone = self._stones.get(uid)
-        return stone is not None and version <= stone.version and self._clock() < stone.until
+        tombstone = self._tombstones.get(uid)
+        return tombstone is not None and version <= tombstone.version and self._clock() < tombstone.until
 
     def clear(self) -> None:
-        self._stones.clear()
+        self._tombstones.clear()
 
-    def _drop_old(self, now: float) -> None:
-        while self._stones:
-            oldest = next(iter(self._stones))
-            if len(self._stones) <= MOST and self._stones[oldest].until > now:
+    def _evict(self, now: float) -> None:
+        while self._tombstones:
+            oldest = next(iter(self._tombstones))
+            if len(self._tombstones) <= MAX_ENTRIES and self._tombstones[oldest].until > now:
                 return
-            del self._stones[oldest]
+            del self._tombstones[oldest]

@@ -77,7 +77,7 @@ class ActionExecutor:
                 await self._list_events(action)
                 return
             store = self._observer.store(action.resource)
-            with store.writing(self._namespace, action.name) if store is not None else contextlib.nullcontext():
+            with store.pending_write(self._namespace, action.name) if store is not None else contextlib.nullcontext():
                 await self._write(action)
         except errors.ApiError as error:
             self._outcome.failed = error
@@ -106,7 +106,7 @@ class ActionExecutor:
         except (errors.Forbidden, errors.Rejected, errors.NotFound) as error:
             self._refused(action, error, foreign=False)
         else:
-            uid = self._learn(action, raw)
+            uid = self._apply_response(action, raw)
             self._metrics.created(action.resource.plural)
             if action.with_event:
                 self._outcome.created.setdefault(action.resource, {})[action.name] = uid
@@ -118,7 +118,7 @@ class ActionExecutor:
             return False
         return adoption.classify(self._kind, self._job, action, existing.metadata) is adoption.Ownership.TERMINATING
 
-    def _learn(self, action: Create, raw: bytes) -> str:
+    def _apply_response(self, action: Create, raw: bytes) -> str:
         self._memory.accepted((action.resource, action.name))
         self._outcome.changed = True
         store = self._observer.objects.get(action.resource)
@@ -127,13 +127,13 @@ class ActionExecutor:
         if store is None or obj is None or owner is None or owner.uid != self._job.metadata.uid:
             self._memory.known.add((action.resource.plural, action.name))
             return action.name
-        uid: str = store.learn(obj).metadata.uid
+        uid: str = store.apply_response(obj).metadata.uid
         return uid
 
     async def _inspect_existing(self, action: Create, error: errors.AlreadyExists) -> None:
         ownership, raw = await adoption.inspect(self._client, self._kind, self._job, action)
         if ownership is adoption.Ownership.OURS:
-            self._learn(action, raw)
+            self._apply_response(action, raw)
             adopted = self._stored(action.resource, action.name)
             if adopted is not None:
                 self._backfill.object_added(self._kind, self._job, action.resource, adopted)
@@ -184,12 +184,12 @@ class ActionExecutor:
             reason = f"FailedDelete{action.resource.kind}"
             self._recorder.event(self._kind, self._job, JobEvent("Warning", reason, f"Error deleting: {error.message}"))
             raise
-        self._learn_deleted(action, obj, raw)
+        self._apply_delete_response(action, obj, raw)
 
-    def _learn_deleted(self, action: Delete, obj: Named | None, raw: bytes) -> None:
+    def _apply_delete_response(self, action: Delete, obj: Named | None, raw: bytes) -> None:
         self._outcome.changed = True
         store = self._observer.store(action.resource)
-        if store is not None and obj is not None and store.learn_deleted(obj, raw):
+        if store is not None and obj is not None and store.apply_delete_response(obj, raw):
             self._memory.deletions.discard(action.uid)
             self._observer.forget(action.uid)
         self._deleted(action)
@@ -203,7 +203,7 @@ class ActionExecutor:
         self._outcome.changed = True
         store = self._observer.store(action.resource)
         if store is not None and obj is not None:
-            store.forget(obj)
+            store.remove(obj)
             self._observer.forget(obj.metadata.uid)
 
     async def _patch(self, action: Patch) -> None:
@@ -220,7 +220,7 @@ class ActionExecutor:
         except errors.NotFound:
             self._forget(action, obj)
         else:
-            self._observer.objects[action.resource].learn(raw)
+            self._observer.objects[action.resource].apply_response(raw)
             self._outcome.changed = True
 
     async def _list_events(self, action: ListEvents) -> None:

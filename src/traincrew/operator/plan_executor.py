@@ -65,14 +65,14 @@ class PlanExecutor:
         observer = self._context.observer
         store, ports = observer.jobs[kind.plural], observer.ports
         ports.reserve(meta.uid, status.host_ports)
-        with store.writing(meta.namespace, meta.name):
+        with store.pending_write(meta.namespace, meta.name):
             try:
                 raw = await self._context.client.patch(kind.resource, meta.namespace, meta.name, body, subresource="status")
             except errors.ApiError as error:
                 if not error.uncertain:
                     ports.end_reservation(meta.uid)
                 raise
-            written: jobs.JobObject[Any] = store.learn(raw)
+            written: jobs.JobObject[Any] = store.apply_response(raw)
         ports.observed(meta.uid, written.status.host_ports)
         ports.end_reservation(meta.uid)
         return written

@@ -137,9 +137,9 @@ async def test_a_list_does_not_undo_what_we_wrote_after_it_was_begun(
 
     async def we_write() -> None:
         things.between_pages = None
-        kept.store.learn(await things.put("e", "ours"))
-        kept.store.learn(await things.put("made"))
-        kept.store.forget(words.decode(await things.remove("d")))
+        kept.store.apply_response(await things.put("e", "ours"))
+        kept.store.apply_response(await things.put("made"))
+        kept.store.remove(words.decode(await things.remove("d")))
 
     things.between_pages = we_write
     async with kept.running():
@@ -154,7 +154,7 @@ async def test_our_own_writes_are_not_told_when_the_watch_shows_them(
 ) -> None:
     async with keeping(reader, words) as kept:
         await things.standing(1)
-        kept.store.learn(await things.put("ours"))
+        kept.store.apply_response(await things.put("ours"))
         await things.put("theirs")
         await kept.until(lambda: "theirs" in kept.phases())
     assert kept.told == ["+theirs"]
@@ -237,7 +237,7 @@ async def test_a_server_that_ends_every_watch_at_once_is_not_besieged(
 async def test_only_the_informers_namespace_is_swept(things: Things, reader: remote.RemoteClient, words: Vocabulary) -> None:
     async with keeping(reader, words, "ns") as kept:
         foreign = b'{"metadata":{"name":"x","namespace":"other","uid":"u","resourceVersion":"1"}}'
-        kept.store.learn(foreign)
+        kept.store.apply_response(foreign)
         await things.standing(1)
         await things.put("a")
         things.forget_the_past()
@@ -264,4 +264,4 @@ async def test_a_long_list_leaves_others_their_turn(things: Things, address: con
         async with kept.running():
             busy.cancel()
     assert len(seen) == 450
-    assert len(set(seen)) >= 450 // informer.STRETCH
+    assert len(set(seen)) >= 450 // informer.YIELD_EVERY

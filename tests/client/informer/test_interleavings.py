@@ -10,7 +10,7 @@ import hypothesis
 import hypothesis.strategies as st
 import msgspec
 
-from traincrew.client import listing, store
+from traincrew.client import informer, store
 from traincrew.model import meta
 
 
@@ -52,7 +52,7 @@ class World:
         """The version of our last learnt write, by uid."""
         self.listed: set[str] = set()
         """Versions that a list has shown; they are told, be they ours or not."""
-        self.list: tuple[listing.Listing[Thing], list[Thing], int] | None = None
+        self.list: tuple[informer.ListReplacement[Thing], list[Thing], int] | None = None
         self.copy: store.Store[Thing] = store.Store(msgspec.json.Decoder(Thing).decode, self._on_change)
 
     def _on_change(self, old: Thing | None, new: Thing | None) -> None:
@@ -80,7 +80,7 @@ class World:
         event = Event(thing, delete, ours)
         self.log.append(event)
         if ours:
-            event.write = self.copy.writing("ns", name)
+            event.write = self.copy.pending_write("ns", name)
             event.write.__enter__()
             self.answers.append(event)
 
@@ -90,9 +90,9 @@ class World:
             return
         event = self.answers.pop(which % len(self.answers))
         if event.deleted:
-            self.copy.forget(event.thing)
+            self.copy.remove(event.thing)
         else:
-            self.copy.learn(event.thing)
+            self.copy.apply_response(event.thing)
             self.floor[event.uid] = max(event.version, self.floor.get(event.uid, 0))
         assert event.write is not None
         event.write.__exit__(None, None, None)
@@ -107,10 +107,10 @@ class World:
         self.owe(event)
         if event.deleted:
             described = event.thing.metadata
-            self.copy.saw_deleted(("ns", described.name), event.uid, described.resource_version)
+            self.copy.observe_deletion(("ns", described.name), event.uid, described.resource_version)
         else:
-            self.copy.saw(event.thing)
-        self.copy.reached(None, event.thing.metadata.resource_version)
+            self.copy.observe(event.thing)
+        self.copy.observe_version(None, event.thing.metadata.resource_version)
         self.collect()
 
     def owe(self, event: Event) -> None:
@@ -128,7 +128,7 @@ class World:
     def relist(self) -> None:
         """The watch is lost, and a list begins; or the one that was begun ends, and the watch goes on from there."""
         if self.list is None:
-            self.list = (listing.Listing(self.copy), list(self.truth.values()), self.version)
+            self.list = (informer.ListReplacement(self.copy), list(self.truth.values()), self.version)
             return
         taking, items, version = self.list
         missed = [each for each in self.log[self.shown :] if each.version <= version]
@@ -136,8 +136,8 @@ class World:
             self.owe(event)
         self.listed |= {item.metadata.resource_version for item in items}
         for item in items:
-            taking.saw(item)
-        taking.end(str(version))
+            taking.observe(item)
+        taking.finish(str(version))
         self.shown += len(missed)
         self.collect()
         self.list = None

@@ -46,7 +46,7 @@ class QuotaController:
         obj = new or old
         if obj is None or resource == QUOTAS:
             return
-        for quota in self._quotas.within(obj.metadata.namespace):
+        for quota in self._quotas.in_namespace(obj.metadata.namespace):
             self._queue.add_after((quota.metadata.namespace, quota.metadata.name), BATCH_PERIOD)
 
     async def _reconcile(self, key: NamespacedName) -> float | None:
@@ -64,7 +64,7 @@ class QuotaController:
         if status != quota.body.get("status"):
             meta = {"uid": quota.metadata.uid, "resourceVersion": quota.metadata.resource_version}
             body = msgspec.json.encode({"metadata": meta, "status": status})
-            self._quotas.learn(await self._client.patch(QUOTAS, *key, body, subresource="status"))
+            self._quotas.apply_response(await self._client.patch(QUOTAS, *key, body, subresource="status"))
         return RESYNC
 
     async def _list(self, resource: Resource, namespace: str) -> list[Object]:

@@ -119,9 +119,9 @@ class Binder:
             return
         body = msgspec.json.encode({"metadata": {"uid": meta.uid}, "status": status})
         resource = POD_GROUPS[change.key.system]
-        with store.writing(meta.namespace, meta.name):
+        with store.pending_write(meta.namespace, meta.name):
             answer = await self._client.patch(resource, meta.namespace, meta.name, body, subresource="status")
-            store.learn(answer)
+            store.apply_response(answer)
 
     def _group_event(self, change: pod_groups.PodGroupUpdate) -> None:
         uid = change.group.metadata.uid
@@ -137,9 +137,9 @@ class Binder:
     async def _patch_status(self, pod: PodInfo, status: dict[str, Any]) -> None:
         meta = pod.metadata
         body = msgspec.json.encode({"metadata": {"uid": meta.uid}, "status": status})
-        with self._informers.pods.writing(meta.namespace, meta.name):
+        with self._informers.pods.pending_write(meta.namespace, meta.name):
             answer = await self._client.patch(PODS, meta.namespace, meta.name, body, subresource="status", type="strategic")
-            self._informers.pods.learn(answer)
+            self._informers.pods.apply_response(answer)
 
     def _event(self, pod: PodInfo, type: str, reason: str, action: str, message: str, preemptor: PodInfo | None = None) -> None:
         """The component is the scheduler that the scheduled pod names."""

@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import api_errors
-from traincrew.client import deletion, port, status_errors, watch_stream
+from traincrew.client import port, status_errors, watch_stream
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.endpoints import patch as endpoints_patch
 from traincrew.embedded.apiserver.endpoints import version_conversion
@@ -127,7 +127,7 @@ class InProcessClient:
         grace: int | None = None,
     ) -> bytes:
         request = self._request("delete", resource, namespace, name)
-        return await self._ask(request._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
+        return await self._ask(request._replace(body=port.delete_options(uid, version, propagation, grace), content_type=JSON))
 
 
 def _api_error(error: api_errors.StatusError) -> errors.ApiError:

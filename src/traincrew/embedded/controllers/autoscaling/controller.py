@@ -60,7 +60,7 @@ class Autoscalers:
         if told.status != seen.body.get("status"):
             titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": told.status}
             body = msgspec.json.encode(titled)
-            self._autoscalers.learn(await self._client.replace(AUTOSCALERS, *key, body, "status"))
+            self._autoscalers.apply_response(await self._client.replace(AUTOSCALERS, *key, body, "status"))
         return self._period
 
     async def _scale(self, seen: Unstructured, told: decisions.Report) -> None:

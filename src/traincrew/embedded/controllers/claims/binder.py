@@ -94,7 +94,7 @@ class Binder:
         await self._set_status(self._claims, claim, {"phase": fate.phase, "accessModes": None, "capacity": None})
 
     def _world(self, key: NamespacedName) -> decisions.World:
-        consumers = [pod for pod in self._pods.within(key[0]) if key[1] in pod.claims and not pod.ended]
+        consumers = [pod for pod in self._pods.in_namespace(key[0]) if key[1] in pod.claims and not pod.ended]
         volumes = {seen.metadata.name: seen.body for seen in self._volumes}
         classes = {seen.metadata.name: seen.body for seen in self._classes}
         return decisions.World(volumes, classes, consumers, sum(1 for _ in self._nodes))
@@ -179,4 +179,4 @@ class Binder:
         body = msgspec.json.encode({**change, "metadata": versioned})
         namespace = meta.get("namespace") or None
         answer = await self._client.patch(copy.resource, namespace, meta["name"], body, subresource=subresource)
-        return copy.learn(answer).body
+        return copy.apply_response(answer).body

@@ -45,7 +45,7 @@ class Ephemeral:
         """One that is gone may have been in the way of another pod's, or is to be made anew."""
         if old is None or new is not None:
             return
-        for pod in self._pods.within(old.metadata.namespace):
+        for pod in self._pods.in_namespace(old.metadata.namespace):
             if old.metadata.name in pod.claims:
                 self._queue.add((pod.metadata.namespace, pod.metadata.name))
 
@@ -69,7 +69,7 @@ class Ephemeral:
                 self._complain(pod, volume, told)
             return
         try:
-            self._claims.learn(await self._client.create(CLAIMS, namespace, msgspec.json.encode(wanted)))
+            self._claims.apply_response(await self._client.create(CLAIMS, namespace, msgspec.json.encode(wanted)))
         except errors.AlreadyExists:
             raise  # the watch will tell whose it is
         except errors.ApiError as error:

@@ -47,7 +47,7 @@ class Protection:
     async def _reconcile_claim(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
         if seen is not None:
-            used = any(uses(pod, seen.body) for pod in self._pods.within(key[0]))
+            used = any(uses(pod, seen.body) for pod in self._pods.in_namespace(key[0]))
             await self._guard(self._claims, seen, guarded(seen.body, CLAIM, used))
 
     async def _reconcile_volume(self, key: NamespacedName) -> None:
@@ -63,7 +63,7 @@ class Protection:
         body = msgspec.json.encode({"metadata": change})
         answer = await self._client.patch(copy.resource, meta.namespace or None, meta.name, body)
         if finalizers or meta.deletion_timestamp is None:
-            copy.learn(answer)
+            copy.apply_response(answer)
 
 
 def uses(pod: Pod, claim: Object) -> bool:

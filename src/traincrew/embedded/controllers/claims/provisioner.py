@@ -78,7 +78,7 @@ class Provisioner:
             self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", told)
             raise
         try:
-            self._volumes.learn(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
+            self._volumes.apply_response(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
         except errors.AlreadyExists:
             return
         name = volume["metadata"]["name"]
@@ -99,7 +99,7 @@ class Provisioner:
             self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
             raise
         answer = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
-        self._volumes.learn_deleted(seen, answer)
+        self._volumes.apply_delete_response(seen, answer)
 
 
 def storage_class() -> Object:

@@ -52,7 +52,7 @@ class Disruptions:
         pod = new or old
         if pod is None or (old is not None and new is not None and _shown(old) == _shown(new)):
             return
-        for budget in self._budgets.within(pod.metadata.namespace):
+        for budget in self._budgets.in_namespace(pod.metadata.namespace):
             if any(each is not None and _selects(budget.body, each) for each in (old, new)):
                 key = (budget.metadata.namespace, budget.metadata.name)
                 self._queue.add_after(key, reconcile_loop.batch_period(self._pods.count(pod.metadata.namespace)))
@@ -62,7 +62,7 @@ class Disruptions:
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None
         now = clock.now()
-        pods = [pod for pod in self._pods.within(key[0]) if _selects(seen.body, pod)]
+        pods = [pod for pod in self._pods.in_namespace(key[0]) if _selects(seen.body, pod)]
         if not pods:
             self._recorder.event(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
         try:
@@ -107,7 +107,7 @@ class Disruptions:
             return
         titled = {"apiVersion": BUDGETS.api_version, "kind": BUDGETS.kind} | seen.body | {"status": status}
         key = (seen.metadata.namespace, seen.metadata.name)
-        self._budgets.learn(await self._client.replace(BUDGETS, *key, msgspec.json.encode(titled), "status"))
+        self._budgets.apply_response(await self._client.replace(BUDGETS, *key, msgspec.json.encode(titled), "status"))
 
 
 def _selects(budget: Object, pod: Pod) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.label_index import BySelector
+from traincrew.client.label_index import SelectorIndex
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -35,7 +35,7 @@ class Endpoints:
         self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
         self._recorder = ControllerEventRecorder(client, "endpoint-controller")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
-        self._selecting = BySelector()
+        self._selecting = SelectorIndex()
         self._services.listeners.append(self._service_filed)
         self._services.listeners.append(self._service_changed)
         self._pods.listeners.append(self._pod_changed)
@@ -51,7 +51,9 @@ class Endpoints:
     def _service_filed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None:
-            self._selecting.file((seen.metadata.namespace, seen.metadata.name), new.body["spec"].get("selector") if new else None)
+            self._selecting.update(
+                (seen.metadata.namespace, seen.metadata.name), new.body["spec"].get("selector") if new else None
+            )
 
     def _service_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
@@ -94,13 +96,13 @@ class Endpoints:
         if seen is None:
             await self._without_service(key)
         elif members.has_endpoints(seen.body):
-            near = self._pods.having(key[0], seen.body["spec"]["selector"])
+            near = self._pods.with_any_label(key[0], seen.body["spec"]["selector"])
             pods = [pod for pod in near if members.selects(seen.body, pod.metadata.labels)]
             await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
             await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
 
     def _slices_of(self, key: NamespacedName) -> Iterable[Unstructured]:
-        for seen in self._slices.having(key[0], {slices.SERVICE: key[1]}):
+        for seen in self._slices.with_any_label(key[0], {slices.SERVICE: key[1]}):
             if seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
                 yield seen
 
@@ -110,7 +112,7 @@ class Endpoints:
         if held is None or ELECTION in held.metadata.annotations or held.metadata.deletion_timestamp is not None:
             return
         answer = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
-        self._endpoints.learn_deleted(held, answer)
+        self._endpoints.apply_delete_response(held, answer)
 
     async def _set_endpoints(self, service: Object, pods: list[Pod], held: Unstructured | None) -> None:
         wanted = subsets.wanted(service, pods, held.body if held else None)
@@ -129,25 +131,25 @@ class Endpoints:
             told = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
             self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", told)
             raise
-        self._endpoints.learn(answer)
+        self._endpoints.apply_response(answer)
 
     async def _set_slices(self, service: Object, pods: list[Pod], held: list[Object]) -> None:
         zones = {node.metadata.name: node.metadata.labels.get(slices.ZONE, "") for node in self._nodes}
         found, namespace = slices.changes(service, pods, held, zones), service["metadata"]["namespace"]
         try:
             for each in found.create:
-                self._slices.learn(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
+                self._slices.apply_response(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
         except errors.Forbidden as error:
             if not any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 raise
         for each in found.update:
             name = each["metadata"]["name"]
-            self._slices.learn(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(each)))
+            self._slices.apply_response(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(each)))
         for each in found.delete:
             seen = self._slices.get(namespace, each["metadata"]["name"])
             if seen is not None and seen.metadata.deletion_timestamp is None:
                 answer = await self._client.delete(SLICES, namespace, seen.metadata.name, uid=seen.metadata.uid)
-                self._slices.learn_deleted(seen, answer)
+                self._slices.apply_delete_response(seen, answer)
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:

@@ -103,7 +103,7 @@ class Jobs:
             titled = {"apiVersion": "batch/v1", "kind": "Job"} | job | {"status": step.status}
             body = msgspec.json.encode(titled)
             answer = await self._client.replace(BATCH_JOBS, meta["namespace"], meta["name"], body, "status")
-            self._jobs.learn(answer)
+            self._jobs.apply_response(answer)
         self._records[seen.metadata.uid] = step.record
         for event in step.events:
             self._recorder.event(BATCH_JOBS, job, *event)
@@ -117,7 +117,7 @@ class Jobs:
         answer = await self._client.delete(
             BATCH_JOBS, meta.namespace, meta.name, uid=meta.uid, version=meta.resource_version, propagation="Foreground"
         )
-        self._jobs.learn_deleted(seen, answer)
+        self._jobs.apply_delete_response(seen, answer)
         return None
 
     async def _reconcile_orphan(self, key: NamespacedName) -> float | None:

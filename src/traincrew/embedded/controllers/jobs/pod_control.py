@@ -37,7 +37,7 @@ class Hands:
             if not any(cause.reason == TERMINATING for cause in error.causes):
                 self._recorder.event(BATCH_JOBS, job, WARNING, "FailedCreate", f"Error creating: {error.message}")
             raise
-        made = self._pods.learn(answer)
+        made = self._pods.apply_response(answer)
         self._recorder.event(BATCH_JOBS, job, NORMAL, "SuccessfulCreate", f"Created pod: {made.metadata.name}")
 
     async def delete(self, job: Object, pods: Iterable[Pod], uncounted: bool) -> None:
@@ -50,12 +50,12 @@ class Hands:
                 await self.release((pod,))
             answer = await self._client.delete(PODS, meta.namespace, meta.name, uid=meta.uid)
         except (errors.NotFound, errors.Conflict):
-            self._pods.forget(pod)  # it is gone, and perhaps another has its name
+            self._pods.remove(pod)  # it is gone, and perhaps another has its name
             return
         except errors.ApiError as error:
             self._recorder.event(BATCH_JOBS, job, WARNING, "FailedDelete", f"Error deleting: {error.message}")
             raise
-        self._pods.learn_deleted(pod, answer)
+        self._pods.apply_delete_response(pod, answer)
         self._recorder.event(BATCH_JOBS, job, NORMAL, "SuccessfulDelete", f"Deleted pod: {meta.name}")
 
     async def release(self, pods: Iterable[Pod]) -> None:
@@ -67,12 +67,12 @@ class Hands:
         try:
             answer = await self._client.patch(PODS, meta.namespace, meta.name, _untracking(pod), type="strategic")
         except (errors.NotFound, errors.Conflict):
-            self._pods.forget(pod)
+            self._pods.remove(pod)
             return
         if meta.deletion_timestamp is not None and not meta.deletion_grace_period_seconds and len(meta.finalizers) == 1:
-            self._pods.forget(pod)  # that was all that held it
+            self._pods.remove(pod)  # that was all that held it
         else:
-            self._pods.learn(answer)
+            self._pods.apply_response(answer)
 
 
 def _untracking(pod: Pod) -> bytes:

@@ -41,7 +41,7 @@ class PodCache:
 
     def learn(self, pod: Object) -> Object:
         """Adds the response to a write. Returns the newest known pod: the watch may have been faster."""
-        return self._store.learn(Unstructured(msgspec.convert(pod["metadata"], meta.Meta), pod)).body
+        return self._store.apply_response(Unstructured(msgspec.convert(pod["metadata"], meta.Meta), pod)).body
 
     async def delete(self, pod: Object) -> Object | None:
         """Deletes the pod without a grace period. Returns the pod if a finalizer keeps it. Raises ApiError."""
