@@ -34,7 +34,7 @@ def test_pod_security_rejects_and_warns_in_the_same_message(api: Api, namespace:
     message = {}
     for line in plugins.SECURITY:
         pod = corpus.edited(plugins.pod(namespace), line)
-        found = policy.refusal(prepared(pod), labels)
+        found = policy.violation_error(prepared(pod), labels)
         message[line] = found.message if found else ""
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
     eventually(lambda: posted(api, namespace, corpus.edited(plugins.pod(namespace), "spec.hostPID = true"))[0])

@@ -82,13 +82,13 @@ def test_a_limit_range_refuses_what_is_too_large() -> None:
 
 def test_pod_security_enforces_the_level_of_the_namespace() -> None:
     restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
-    found = policy.refusal(pod(), restricted)
+    found = policy.violation_error(pod(), restricted)
     assert found is not None
     assert found.message.startswith(
         'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
     )
-    assert policy.refusal(pod(), {}) is None
-    assert policy.refusal(pod(), {"pod-security.kubernetes.io/enforce": "baseline"}) is None
+    assert policy.violation_error(pod(), {}) is None
+    assert policy.violation_error(pod(), {"pod-security.kubernetes.io/enforce": "baseline"}) is None
 
 
 def test_a_namespace_that_enforces_also_warns_about_templates() -> None:

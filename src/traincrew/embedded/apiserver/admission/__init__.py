@@ -1,1 +1,1 @@
-"""Admission: what the namespace, its quotas, limit ranges, service accounts and pod security say to a write."""
+"""Admission: the chain, and one module for each plugin, named as in kube-apiserver."""

@@ -1,4 +1,4 @@
-"""What an admission plugin is told about a write, and how it reads the cluster."""
+"""Attributes of a write for admission plugins, and the listers that they read the cluster with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The Kubernetes API: from a request to what is stored, listed, watched or refused."""
+"""The handlers of the Kubernetes API."""

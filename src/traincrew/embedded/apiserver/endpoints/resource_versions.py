@@ -41,7 +41,7 @@ def check(query: Query, *, watch: bool) -> None:
 
 
 def begins_whole(query: Query) -> bool:
-    """Whether a watch tells first what there is: where that is asked for, or no revision is named, as it always was."""
+    """Whether a watch starts with the existing objects: on request, or without a resource version."""
     if query.given("sendInitialEvents") or query.text("resourceVersionMatch"):
         return query.flag("sendInitialEvents")
     return query.text("resourceVersion") in NEWEST

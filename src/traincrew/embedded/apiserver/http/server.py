@@ -58,8 +58,8 @@ class ApiServer:
         site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=1024)
         try:
             await site.start()
-        except OSError as error:
-            raise errors.SettingsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        except OSError as failure:
+            raise errors.SettingsError(f"cannot listen on {host}:{port}: {failure.strerror or failure}") from None
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
@@ -71,10 +71,10 @@ class ApiServer:
     async def _serve(self, http_request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._respond(http_request)
-        except api_errors.StatusError as refusal:
-            return responses.status_error(http_request, refusal)
-        except api_errors.PlainTextError as refusal:
-            return responses.plain_error(refusal)
+        except api_errors.StatusError as error:
+            return responses.status_error(http_request, error)
+        except api_errors.PlainTextError as error:
+            return responses.plain_error(error)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
@@ -100,9 +100,9 @@ class ApiServer:
             query, b"", http_request.headers.get("Content-Type", ""), http_request.headers.get("Accept", ""),
             http_request.headers.get("User-Agent", ""),
         )  # fmt: skip
-        if (fault := routing.routing_error(http_request.method, request.verb, target, info)) is not None:
+        if (error := routing.routing_error(http_request.method, request.verb, target, info)) is not None:
             self._handler.authorize(request)
-            raise fault
+            raise error
         return await self._audited(http_request, request)
 
     async def _audited(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
@@ -117,9 +117,9 @@ class ApiServer:
             if http_request.can_read_body:
                 request = request._replace(body=await responses.read_body(http_request))
             http_response = await self._handled(http_request, request)
-        except api_errors.StatusError as refusal:
-            refusal.warnings = request.warnings
-            self._audit.record(http_request, request, refusal.code, received)
+        except api_errors.StatusError as error:
+            error.warnings = request.warnings
+            self._audit.record(http_request, request, error.code, received)
             raise
         self._audit.record(http_request, request, http_response.status, received)
         return http_response

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions as they are written: their names are judged at once, so that the next request may use them."""
+"""The strategy of CustomResourceDefinitions. Names are accepted at once, so that the next request can use the resource."""
 
 from __future__ import annotations
 

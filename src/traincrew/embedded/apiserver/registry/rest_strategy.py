@@ -1,4 +1,4 @@
-"""What is particular to a kind when its objects are written: the same shape for built-in kinds and for CRDs."""
+"""The strategy of a resource: defaults, preparation and validation of its writes. Built-in and custom resources have one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class RestStrategy(Protocol):
     def default(self, obj: Object) -> None: ...
 
     def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
-        """Fills in what the cluster adds. Raises StatusError where an admission plugin would."""
+        """Sets the fields that the server owns. May raise StatusError, as an allocation does."""
         ...
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
-        """Keeps what this write may not touch, and counts the generation."""
+        """Restores the fields that this write may not change, and increments the generation."""
         ...
 
     def validate(self, obj: Object) -> list[FieldError]: ...

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError, bad_request
-from traincrew.apimachinery.api_errors import invalid as refuse_invalid
+from traincrew.apimachinery.api_errors import invalid as invalid_error
 from traincrew.apimachinery.field_errors import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
 
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
@@ -88,7 +88,7 @@ def dry_run_errors(given: Sequence[str]) -> list[FieldError]:
 
 
 def invalid_options(kind: str, errors: list[FieldError]) -> StatusError:
-    return refuse_invalid(kind, "meta.k8s.io", "", errors)
+    return invalid_error(kind, "meta.k8s.io", "", errors)
 
 
 def default_manager(agent: str) -> str:

@@ -1,4 +1,4 @@
-"""Pod security of a namespace itself: its labels must make sense, and pods that are there already may fall short of them."""
+"""PodSecurity of namespaces: validation of their labels, and warnings about existing pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VERSION = re.compile(r"latest|v1\.([0-9]|[1-9][0-9]*)")
 _MOST_PODS = 3000
 
 
-def label_faults(labels: Mapping[str, str]) -> list[FieldError]:
+def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
     found = []
     for mode in ("enforce", "audit", "warn"):
         level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
@@ -27,15 +27,15 @@ def label_faults(labels: Mapping[str, str]) -> list[FieldError]:
 
 
 def is_stricter(wanted: Mapping[str, str], held: Mapping[str, str]) -> bool:
-    """Whether pods that were allowed may be so no longer."""
+    """Whether pods that were allowed may be forbidden now."""
     (level, _, version), (before, _, earlier) = (policy(each).enforce.partition(":") for each in (wanted, held))
     if level == "privileged" or (level, version) == (before, earlier):
         return False
     return version != earlier or LEVELS.index(level) > LEVELS.index(before)
 
 
-def told_of_existing(namespace: str, pods: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
-    """Warnings: one for each way in which pods fall short, with the first of them by name."""
+def existing_pod_warnings(namespace: str, pods: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
+    """A warning for each violation, with the name of the first pod."""
     enforced = policy(labels).enforce
     short: dict[str, list[str]] = {}
     for _, pod in zip(range(_MOST_PODS), pods, strict=False):

@@ -16,7 +16,7 @@ def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
         return _validate_namespace(attributes, listers)
     if attributes.is_for("pods", CREATE):
         labels = _labels(attributes, listers)
-        if error := policy.refusal(attributes.object, labels):
+        if error := policy.violation_error(attributes.object, labels):
             raise error
         return policy.warnings(attributes.object, labels)
     if resource in WITH_TEMPLATES and attributes.is_for(resource, CREATE, UPDATE):
@@ -39,9 +39,9 @@ def _validate_namespace(attributes: AdmissionAttributes, listers: Listers) -> li
     """The labels must be well-formed. Existing pods that fall short of a new level only cause a warning."""
     old_object = attributes.old_object or {"metadata": {}}
     new, old = (each["metadata"].get("labels") or {} for each in (attributes.object, old_object))
-    errors = namespaces.label_faults(new)
-    if errors and errors != namespaces.label_faults(old):
+    errors = namespaces.label_errors(new)
+    if errors and errors != namespaces.label_errors(old):
         raise api_errors.invalid("Namespace", "", attributes.name, errors)
     if not namespaces.is_stricter(new, old):
         return []
-    return namespaces.told_of_existing(attributes.name, listers.list("pods", attributes.name), new)
+    return namespaces.existing_pod_warnings(attributes.name, listers.list("pods", attributes.name), new)

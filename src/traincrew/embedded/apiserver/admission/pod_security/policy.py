@@ -1,4 +1,4 @@
-"""Pod security admission: what a pod may do in a namespace that is labelled baseline or restricted."""
+"""The policy of a namespace with labels of PodSecurity, and the violations of a pod."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "pod-security.kubernetes.io/"
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """What a namespace's labels ask for, each as `level:version`."""
+    """The levels that the labels of a namespace ask for, each as `level:version`."""
 
     enforce: str = "privileged:latest"
     warn: str = "privileged:latest"
@@ -27,7 +27,7 @@ UNASKED = Policy()
 
 
 def policy(labels: Mapping[str, str]) -> Policy:
-    """A level that is not known is enforced as the strictest, but neither warned about nor audited."""
+    """An unknown level is enforced as the strictest. It causes no warnings and no audit annotations."""
     if not any(label.startswith(PREFIX) for label in labels):
         return UNASKED
     enforced = labels.get(f"{PREFIX}enforce", "privileged")
@@ -45,7 +45,7 @@ def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
 
 
 def violations(obj: Object, level: str) -> str:
-    """What of it the level forbids, in one sentence; empty if nothing. `level` may have a version."""
+    """The violations of the level, in one sentence; empty if there are none. `level` may have a version."""
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in _found(obj, level.partition(":")[0]))
 
 
@@ -63,8 +63,8 @@ def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:
             yield found
 
 
-def refusal(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
-    """Of a new pod, or one whose images change, in a namespace with these labels."""
+def violation_error(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
+    """The error for a new pod in a namespace with these labels."""
     enforced = policy(labels).enforce
     message = violations(pod, enforced)
     if not message:
@@ -74,7 +74,7 @@ def refusal(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
 
 
 def warnings(obj: Object, labels: Mapping[str, str]) -> list[str]:
-    """For a pod, or for a controller's template of pods, which is only warned about."""
+    """For a pod or a pod template."""
     wanted = policy(labels).warn
     message = violations(obj, wanted)
     return [f"would violate PodSecurity {go_format.quote(wanted)}: {message}"] if message else []

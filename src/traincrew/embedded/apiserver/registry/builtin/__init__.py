@@ -1,7 +1,4 @@
-"""The built-in kinds: what kube-apiserver's code does to their objects beyond what their schemas say.
-
-`strategy(group, kind)` has the rules of a kind. `quota`, `limits` and `podsecurity` are the admission plugins of those names.
-"""
+"""The strategies of the built-in kinds: what kube-apiserver does to their objects beyond their schemas."""
 
 from traincrew.embedded.apiserver.registry.builtin.strategy import Strategy, custom
 from traincrew.embedded.apiserver.registry.builtin.strategy_table import strategy

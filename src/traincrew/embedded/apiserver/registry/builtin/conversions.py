@@ -1,4 +1,4 @@
-"""Kinds that are served in two versions of different shapes, and kept in one of them."""
+"""Conversion of kinds that are served in two versions of different shapes and stored in one of them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from traincrew.embedded.apiserver.registry.builtin import autoscaler_conversion
 
 class VersionConversion(NamedTuple):
     shown: Callable[[Object], Object]
-    """From the version that objects are kept in."""
+    """From the storage version."""
     kept: Callable[[Object], Object]
-    """To it."""
+    """To the storage version."""
 
 
 _EVENT = {
     "regarding": "involvedObject", "note": "message", "reportingController": "reportingComponent", "deprecatedSource": "source",
     "deprecatedFirstTimestamp": "firstTimestamp", "deprecatedLastTimestamp": "lastTimestamp", "deprecatedCount": "count",
 }  # fmt: skip
-"""How events.k8s.io/v1 calls what the core group calls otherwise."""
+"""Fields of events.k8s.io/v1 and their names in the core group."""
 _EVENT_BACK = {core: newer for newer, core in _EVENT.items()}
 _ALWAYS: Object = {
     "involvedObject": {}, "source": {}, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None,
     "reportingComponent": "", "reportingInstance": "",
 }  # fmt: skip
-"""What an event of the core group has, even if it is empty."""
+"""Fields that an event of the core group has even if they are empty."""
 _OMITTED = ("reportingController", "reportingInstance")
-"""What an event of events.k8s.io has only if it is not."""
+"""Fields that an event of events.k8s.io has only if they are not empty."""
 
 
 def _core_event(obj: Object) -> Object:
@@ -44,4 +44,4 @@ CONVERSIONS = {
     ("events.k8s.io/v1", "Event"): VersionConversion(_newer_event, _core_event),
     ("autoscaling/v1", "HorizontalPodAutoscaler"): VersionConversion(autoscaler_conversion.older, autoscaler_conversion.newer),
 }
-"""By what is not kept. Both directions leave kind and apiVersion alone."""
+"""By the version that is not the storage version. Conversions leave kind and apiVersion alone."""

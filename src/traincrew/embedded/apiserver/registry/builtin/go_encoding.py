@@ -183,7 +183,7 @@ def microtime(text: Any) -> Any:
 
 
 def _canonical_time(text: str, canonical: Callable[[str], str | None]) -> str | None:
-    """A text that is no time is left as it is: validation refuses it."""
+    """A string that is not a time is left for validation to reject."""
     try:
         return canonical(text)
     except times.TimeError:

@@ -54,7 +54,7 @@ def _prepare_create(obj: Object, context: WriteContext) -> None:
     if spec["type"] == "ExternalName":
         spec.pop("internalTrafficPolicy", None)
         return
-    _refuse_addresses(obj)
+    _validate_addresses(obj)
     _families(obj)
     _allocate_address(obj, context)
     if needs_node_port(spec):
@@ -62,8 +62,8 @@ def _prepare_create(obj: Object, context: WriteContext) -> None:
     _allocate_health(spec, context)
 
 
-def _refuse_addresses(obj: Object) -> None:
-    """Addresses that contradict each other are refused before anything else is looked at."""
+def _validate_addresses(obj: Object) -> None:
+    """Contradictory addresses are rejected before anything else is validated."""
     errors: Errors = []
     service_validation.check_addresses(obj["spec"], errors)
     if errors:
@@ -248,7 +248,7 @@ class ServiceStrategy(Strategy):
         if spec["type"] == "ExternalName":
             spec.pop("internalTrafficPolicy", None)
             return
-        _refuse_addresses(new)
+        _validate_addresses(new)
         if old["spec"].get("type") == "ExternalName":
             _families(new)
             _allocate_address(new, context)

@@ -1,4 +1,4 @@
-"""What is done to an object of a kind between its decoding and its storing, beside what its schema asks for."""
+"""The strategy of a built-in kind: defaults, preparation and validation beyond its schema."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ class Strategy:
     status_preparation: Callable[[Object, Object, WriteContext], None] = _no_status
     validation: Callable[[Object, Errors], None] = _no_check
     update_validation: Callable[[Object, Object, Errors], None] = _no_comparison
-    """On update, beside `checked`."""
+    """On update, beside `validation`."""
     status_validation: Callable[[Object, Object, Errors], None] = _no_comparison
     update_validation_steps: tuple[str, ...] = ("meta", "whole", "compare")
-    """What an update checks, in this order: `meta` the change of the metadata, `named` the metadata and `spec` the rest as in a
-    new object, `whole` both of these, `compare` what may change. Kinds that check things twice tell each fault twice."""
+    """The steps of the validation of an update, in order: `meta` validates the change of the metadata, `named` the metadata and
+    `spec` the rest as in a new object, `whole` both, `compare` what may change. A kind with a step twice reports errors twice."""
     status_validation_steps: tuple[str, ...] = ("meta", "compare")
     metadata_first: bool = True
     standard_finalizers: bool = True
     warning_rules: Callable[[Object], list[str]] = _no_warnings
     warns_on_update: bool = False
     allow_create_on_update: bool = False
-    """An update of what is not there makes it."""
+    """A PUT creates the object if it does not exist."""
     allow_unconditional_update: bool = True
-    """An update need not name the version that it builds on."""
+    """An update need not name a resource version."""
     orphans_by_default: bool = False
-    """What it owns outlives it, unless its deletion says otherwise."""
+    """Dependents are orphaned, unless the deletion says otherwise."""
 
     def default(self, obj: Object) -> None:
-        """In place: the written form of the Go types, and every default. Twice gives the same as once."""
+        """In place: the encoding of the Go types, and every default. Idempotent."""
         go_encoding.normalize(obj)
         self.defaults(obj)
 
     def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
-        """In place, after `default`. Raises StatusError where an admission plugin would."""
+        """In place, after `default`. May raise StatusError, as an allocation does."""
         meta = obj.setdefault("metadata", {})
         meta.pop("deletionTimestamp", None)
         meta.pop("deletionGracePeriodSeconds", None)
@@ -87,7 +87,7 @@ class Strategy:
         self.create_preparation(obj, context)
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
-        """In place, after `default`: what the writer may not touch is as it was. May raise StatusError, as an allocation does."""
+        """In place, after `default`: restores what the writer may not change. May raise StatusError, as an allocation does."""
         keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)
@@ -109,7 +109,7 @@ class Strategy:
             _take(new["metadata"], old["metadata"], field)
 
     def validate(self, obj: Object) -> Errors:
-        """Of a new object, after `prepare_create`."""
+        """Of a new object, after `prepare_for_create`."""
         if self.metadata_first:
             errors = self._check_metadata(obj)
             self.validation(obj, errors)
@@ -122,7 +122,7 @@ class Strategy:
         return object_metadata.validate(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
-        """Of a changed object, after `prepare_update`; in the order, and as often, as the API server tells it."""
+        """Of an updated object, after `prepare_for_update`; errors in the order, and as often, as kube-apiserver reports them."""
         errors = self.validate_common(new, old)
         in_status = subresource == "status"
         for step in self.status_validation_steps if in_status else self.update_validation_steps:
@@ -137,7 +137,7 @@ class Strategy:
         return errors
 
     def validate_common(self, new: Object, old: Object) -> Errors:
-        """What an update of any kind checks before the kind has its say."""
+        """Validation of updates of every kind, before the validation of the kind."""
         errors = object_metadata.validate(
             new["metadata"], self.namespaced, name_validation.path_segment, standard_finalizers=False
         )
@@ -194,7 +194,7 @@ class CustomStrategy(Strategy):
         return _but_metadata(new) != _but_metadata(old)
 
     def _keep_all_but_status(self, new: Object, old: Object) -> None:
-        """A write of the status changes the status and nothing else, not even labels."""
+        """A write of the status changes nothing else, not even labels."""
         status, managers, version = (
             new.get("status"),
             new["metadata"].get("managedFields"),

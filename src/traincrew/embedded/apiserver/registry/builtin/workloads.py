@@ -106,7 +106,7 @@ def _check_template(obj: Object, kind: str, errors: Errors) -> None:
 
 
 def check_selected(selector: Object | None, template: Object, errors: Errors) -> None:
-    """A controller that would not find its own pods is refused."""
+    """The selector must match the labels of the template."""
     labels = (template.get("metadata") or {}).get("labels")
     if not label_selectors.matches(selector, labels or {}):
         detail = "`selector` does not match template `labels`"
