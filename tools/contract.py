@@ -1,4 +1,4 @@
-"""`make contract`: every line of the checklist, the tests that prove it, and how they fared."""
+"""`make contract`: every line of the checklist, the tests that prove it, and their outcomes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def checklist() -> dict[int, str]:
     return {int(found[1]): found[3] for found in map(LINE.fullmatch, text.splitlines()) if found}
 
 
-def table(lines: dict[int, str], verdicts: Outcomes) -> tuple[str, list[int]]:
+def table(lines: dict[int, str], outcomes: Outcomes) -> tuple[str, list[int]]:
     rows, unproven = [], []
     for number, text in lines.items():
-        tests = verdicts.by_line.get(number, {})
+        tests = outcomes.by_line.get(number, {})
         good = bool(tests) and all(outcome == "passed" for outcome in tests.values())
         if not good:
             unproven.append(number)
@@ -45,11 +45,11 @@ def table(lines: dict[int, str], verdicts: Outcomes) -> tuple[str, list[int]]:
 
 
 def main() -> int:
-    verdicts = Outcomes()
+    outcomes = Outcomes()
     arguments = ["-q", "-m", "contract", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests" / "cluster"), *sys.argv[1:]]
-    pytest.main(arguments, plugins=[verdicts])
+    pytest.main(arguments, plugins=[outcomes])
     lines = checklist()
-    text, unproven = table(lines, verdicts)
+    text, unproven = table(lines, outcomes)
     print(text)
     print(f"\n{len(lines) - len(unproven)} of {len(lines)} lines are proven")
     if unproven:

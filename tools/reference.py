@@ -29,7 +29,7 @@ def kinds() -> Iterator[str]:
 def helps() -> Iterator[str]:
     for words in ([], *([verb] for verb in VERBS), ["manifests", "crds"], ["manifests", "rbac"]):
         command = " ".join(("traincrew", *words))
-        # A fixed width and no cluster around, so that the page is the same wherever it is made.
+        # A fixed width and no cluster, so that the page is the same on every machine.
         env = {"PATH": os.environ["PATH"], "COLUMNS": "120", "TERMINAL_WIDTH": "120"}
         run = subprocess.run(
             [sys.executable, "-m", "traincrew.cli.main", *words, "--help"], env=env, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""`python -m bench.apiserver`: prints a table, writes JSON if asked. Takes about four minutes; `--quick` one."""
+"""`python -m bench.apiserver`: prints a table and optionally writes JSON. Takes about four minutes; `--quick` one."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.pods, options.writes, options.jobs = 2000, 600, 20
-    found = {"pods": options.pods, "calibration_seconds": round(calibration(), 3)}
-    print(
-        f"  calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
-    )
-    found |= measurements.compared(options.directory, options.pods, options.writes)
-    found["start"] = measurements.starts(options.directory, 5)
-    found["lag"] = lag.measured(options.directory, options.pods, 50, options.jobs)
-    print(tables.table(found))
+    results = {"pods": options.pods, "calibration_seconds": round(calibration(), 3)}
+    print(f"  calibration: {results['calibration_seconds']} s for a fixed piece of work of one core (2.2 GHz: about 0.5)")
+    results |= measurements.compared(options.directory, options.pods, options.writes)
+    results["start"] = measurements.starts(options.directory, 5)
+    results["lag"] = lag.measured(options.directory, options.pods, 50, options.jobs)
+    print(tables.table(results))
     if options.json:
-        options.json.write_text(json.dumps(found, indent=2))
+        options.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

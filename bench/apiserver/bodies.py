@@ -1,4 +1,4 @@
-"""What is written: a worker's pod as the operator makes it, and what a kubelet says of it."""
+"""Request bodies: the pod of a worker as the operator creates it, and its status as a kubelet writes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENVIRONMENT = {
 
 
 def pod(name: str, group: str, owned: bool = True) -> bytes:
-    """Not owned: a pod that neither the operator nor the garbage collector has a word on."""
+    """Without `owned` neither the operator nor the garbage collector acts on the pod."""
     container = {
         "name": "pytorch", "image": "train:1", "command": ["python", "/train.py"], "imagePullPolicy": "IfNotPresent",
         "env": [{"name": each, "value": value} for each, value in ENVIRONMENT.items()],
@@ -41,5 +41,5 @@ def status(turn: int) -> bytes:
         "state": state,
     }  # fmt: skip
     ready = {"type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": NOW}
-    told = {"phase": "Running", "startTime": NOW, "podIP": "10.0.0.1", "conditions": [ready], "containerStatuses": [container]}
-    return msgspec.json.encode({"status": told})
+    status = {"phase": "Running", "startTime": NOW, "podIP": "10.0.0.1", "conditions": [ready], "containerStatuses": [container]}
+    return msgspec.json.encode({"status": status})

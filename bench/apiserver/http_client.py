@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from traincrew.client import kubeconfig, tls
 
 LINE = 2**26
-"""Bytes: more than any list that is asked for here."""
+"""Bytes: more than any list that the benchmark requests."""
 
 
 class Response(NamedTuple):

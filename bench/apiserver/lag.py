@@ -1,4 +1,4 @@
-"""The event loop's lag while everything goes on at once: followers of a log, lists of all pods, jobs and the operator."""
+"""The lag of the event loop under load: followers of a log, lists of all pods, jobs and the operator."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
 PODS_A_JOB = 4
 
 
-async def busy(where: Address, place: str, followers: int, jobs: int, server: int) -> dict[str, float]:
-    """Until every job has succeeded. The pods that are listed are in `place` already; `server` is told when all is set up."""
+async def busy(where: Address, namespace: str, followers: int, jobs: int, server: int) -> dict[str, float]:
+    """Runs until every job has succeeded. The listed pods exist in `namespace` already; `server` gets a signal at the start."""
     name = await _operator_pod(where)
     follows = [asyncio.create_task(_follow(where, OPERATOR_LOG.format(name))) for _ in range(followers)]
     while not all(_counts.get(task) for task in follows):  # noqa: ASYNC110 - they count for themselves
         await asyncio.sleep(0.05)
     os.kill(server, signal.SIGUSR1)
-    lists = [asyncio.create_task(_list(where, place, accept)) for accept in ("", load.TABLE)]
+    lists = [asyncio.create_task(_list(where, namespace, accept)) for accept in ("", load.TABLE)]
     started = time.perf_counter()
-    await _jobs(where, f"{place}-jobs", jobs)
+    await _jobs(where, f"{namespace}-jobs", jobs)
     took = time.perf_counter() - started
     lines, listed = await _counted(follows), await _counted(lists)
     return {"seconds": took, "lists": sum(listed), "lines": sum(lines)}
@@ -59,8 +59,8 @@ def _count(more: int = 1) -> None:
 
 async def _operator_pod(where: Address) -> str:
     async with Connection(where) as connection:
-        answer = await connection.request("GET", "/api/v1/namespaces/kubeflow/pods?labelSelector=name%3Dtf-job-operator")
-        return str(json.loads(answer.body)["items"][0]["metadata"]["name"])
+        response = await connection.request("GET", "/api/v1/namespaces/kubeflow/pods?labelSelector=name%3Dtf-job-operator")
+        return str(json.loads(response.body)["items"][0]["metadata"]["name"])
 
 
 async def _follow(where: Address, path: str) -> None:
@@ -74,41 +74,43 @@ async def _follow(where: Address, path: str) -> None:
             _count(data.count(b"a line for those who follow"))
 
 
-async def _list(where: Address, place: str, accept: str) -> None:
+async def _list(where: Address, namespace: str, accept: str) -> None:
     _count(0)
     async with Connection(where) as connection:
         while True:
-            await connection.request("GET", load.PODS.format(place), accept=accept)
+            await connection.request("GET", load.PODS.format(namespace), accept=accept)
             _count()
 
 
-async def _jobs(where: Address, place: str, count: int) -> None:
-    await load.namespace(where, place)
+async def _jobs(where: Address, namespace: str, count: int) -> None:
+    await load.namespace(where, namespace)
     gate = asyncio.Semaphore(16)
 
     async def gated(work: Awaitable[None]) -> None:
         async with gate:
             await work
 
-    await asyncio.gather(*(gated(_job(where, place, workload.pytorch(f"job{each:04d}", PODS_A_JOB))) for each in range(count)))
+    await asyncio.gather(
+        *(gated(_job(where, namespace, workload.pytorch(f"job{each:04d}", PODS_A_JOB))) for each in range(count))
+    )
 
 
-async def _asked_until(connection: Connection, good: Callable[[Response], bool], *request: Any) -> None:
+async def _request_until(connection: Connection, good: Callable[[Response], bool], *request: Any) -> None:
     while not good(await connection.request(*request)):  # noqa: ASYNC110 - watches of every job would be a load of their own
         await asyncio.sleep(0.05)
 
 
-async def _job(where: Address, place: str, job: dict[str, Any]) -> None:
+async def _job(where: Address, namespace: str, job: dict[str, Any]) -> None:
     """One job's life, with the kubelet's part played."""
     async with Connection(where) as connection:
-        await connection.request("POST", JOBS.format(place), msgspec.json.encode(job))
+        await connection.request("POST", JOBS.format(namespace), msgspec.json.encode(job))
         for phase in ("Running", "Succeeded"):
             for pod in workload.pod_names(job, PODS_A_JOB):
-                path = f"{load.PODS.format(place)}/{pod}/status"
-                said = workload.phase_patch(phase)
-                await _asked_until(connection, lambda answer: answer.status == 200, "PATCH", path, said, load.MERGE)
-        path = f"{JOBS.format(place)}/{job['metadata']['name']}"
-        await _asked_until(connection, lambda answer: b'"type":"Succeeded"' in answer.body, "GET", path)
+                path = f"{load.PODS.format(namespace)}/{pod}/status"
+                patch = workload.phase_patch(phase)
+                await _request_until(connection, lambda response: response.status == 200, "PATCH", path, patch, load.MERGE)
+        path = f"{JOBS.format(namespace)}/{job['metadata']['name']}"
+        await _request_until(connection, lambda response: b'"type":"Succeeded"' in response.body, "GET", path)
 
 
 def measured(parent: pathlib.Path, pods: int, followers: int, jobs: int) -> dict[str, float]:
@@ -116,12 +118,12 @@ def measured(parent: pathlib.Path, pods: int, followers: int, jobs: int) -> dict
     with servers.ours(parent, (), "bench.apiserver.probe") as side:
         data = side.kubeconfig.parent
         servers.run_client(side, "creates", "crowd", 16, pods, False)
-        found = servers.run_client(side, "busy", "crowd", followers, jobs, side.pids[0])
+        results = servers.run_client(side, "busy", "crowd", followers, jobs, side.pids[0])
         os.kill(side.pids[0], signal.SIGUSR2)
         report = data / "lag.json"
         while not report.exists():
             time.sleep(0.01)
-        return {**found, **json.loads(report.read_text())}
+        return {**results, **json.loads(report.read_text())}
 
 
 load.TASKS["busy"] = busy

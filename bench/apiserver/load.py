@@ -59,14 +59,14 @@ async def creates(where: Address, place: str, connections: int, count: int, owne
     await namespace(where, place)
     path = PODS.format(place)
     pods = (bodies.pod(f"p{each:06d}", f"g{each % GROUPS}", owned) for each in range(count))
-    made = (("POST", path, pod, "application/json") for pod in pods)
-    return {"count": count, "rate": await rate(where, connections, made)}
+    created = (("POST", path, pod, "application/json") for pod in pods)
+    return {"count": count, "rate": await rate(where, connections, created)}
 
 
 async def patches(where: Address, place: str, connections: int, count: int, form: str = MERGE, turn: int = 1) -> dict[str, float]:
     path, body = PODS.format(place), bodies.status(turn)
-    made = (("PATCH", f"{path}/p{each:06d}/status", body, form) for each in range(count))
-    return {"count": count, "rate": await rate(where, connections, made)}
+    created = (("PATCH", f"{path}/p{each:06d}/status", body, form) for each in range(count))
+    return {"count": count, "rate": await rate(where, connections, created)}
 
 
 async def gets(where: Address, place: str, connections: int, count: int) -> dict[str, float]:
@@ -179,8 +179,8 @@ TASKS: dict[str, Callable[..., Awaitable[dict[str, float]]]] = {
 async def main(task: str, path: str, arguments: list[Any]) -> None:
     where = await address(pathlib.Path(path))
     spent = time.process_time()
-    found = await TASKS[task](where, *arguments)
-    print(json.dumps({**found, "client_cpu": time.process_time() - spent}))
+    results = await TASKS[task](where, *arguments)
+    print(json.dumps({**results, "client_cpu": time.process_time() - spent}))
 
 
 def start(words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is measured on both sides, one side after the other with each figure."""
+"""What is measured on both sides, one server after the other with each figure."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ LISTS = ("json", "table", "label", "pages")
 
 Found = dict[str, float]
 Pair = dict[str, Found]
-"""By side: ours, real."""
+"""By server: ours, real."""
 
 
 def compared(parent: pathlib.Path, pods: int, writes: int) -> dict[str, Pair]:
     with servers.ours(parent) as ours, servers.real(parent) as real:
         both = {"ours": ours, "real": real}
-        found: dict[str, Pair] = {"empty": {name: {"memory": side.memory()} for name, side in both.items()}}
+        results: dict[str, Pair] = {"empty": {name: {"memory": server.memory()} for name, server in both.items()}}
         each(both, "creates", "warm", 16, writes // 10)
         for connections in CONNECTIONS:
             count = writes // 5 if connections == 1 else writes
-            found[f"create {connections}"] = each(both, "creates", f"c{connections}", connections, count)
-        found["patch"] = each(both, "patches", "c16", 16, writes)
-        found["strategic"] = each(both, "patches", "c16", 16, writes, load.STRATEGIC, 2)
-        found["get"] = each(both, "gets", "c16", 16, writes)
-        found["fanout"] = each(both, "fanout", "fan", WATCHERS, writes // 3)
-        found["latency"] = each(both, "latency", "latency", writes // 15, 50)
-        found |= crowded(both, pods)
-        for name, side in both.items():
-            held = servers.run_client(side, "count")["pods"]
-            grown = found["memory"][name]["memory"] - found["empty"][name]["memory"]
-            found["memory"][name]["each"] = grown * 1024 / held
-    return found
+            results[f"create {connections}"] = each(both, "creates", f"c{connections}", connections, count)
+        results["patch"] = each(both, "patches", "c16", 16, writes)
+        results["strategic"] = each(both, "patches", "c16", 16, writes, load.STRATEGIC, 2)
+        results["get"] = each(both, "gets", "c16", 16, writes)
+        results["fanout"] = each(both, "fanout", "fan", WATCHERS, writes // 3)
+        results["latency"] = each(both, "latency", "latency", writes // 15, 50)
+        results |= with_many_pods(both, pods)
+        for name, server in both.items():
+            held = servers.run_client(server, "count")["pods"]
+            grown = results["memory"][name]["memory"] - results["empty"][name]["memory"]
+            results["memory"][name]["each"] = grown * 1024 / held
+    return results
 
 
-def crowded(both: dict[str, Server], pods: int) -> dict[str, Pair]:
+def with_many_pods(both: dict[str, Server], pods: int) -> dict[str, Pair]:
     """With so many pods in one namespace: memory and lists."""
-    found: dict[str, Pair] = {"crowd": each(both, "creates", "crowd", 64, pods)}
+    results: dict[str, Pair] = {"many": each(both, "creates", "many", 64, pods)}
     time.sleep(2.0)  # what a garbage collector gives back at once is given back
-    found["memory"] = {name: {"memory": side.memory()} for name, side in both.items()}
+    results["memory"] = {name: {"memory": server.memory()} for name, server in both.items()}
     for form in LISTS:
-        found[f"list {form}"] = each(both, "lists", "crowd", form, 5)
-    return found
+        results[f"list {form}"] = each(both, "lists", "many", form, 5)
+    return results
 
 
 def each(both: dict[str, Server], task: str, *arguments: object) -> Pair:
-    return {name: servers.run_client(side, task, *arguments) for name, side in both.items()}
+    return {name: servers.run_client(server, task, *arguments) for name, server in both.items()}
 
 
 def starts(parent: pathlib.Path, times: int) -> Pair:

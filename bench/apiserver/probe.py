@@ -45,9 +45,9 @@ class Probe:
 
     def _write(self) -> None:
         late = sorted(each * 1000 for each in self._late)
-        found = {"samples": len(late), "p50": late[len(late) // 2], "p99": late[int(len(late) * 0.99)], "worst": late[-1]}
+        results = {"samples": len(late), "p50": late[len(late) // 2], "p99": late[int(len(late) * 0.99)], "worst": late[-1]}
         fresh = self._report.with_suffix(".new")
-        fresh.write_text(json.dumps(found))
+        fresh.write_text(json.dumps(results))
         fresh.replace(self._report)
 
 

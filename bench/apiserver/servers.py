@@ -1,4 +1,4 @@
-"""The two that are compared: each a set of processes, a kubeconfig and a directory on the same disk."""
+"""The two servers that are compared: each a set of processes, a kubeconfig and a directory on the same disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.kube.process import Process
 START_LIMIT = 60.0
 ROOT = pathlib.Path(__file__).parents[2]
 COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.fspath(ROOT)}
-"""Compiled as an installed package is, whatever is set for work on the sources; and the bench itself is found."""
+"""Bytecode is written, as for an installed package, and the benchmark can be imported."""
 ENTRY = "traincrew.cli.main"
 API_ONLY = ("--no-operator", "--no-controllers")
 
@@ -30,7 +30,7 @@ class Server(NamedTuple):
     pids: tuple[int, ...]
 
     def memory(self) -> float:
-        """MiB resident, of all its processes together."""
+        """Resident memory in MiB of all its processes."""
         return sum(_resident(pid) for pid in self.pids)
 
     def cpu(self) -> float:
@@ -50,16 +50,16 @@ def _spent(pid: int) -> float:
 
 @contextlib.contextmanager
 def directory(parent: pathlib.Path) -> Iterator[pathlib.Path]:
-    made = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
+    created = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
     try:
-        yield made
+        yield created
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(created, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def real(parent: pathlib.Path) -> Iterator[Server]:
-    """kube-apiserver and etcd, without an audit log, for ours has none either unless it is asked for."""
+    """kube-apiserver and etcd, without an audit log: the embedded one has none by default either."""
     options = control_plane.Options(audit=False, durable=True, parent=parent)
     with cluster.start(options) as kube:
         yield Server(kube.kubeconfig, (kube.pid("kube-apiserver"), kube.pid("etcd")))
@@ -76,7 +76,7 @@ def ours(parent: pathlib.Path, flags: Sequence[str] = API_ONLY, module: str = EN
 
 
 def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Process:
-    """Returns when it is ready."""
+    """Returns when the server is ready."""
     note = home / "data" / "running.json"
     note.unlink(missing_ok=True)
     process = Process(
@@ -92,18 +92,18 @@ def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Pr
 
 
 def run_client(side: Server, task: str, *arguments: object) -> dict[str, float]:
-    """What a client in a process of its own has found, and what the servers spent on it."""
+    """The results of a client in a process of its own, and the CPU time of the servers."""
     spent = side.cpu()
     module = "bench.apiserver.lag" if task == "busy" else "bench.apiserver.load"
     command = [sys.executable, "-m", module, task, str(side.kubeconfig), *map(json.dumps, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    found: dict[str, float] = json.loads(done.stdout)
-    found["server_cpu"] = side.cpu() - spent
+    results: dict[str, float] = json.loads(done.stdout)
+    results["server_cpu"] = side.cpu() - spent
     print(
         f"    {task} {' '.join(map(str, arguments))}:",
-        ", ".join(f"{key} {value:.4g}" for key, value in found.items()),
+        ", ".join(f"{key} {value:.4g}" for key, value in results.items()),
         flush=True,
     )
-    return found
+    return results

@@ -1,4 +1,4 @@
-"""`python -m bench.node`: prints a table, writes JSON if asked. Takes about two minutes; `--quick` one."""
+"""`python -m bench.node`: prints a table and optionally writes JSON. Takes about two minutes; `--quick` one."""
 
 from __future__ import annotations
 
@@ -15,29 +15,27 @@ from bench.operator.measurements import calibration
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, Any] = {"pods": options.pods, "calibration_seconds": round(calibration(), 3)}
-    print(
-        f"  calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
-    )
-    found["up"] = ups(options.directory, options.times)
-    with bench_cluster(options.directory) as made:
-        launchers.prepare(made)
-        made.up()
-        found["starts"] = pods.starts(made, options.starts)
-        found["crowd"] = pods.burst(made, options.pods)
-        found["command"] = launchers.command(made, options.times)
-        found["launching"] = launchers.measured(made, options.times)
-    return found
+    results: dict[str, Any] = {"pods": options.pods, "calibration_seconds": round(calibration(), 3)}
+    print(f"  calibration: {results['calibration_seconds']} s for a fixed piece of work of one core (2.2 GHz: about 0.5)")
+    results["up"] = ups(options.directory, options.times)
+    with bench_cluster(options.directory) as cluster:
+        launchers.prepare(cluster)
+        cluster.up()
+        results["starts"] = pods.starts(cluster, options.starts)
+        results["burst"] = pods.burst(cluster, options.pods)
+        results["command"] = launchers.command(cluster, options.times)
+        results["launchers"] = launchers.measured(cluster, options.times)
+    return results
 
 
 def ups(parent: pathlib.Path, times: int) -> dict[str, float]:
     """Seconds until a cluster is ready that was not there before, and one that was."""
     fresh, again = [], []
     for _ in range(times):
-        with bench_cluster(parent) as made:
-            fresh.append(made.up())
-            made.down()
-            again.append(made.up())
+        with bench_cluster(parent) as cluster:
+            fresh.append(cluster.up())
+            cluster.down()
+            again.append(cluster.up())
     return {"fresh": statistics.median(fresh), "again": statistics.median(again)}
 
 
@@ -54,10 +52,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.pods, options.starts, options.times = 50, 20, 2
-    found = measure(options)
-    print(tables.table(found))
+    results = measure(options)
+    print(tables.table(results))
     if options.json:
-        options.json.write_text(json.dumps(found, indent=2))
+        options.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A cluster of its own for the measurements, and what its processes take."""
+"""A cluster for the measurements, and the memory of its processes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Object = dict[str, Any]
 
 
 class BenchCluster:
-    """One data directory; `up` and `down` as often as is wanted."""
+    """A cluster with a data directory of its own, which can be started and stopped repeatedly."""
 
     def __init__(self, home: pathlib.Path) -> None:
         self.home, self.data = home, home / "data"
         (home / "config" / "traincrew").mkdir(parents=True)
-        # Compiled as an installed package is, whatever is set for work on the sources.
+        # Bytecode is written, as for an installed package.
         self.environment = {
             **os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.fspath(ROOT / "src"), "KUBECONFIG": "",
             "TRAINCREW_DATA": os.fspath(self.data), "XDG_CONFIG_HOME": os.fspath(home / "config"), "NO_COLOR": "1",
@@ -45,7 +45,7 @@ class BenchCluster:
         return done.stdout
 
     def up(self) -> float:
-        """Seconds until it was ready."""
+        """Seconds until the cluster was ready."""
         begun = time.perf_counter()
         self.traincrew("up", "--detach")
         took = time.perf_counter() - begun
@@ -63,8 +63,8 @@ class BenchCluster:
     def call(self, verb: str, path: str, body: Object | None = None) -> Object:
         response = self.session.request(verb, f"{self.server}/api/v1/namespaces/default/{path}", json=body, timeout=60)
         response.raise_for_status()
-        found: Object = response.json()
-        return found
+        results: Object = response.json()
+        return results
 
     def pods(self) -> list[Object]:
         items: list[Object] = self.call("GET", "pods")["items"]
@@ -86,11 +86,11 @@ class BenchCluster:
 @contextlib.contextmanager
 def bench_cluster(parent: pathlib.Path) -> Iterator[BenchCluster]:
     home = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
-    made = BenchCluster(home)
+    created = BenchCluster(home)
     try:
-        yield made
+        yield created
     finally:
-        subprocess.run([sys.executable, "-m", ENTRY, "down"], env=made.environment, cwd=home, capture_output=True, check=False)
+        subprocess.run([sys.executable, "-m", ENTRY, "down"], env=created.environment, cwd=home, capture_output=True, check=False)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -116,7 +116,7 @@ def children(pid: int) -> list[int]:
 
 
 def proportional(pid: int) -> float:
-    """MiB: what it has for itself, and its part of what it shares."""
+    """Proportional set size in MiB."""
     try:
         lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""`traincrew run` beside a framework's own launcher, with the same work. Without the framework: plain Python stands in for it."""
+"""`traincrew run` compared with the framework's own launcher. Plain Python replaces a framework that is not built."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Pair(NamedTuple):
     run: Callable[[], None]
 
 
-def measured(world: BenchCluster, times: int) -> dict[str, dict[str, float]]:
-    """Seconds, medians; the first time of each is for the disk's sake."""
-    found: dict[str, dict[str, float]] = {}
-    for pair in (_torch(world), _mpi(world)):
+def measured(cluster: BenchCluster, times: int) -> dict[str, dict[str, float]]:
+    """Medians in seconds. The first run of each only warms up the disk cache."""
+    results: dict[str, dict[str, float]] = {}
+    for pair in (_torch(cluster), _mpi(cluster)):
         plain, run = [], []
         for _ in range(times + 1):
             plain.append(_took(pair.plain))
             run.append(_took(pair.run))
-            # Not a part of either: without a cluster nothing is kept that could be deleted.
-            _traincrew(world, "delete", "--all", "--wait")
-        found[pair.name] = {"plain": statistics.median(plain[1:]), "run": statistics.median(run[1:])}
-    return found
+            # Not measured: without a cluster there is no job to delete.
+            _traincrew(cluster, "delete", "--all", "--wait")
+        results[pair.name] = {"plain": statistics.median(plain[1:]), "run": statistics.median(run[1:])}
+    return results
 
 
-def command(world: BenchCluster, times: int) -> float:
-    """Seconds of the least that any command does which asks the cluster: to start, one request, to end."""
-    return statistics.median(_took(lambda: _traincrew(world, "ls")) for _ in range(times))
+def command(cluster: BenchCluster, times: int) -> float:
+    """Seconds of the cheapest command with a request: start, one request, exit."""
+    return statistics.median(_took(lambda: _traincrew(cluster, "ls")) for _ in range(times))
 
 
 def _took(work: Callable[[], None]) -> float:
@@ -55,24 +55,26 @@ def _took(work: Callable[[], None]) -> float:
 
 
 def _environment(prefix: str) -> pathlib.Path | None:
-    """The framework's, if it has been built; the cluster of the bench then knows it."""
+    """The environment of the framework, if it has been built."""
     return next(iter(sorted((cache_paths.root()).glob(f"{prefix}-*"))), None)
 
 
-def prepare(world: BenchCluster) -> None:
+def prepare(cluster: BenchCluster) -> None:
     """The images of the frameworks, before the cluster starts."""
     images = cache_paths.root() / "images.yaml"
     if images.exists():
-        shutil.copy(images, world.home / "config" / "traincrew" / "images.yaml")
+        shutil.copy(images, cluster.home / "config" / "traincrew" / "images.yaml")
 
 
-def _torch(world: BenchCluster) -> Pair:
+def _torch(cluster: BenchCluster) -> Pair:
     built = _environment("torch")
     script = os.fspath(WORK / ("reduce.py" if built else "exchange.py"))
-    made = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS)]
+    arguments = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS)]
     if built is None:
         plain = [sys.executable, os.fspath(WORK / "ranks.py"), str(RANKS), script]
-        return Pair("PyTorchJob, stand-in", lambda: _run(plain, {}), lambda: _traincrew(world, *made, "--", "python", script))
+        return Pair(
+            "PyTorchJob, plain Python", lambda: _run(plain, {}), lambda: _traincrew(cluster, *arguments, "--", "python", script)
+        )
     launcher = os.fspath(built / "bin" / "torchrun")
 
     def torchrun() -> None:
@@ -80,28 +82,30 @@ def _torch(world: BenchCluster) -> Pair:
         _run([launcher, "--nproc-per-node", str(RANKS), "--master-port", port, script], {"OMP_NUM_THREADS": "1"})
 
     return Pair(
-        "PyTorchJob, torchrun", torchrun, lambda: _traincrew(world, *made, "--image", "traincrew/torch", "--", "python", script)
+        "PyTorchJob, torchrun",
+        torchrun,
+        lambda: _traincrew(cluster, *arguments, "--image", "traincrew/torch", "--", "python", script),
     )
 
 
-def _mpi(world: BenchCluster) -> Pair:
+def _mpi(cluster: BenchCluster) -> Pair:
     built = _environment("openmpi4")
     job = yaml.safe_load((ROOT / "examples" / "mpi" / "minimal" / "job.yaml").read_text())
     if built is None:
         specs = job["spec"]["mpiReplicaSpecs"]
         launcher = (WORK / "launch.py").read_text()
         specs["Launcher"]["template"]["spec"]["containers"][0]["command"] = ["python3", "-c", launcher]
-    file = world.home / "mpi.yaml"
+    file = cluster.home / "mpi.yaml"
     file.write_text(yaml.safe_dump(job))
-    run = lambda: _traincrew(world, "run", os.fspath(file))  # noqa: E731
+    run = lambda: _traincrew(cluster, "run", os.fspath(file))  # noqa: E731
     if built is None:
-        return Pair("MPIJob, stand-in", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
+        return Pair("MPIJob, plain Python", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
     mpirun = [os.fspath(built / "bin" / "mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(RANKS), "hostname"]
     return Pair("MPIJob, mpirun", lambda: _run(mpirun, {"OPAL_PREFIX": os.fspath(built)}), run)
 
 
-def _traincrew(world: BenchCluster, *arguments: str) -> None:
-    world.traincrew(*arguments, cwd=WORK)
+def _traincrew(cluster: BenchCluster, *arguments: str) -> None:
+    cluster.traincrew(*arguments, cwd=WORK)
 
 
 def _run(command: list[str], variables: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`python -m bench.operator`: prints a table, writes JSON if asked. Takes about five minutes; `--quick` one."""
+"""`python -m bench.operator`: prints a table and optionally writes JSON. Takes about five minutes; `--quick` one."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ def percentile(values: list[float], share: float) -> float:
 
 
 async def measure(options: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, Any] = {"jobs": options.jobs, "calibration_seconds": round(measurements.calibration(), 3)}
+    results: dict[str, Any] = {"jobs": options.jobs, "calibration_seconds": round(measurements.calibration(), 3)}
     with workload.api_server_with_crds() as kube:
-        say(
-            f"calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
-        )
+        say(f"calibration: {results['calibration_seconds']} s for a fixed piece of work of one core (2.2 GHz: about 0.5)")
         bodies = await measurements.sample(kube, 4)
         trial = max(options.jobs // 5, 20)
         trials = [await measurements.measure_bare_client(kube, bodies, trial, many, str(many)) for many in (8, 16, 32, 64)]
         best = max(trials, key=lambda each: each.rate).connections
         bare = await measurements.measure_bare_client(kube, bodies, options.jobs, best, "full")
-        found["bare"] = {"rate": bare.rate, "connections": best, "server_cpu_per_1000": bare.server_cpu}
+        results["bare"] = {"rate": bare.rate, "connections": best, "server_cpu_per_1000": bare.server_cpu}
         say(f"bare client: {bare.rate:.0f} objects/s with {best} connections; API server {bare.server_cpu:.2f} CPU s per 1,000")
         life = await measurements.measure_lifecycle(kube, workload.pytorch, options.jobs, 4, "life")
-        found["pytorch"] = {**vars(life), "total": life.total, "share": life.rate / bare.rate}
+        results["pytorch"] = {**vars(life), "total": life.total, "share": life.rate / bare.rate}
         say(f"operator: {life.rate:.0f} objects/s, {life.total:.1f} requests a job, {life.cpu:.1f} ms CPU a job")
         mpi = await measurements.measure_lifecycle(kube, workload.mpi, max(options.jobs // 5, 20), 4, "mpi")
-        found["mpi"] = {**vars(mpi), "total": mpi.total}
+        results["mpi"] = {**vars(mpi), "total": mpi.total}
         await make(kube, "lat")
         quiet = await measurements.latency(kube, "lat", options.samples, 5)
         await make(kube, "old")
         await measurements.finished_jobs(kube, "old", options.finished)
         crowded = await measurements.latency(kube, "old", options.samples, 5)
-        found["latency"] = {name: {"p50": percentile(each, 0.5), "p99": percentile(each, 0.99)} for name, each in
+        results["latency"] = {name: {"p50": percentile(each, 0.5), "p99": percentile(each, 0.99)} for name, each in
                             (("alone", quiet), ("crowded", crowded))}  # fmt: skip
-        found["many"] = vars(await measurements.measure_many_jobs(kube, "many", options.many))
-    return found
+        results["many"] = vars(await measurements.measure_many_jobs(kube, "many", options.many))
+    return results
 
 
 async def make(kube: Any, namespace: str) -> None:
@@ -53,11 +51,11 @@ def say(text: str) -> None:
     print(f"  {text}", flush=True)
 
 
-def table(found: dict[str, Any], finished: int) -> str:
-    life, mpi, latency, many = found["pytorch"], found["mpi"], found["latency"], found["many"]
-    pods = found["jobs"] * 4
+def table(results: dict[str, Any], finished: int) -> str:
+    life, mpi, latency, many = results["pytorch"], results["mpi"], results["latency"], results["many"]
+    pods = results["jobs"] * 4
     rows = [
-        ("objects made per second, share of the bare client's", f"{life['share']:.0%}", ">= 80 %", "39 %", life["share"] >= 0.8),
+        ("created objects per second, share of a bare client", f"{life['share']:.0%}", ">= 80 %", "39 %", life["share"] >= 0.8),
         ("requests per PyTorchJob life (4 pods)", f"{life['total']:.1f}", "<= 18", "30", life["total"] <= 18),
         ("requests per MPIJob life (4 pods)", f"{mpi['total']:.1f}", "<= 18", "40", mpi["total"] <= 18),
         ("writes refused or in vain", str(life["idle"]), "0", "", life["idle"] == 0),
@@ -89,10 +87,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.jobs, options.finished, options.samples, options.many = 100, 500, 50, 250
-    found = asyncio.run(measure(options))
-    print(table(found, options.finished))
+    results = asyncio.run(measure(options))
+    print(table(results, options.finished))
     if options.json:
-        options.json.write_text(json.dumps(found, indent=2))
+        options.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The measurements. Each returns plain numbers; what they are held against stands in `goals`."""
+"""The measurements. Each returns plain numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BareClient:
 async def measure_bare_client(
     kube: cluster.Cluster, sample: tuple[list[bytes], list[bytes]], copies: int, connections: int, tag: str
 ) -> BareClient:
-    """Only posts: the pods and services of `copies` jobs, as the operator would make them."""
+    """Posts the pods and services of `copies` jobs, as the operator would create them, and does nothing else."""
     namespace = f"bare-{tag}"
     async with workload.client(kube, connections) as target:
         await workload.make_namespace(target, namespace)
@@ -69,11 +69,11 @@ async def sample(kube: cluster.Cluster, pods: int) -> tuple[list[bytes], list[by
             await workload.submit(target, "sample", [workload.pytorch("sample", pods)])
             await workload.until_count(target, resources.SERVICES, "sample", pods)
             await workload.until_count(target, resources.PODS, "sample", pods)
-        found = []
+        results = []
         for resource in (resources.PODS, resources.SERVICES):
             items = [msgspec.json.decode(raw) async for page in target.pages(resource, "sample") for raw in page.items]
-            found.append([_stripped(resource.kind, item) for item in items])
-    return found[0], found[1]
+            results.append([_stripped(resource.kind, item) for item in items])
+    return results[0], results[1]
 
 
 def _stripped(kind: str, item: dict[str, Any]) -> bytes:
@@ -86,7 +86,7 @@ def _stripped(kind: str, item: dict[str, Any]) -> bytes:
 class Lifecycle:
     jobs: int
     rate: float
-    """Pods and services made per second, from the first to the last."""
+    """Pods and services created per second, from the first to the last."""
     seconds: float
     requests: dict[str, float]
     """Per job, by verb and resource."""
@@ -105,7 +105,7 @@ class Lifecycle:
 
 
 async def measure_lifecycle(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace: str) -> Lifecycle:
-    """Jobs from their creation to their end."""
+    """Runs jobs from their creation to their end."""
     bodies = [make(f"job{index:05d}", pods) for index in range(jobs)]
     services = 0 if bodies[0]["kind"] == "MPIJob" else pods
     async with workload.client(kube) as target:
@@ -128,11 +128,11 @@ async def measure_lifecycle(kube: cluster.Cluster, make: Any, jobs: int, pods: i
             await _quiet(kube)
             cpu = operator.cpu()
     entries = _by_operator(kube, mark)
-    made = [entry for entry in entries if _makes(entry, namespace)]
-    times = sorted(_seconds(entry) for entry in made)
+    created = [entry for entry in entries if _is_create(entry, namespace)]
+    times = sorted(_seconds(entry) for entry in created)
     span = times[-1] - times[0]
     return Lifecycle(
-        jobs=jobs, rate=len(made) / span, seconds=span, requests=_requests(entries, jobs), cpu=cpu / jobs * 1000,
+        jobs=jobs, rate=len(created) / span, seconds=span, requests=_requests(entries, jobs), cpu=cpu / jobs * 1000,
         memory=memory, idle=_idle(entries), reads=sum(entry["verb"] == "get" for entry in entries),
     )  # fmt: skip
 
@@ -141,18 +141,18 @@ def _by_operator(kube: cluster.Cluster, mark: int) -> list[dict[str, Any]]:
     return [entry for entry in kube.audit(since=mark) if workload.AGENT in entry.get("userAgent", "")]
 
 
-def _makes(entry: dict[str, Any], namespace: str) -> bool:
+def _is_create(entry: dict[str, Any], namespace: str) -> bool:
     ref = entry.get("objectRef", {})
     return entry["verb"] == "create" and ref.get("resource") in ("pods", "services") and ref.get("namespace") == namespace
 
 
 async def _until_made(kube: cluster.Cluster, mark: int, namespace: str, wanted: int) -> None:
-    """By the audit log: lists of thousands of pods would take the server's time from the one who is measured."""
+    """Reads the audit log: lists of thousands of pods would distort the measurement."""
     while wanted > 0:
         await asyncio.sleep(0.5)
         now = kube.audit_size()
         entries = kube.audit(since=mark, until=now)
-        wanted -= sum(_makes(entry, namespace) for entry in entries)
+        wanted -= sum(_is_create(entry, namespace) for entry in entries)
         mark = now
 
 
@@ -170,7 +170,7 @@ def _requests(entries: list[dict[str, Any]], jobs: int) -> dict[str, float]:
 
 
 def _idle(entries: list[dict[str, Any]]) -> int:
-    """Refused or repeated writes: whatever did not end in a change."""
+    """Rejected or repeated writes: those without a change."""
     return sum(
         entry["verb"] in ("create", "patch", "update", "delete") and entry["responseStatus"]["code"] >= 300 for entry in entries
     )
@@ -238,9 +238,9 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
         await asyncio.sleep(2)
         ended: dict[str, float] = {}
         seen: dict[str, float] = {}
-        stands = asyncio.Event()
-        watcher = asyncio.create_task(_watch(target, namespace, seen, stands))
-        await stands.wait()
+        watching = asyncio.Event()
+        watcher = asyncio.create_task(_watch(target, namespace, seen, watching))
+        await watching.wait()
         for job in bodies:
             worker, master = workload.pod_names(job, 2)
             await workload.set_pod_phase(target, namespace, [worker], "Succeeded")
@@ -254,13 +254,13 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
     return sorted((seen[name] - moment) * 1000 for name, moment in ended.items())
 
 
-async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float], stands: asyncio.Event) -> None:
+async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float], watching: asyncio.Event) -> None:
     resource = workload.BY_KIND["PyTorchJob"]
     version = ""
     async for page in target.pages(resource, namespace):
         version = page.resource_version
     async for change in target.watch(resource, namespace, resource_version=version):
-        stands.set()
+        watching.set()
         if b'"type":"Succeeded"' in change.object:
             name = msgspec.json.decode(change.object)["metadata"]["name"]
             seen.setdefault(name, time.perf_counter())
@@ -270,9 +270,9 @@ async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float], s
 class ManyJobs:
     pods: int
     memory: float
-    """MiB resident of the operator that made the pods, all of them running."""
+    """MiB resident of the operator that created the pods, all of them running."""
     writes: int
-    """Of a fresh operator on this world, which is as it should be."""
+    """Of a restarted operator on the same jobs, which need no change."""
     memory_afresh: float
 
 

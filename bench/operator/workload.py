@@ -1,4 +1,4 @@
-"""What the measurements share: the API server, the operator process, jobs, and the kubelet's part played by status patches."""
+"""The API server, the operator process, jobs, and status patches in place of a kubelet."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def phase_patch(phase: str, container: str = "pytorch") -> bytes:
 
 
 async def set_pod_phase(target: RemoteClient, namespace: str, names: list[str], phase: str) -> None:
-    """The kubelet's word on pods, one after the other within a job as they would come."""
+    """Patches the phase of pods as a kubelet would, one after the other within a job."""
     body = phase_patch(phase)
     for name in names:
         await target.patch(resources.PODS, namespace, name, body, subresource="status")
@@ -141,13 +141,13 @@ class OperatorProcess:
     async def ready(self) -> None:
         while True:
             if self.process.poll() is not None:
-                raise RuntimeError(self.last_words())
+                raise RuntimeError(self.last_log_lines())
             with contextlib.suppress(urllib.error.URLError, ConnectionError):
                 await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{self.port}/readyz")
                 return
             await asyncio.sleep(0.05)
 
-    def last_words(self) -> str:
+    def last_log_lines(self) -> str:
         return pathlib.Path(self.log.name).read_text()[-2000:]
 
     def cpu(self) -> float:

@@ -1,4 +1,4 @@
-"""Builds environments that are not there yet, one after the other, and prints a table of all that are.
+"""Builds missing environments one after the other and prints a table of all environments.
 
 python -m tools.frameworks.build [NAME...]      without names: all but those built on demand
 """
@@ -20,7 +20,7 @@ from tools.frameworks.recipes import RECIPES, Recipe, named
 
 
 def build(recipe: Recipe) -> Path:
-    """The recipe's environment, which is built if it is not there; whoever looks meanwhile sees none, or a whole one."""
+    """The environment of the recipe, built if it does not exist. Other processes see none or a complete one."""
     version, interpreter = packages.python(recipe)
     finished = cache_paths.environment(recipe, version)
     if cache_paths.built(finished) is None:
@@ -93,8 +93,10 @@ def table() -> str:
             found = cache_paths.built(cache_paths.environment(recipe, packages.python(recipe)[0]))
         except BuildFailed:
             found = None
-        told = f"{found.python:7} {found.seconds:>7.0f} s {found.megabytes:>5} MB" if found else f"{'':7} {'not built':>9} {'':8}"
-        lines.append(f"{recipe.name:20} {told}  {recipe.says}")
+        state = (
+            f"{found.python:7} {found.seconds:>7.0f} s {found.megabytes:>5} MB" if found else f"{'':7} {'not built':>9} {'':8}"
+        )
+        lines.append(f"{recipe.name:20} {state}  {recipe.says}")
     return "\n".join(lines)
 
 
@@ -119,7 +121,7 @@ def main(names: list[str]) -> int:
         report(str(error))
         failed.append("ssh")
     if failed:
-        report(f"not built: {', '.join(failed)}; the reason is told above, and what is done is kept for the next time")
+        report(f"not built: {', '.join(failed)}; the reason is above. Finished steps are kept for the next run")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Where environments are: <cache>/frameworks/<name>-<digest of all that it is made from>, so what is there is never stale."""
+"""Paths of environments: <cache>/frameworks/<name>-<digest of its inputs>, so that no environment is ever stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOCKS = Path(__file__).resolve().parents[2] / "requirements" / "frameworks"
 
 @dataclass(frozen=True)
 class Built:
-    """What an environment says of itself, in environment.json."""
+    """The metadata of an environment, in environment.json."""
 
     name: str
     python: str

@@ -1,4 +1,4 @@
-"""Runs the programs that a build is made of, and tells how far it is."""
+"""Runs the programs of a build and reports progress."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-EVERY = 20.0
+REPORT_INTERVAL = 20.0
 ATTEMPTS = 4
 NETWORK = re.compile(
     r"\b429\b|\b50[0234]\b|timed? ?out|connection (reset|refused)|unexpected EOF|TLS handshake"
     r"|dns error|name resolution|network is unreachable|error sending request",
     re.IGNORECASE,
 )
-FULL = "Free some space, or set TRAINCREW_CACHE to a larger disk; what is done is kept."
+FULL = "Free some space, or set TRAINCREW_CACHE to a larger disk; finished steps are kept."
 UNREACHABLE = "\nThe package index could not be reached: check the network, or name an index to pip as usual."
 DISK = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
@@ -33,20 +33,20 @@ def report(line: str) -> None:
 
 
 def run(what: str, command: Sequence[str], cwd: Path | None = None, extra: Mapping[str, str] | None = None) -> str:
-    """Runs to the end, with a line every twenty seconds; a failure of the network is tried again."""
+    """Runs to the end and prints a line every twenty seconds. Network failures are retried."""
     for attempt in range(1, ATTEMPTS + 1):
-        code, said = _watched(what, command, cwd, {**os.environ, **(extra or {})})
+        code, printed = _watched(what, command, cwd, {**os.environ, **(extra or {})})
         if code == 0:
-            return said
-        if DISK.search(said):
+            return printed
+        if DISK.search(printed):
             raise BuildFailed(f"{what}: the disk is full. {FULL}")
-        if not NETWORK.search(said):
+        if not NETWORK.search(printed):
             break
         if attempt < ATTEMPTS:
-            report(f"{what}: the network failed, trying again in {5 * attempt} s: {_last(said)}")
+            report(f"{what}: the network failed, trying again in {5 * attempt} s: {_last(printed)}")
             time.sleep(5 * attempt)
-    hint = UNREACHABLE if NETWORK.search(said) else ""
-    raise BuildFailed(f"{what} ended with {code}: {' '.join(command)}\n{said[-3000:]}{hint}")
+    hint = UNREACHABLE if NETWORK.search(printed) else ""
+    raise BuildFailed(f"{what} ended with {code}: {' '.join(command)}\n{printed[-3000:]}{hint}")
 
 
 def _watched(what: str, command: Sequence[str], cwd: Path | None, environment: Mapping[str, str]) -> tuple[int, str]:
@@ -59,22 +59,22 @@ def _watched(what: str, command: Sequence[str], cwd: Path | None, environment: M
         try:
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(EVERY)
+                    process.wait(REPORT_INTERVAL)
                 output.seek(0)
-                said = output.read()
+                printed = output.read()
                 if process.returncode is not None:
-                    return process.returncode, said
-                report(f"{what}: {time.monotonic() - started:.0f} s so far{_progress(said)}")
+                    return process.returncode, printed
+                report(f"{what}: {time.monotonic() - started:.0f} s so far{_progress(printed)}")
         finally:
             process.kill()
             process.wait()
 
 
-def _progress(said: str) -> str:
-    percents = re.findall(r"^\[ *(\d+)%\]", said, re.MULTILINE)
+def _progress(printed: str) -> str:
+    percents = re.findall(r"^\[ *(\d+)%\]", printed, re.MULTILINE)
     return f", {percents[-1]} % compiled" if percents else ""
 
 
-def _last(said: str) -> str:
-    lines = said.strip().splitlines()
-    return lines[-1][:200] if lines else "it said nothing"
+def _last(printed: str) -> str:
+    lines = printed.strip().splitlines()
+    return lines[-1][:200] if lines else "no output"

@@ -1,4 +1,4 @@
-"""Debian packages: installed as root, else unpacked beside everything else, else named to whoever may install them."""
+"""Debian packages: installed as root, else unpacked into the cache, else named in the error message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def install(*packages: str) -> None:
 
 
 def unpack(packages: Sequence[str], prefix: Path) -> Path:
-    """The packages' files below a folder of our own, for which nobody need be root."""
+    """Unpacks the files of the packages below a folder. Needs no root."""
     if (prefix / ".whole").exists():
         return prefix
     if not (shutil.which("apt-get") and shutil.which("dpkg")):

@@ -1,4 +1,4 @@
-"""Which image names the environments stand for: those of the seeds, of the public examples of the operators, and our own."""
+"""The image names that map to the environments: those of the seeds, of the public examples of the operators, and our own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntr
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEVICES = {"nvidia.com/vgpu": 4, "nvidia.com/gpumem": 16000}
-"""What jobs of the seeds ask for besides CPU and memory; a node has what is declared: `traincrew up --device NAME=COUNT`."""
+"""Extended resources that jobs of the seeds request. A node has those of `traincrew up --device NAME=COUNT`."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _entries(image: Image, folder: Path) -> list[ImageMapEntry]:
 
 
 def register() -> Path:
-    """Into the user's file of image names. Entries that the user made for the same names stay as they are."""
+    """Adds the entries to the image map of the user. Entries of the user for the same names are kept."""
     ours = entries()
     where = image_map_files.user_path()
     image_map_files.change(where, lambda known: merged(known, ours))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "requirements" / "frameworks"
 ALONE = ("data", "keras2", "horovod")
-"""Of these the one package is wanted, not what it asks for."""
+"""Locked without their dependencies."""
 LEFT_OUT = {"torch": ("triton",), "horovod-torch": ("triton",)}
 """A compiler for GPU kernels, 0.7 GB; imported by nothing that runs on a CPU."""
 

@@ -1,4 +1,4 @@
-"""Virtual environments and what is installed into them: uv, told of the index that pip was told of."""
+"""Virtual environments and their packages, installed by uv from the index that pip is configured with."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _on_path(name: str) -> list[str]:
 
 
 def _version(interpreter: str) -> str:
-    asked = [interpreter, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    command = [interpreter, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 @functools.cache
@@ -63,17 +63,17 @@ def pip(interpreter: Path) -> list[str]:
 
 @functools.cache
 def index() -> dict[str, str]:
-    """pip's own settings in uv's words, so that a mirror is named once; uv's own win."""
-    asked = subprocess.run([*pip(tools() / "python"), "config", "list"], capture_output=True, text=True, check=False).stdout
-    told: dict[str, str] = {"UV_PYTHON_DOWNLOADS": "never"}
-    for line in asked.splitlines():
+    """The settings of pip as variables of uv, so that a mirror is configured once. Variables of uv take precedence."""
+    command = subprocess.run([*pip(tools() / "python"), "config", "list"], capture_output=True, text=True, check=False).stdout
+    variables: dict[str, str] = {"UV_PYTHON_DOWNLOADS": "never"}
+    for line in command.splitlines():
         key, _, value = line.partition("=")
         key, value = key.replace(":env:.", "global."), value.strip("'\"").replace("\\n", " ").strip()
         if key in FROM_PIP and FROM_PIP[key] not in os.environ:
-            told[FROM_PIP[key]] = value
+            variables[FROM_PIP[key]] = value
         if key == "global.cert" and "SSL_CERT_FILE" not in os.environ:
-            told["SSL_CERT_FILE"] = value
-    return told
+            variables["SSL_CERT_FILE"] = value
+    return variables
 
 
 def create(folder: Path, interpreter: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What each environment is made of: plain data."""
+"""The recipe of each environment: plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Recipe:
     """Disk that a build needs, wheels and compiled files included."""
     pythons: tuple[str, ...] = ("3.11", "3.12", "3.13")
     only_because: str = ""
-    """Why no other Python will do; shown to whoever has none of them."""
+    """Why the recipe needs one of these Python versions; part of the error message."""
     trimmed: tuple[str, ...] = ()
     """Patterns below site-packages of files that nothing on a CPU ever opens."""
     alone: tuple[str, ...] = ("data",)
@@ -27,7 +27,7 @@ class Recipe:
     proof: str = ""
     """Python that fails unless the environment works."""
     on_demand: bool = False
-    """Built when it is asked for by name, not by `make frameworks`."""
+    """Built only by name, not by `make frameworks`."""
 
 
 # The wheel that the index offers links against CUDA's libraries, so those must be there even where there is no GPU. What is

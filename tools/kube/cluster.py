@@ -39,7 +39,7 @@ class Cluster:
         """One file for the whole cluster's administrator, with everything embedded."""
         self._kubectl = kubectl
         self.administrator = "admin"
-        """The user whom the kubeconfig speaks for, where this process made it."""
+        """The user of the kubeconfig, if this process created it."""
         self.bootstrapped = False
         """Whether our CRDs and the operator's rights are there from the start."""
 
@@ -54,17 +54,17 @@ class Cluster:
     def _program(self) -> Path:
         if self._kubectl is None:
             if os.environ.get(WITHOUT_BUILDS) and not build.is_there("kubectl"):
-                raise NotOurs("kubectl is not built yet: `make kube` does it")
+                raise NotOurs("kubectl is not built yet: run `make kube`")
             self._kubectl = build.program("kubectl")
         return self._kubectl
 
     def token(self, namespace: str, service_account: str) -> str:
-        asked = ("create", "token", service_account, f"--namespace={namespace}", f"--duration={TOKEN_LIFE}")
-        return self._asked(*asked).strip()
+        command = ("create", "token", service_account, f"--namespace={namespace}", f"--duration={TOKEN_LIFE}")
+        return self._run_kubectl(*command).strip()
 
     def config(self) -> dict[str, Any]:
         """The kubeconfig's content."""
-        found: dict[str, Any] = json.loads(self._asked("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
+        found: dict[str, Any] = json.loads(self._run_kubectl("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
         return found
 
     def token_kubeconfig(self, namespace: str, service_account: str) -> Path:
@@ -106,7 +106,7 @@ class Cluster:
     def node_certificate(self, directory: Path) -> tuple[Path, Path]:
         """Certificate and key for the HTTPS endpoint of a node on this machine, made in the directory.
 
-        An API server that was not told whom to trust there, as kube-apiserver by default, takes any.
+        An API server without a CA for kubelets, as kube-apiserver by default, accepts any.
         """
         return certificates.Authority(directory).server("kubelet")
 
@@ -122,10 +122,10 @@ class Cluster:
         raise self._not_ours(f"the process of {program}")
 
     def stop(self) -> None:
-        """Leaves nothing behind that this object made on this machine."""
+        """Removes everything that this object created on this machine."""
         shutil.rmtree(self.kubeconfig.parent, ignore_errors=True)
 
-    def _asked(self, *arguments: str) -> str:
+    def _run_kubectl(self, *arguments: str) -> str:
         answer = self.kubectl(*arguments)
         answer.check_returncode()
         return answer.stdout

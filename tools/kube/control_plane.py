@@ -34,7 +34,7 @@ class Options:
     priority_and_fairness: bool = True
     """As in a cluster by default. Off, only the limits of requests in flight are left (here: 10,000)."""
     disabled_admission: tuple[str, ...] = ("ServiceAccount",)
-    """Nothing makes default service accounts here unless kube-controller-manager is started."""
+    """Nothing creates default service accounts unless kube-controller-manager is started."""
     flags: tuple[str, ...] = ()
     """More flags of kube-apiserver. They come last, so that they win."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Options:
     durable: bool = False
     """etcd waits for the disk, as in a cluster. Tests have nothing to lose and do not."""
     parent: Path | None = None
-    """Where their directory is made; unless told, in memory if there is room."""
+    """The parent of their directory; by default in memory if there is enough."""
 
 
 DEFAULT = Options()
@@ -74,7 +74,7 @@ class ControlPlane:
             "listen-client-urls": url,
             "advertise-client-urls": url,
             "socket-reuse-port": "true",
-            # A single member speaks to no other: any port will do, and nobody has to know it.
+            # A single member has no peers: any port will do.
             "listen-peer-urls": "http://127.0.0.1:0",
             "initial-advertise-peer-urls": "http://127.0.0.1:0",
             "initial-cluster": "default=http://127.0.0.1:0",

@@ -67,7 +67,7 @@ WRITTEN_BY_HAND: dict[str, Schema] = {
 
 
 class UnknownKeyword(Exception):
-    """The API server's OpenAPI uses a keyword that nobody has decided about yet."""
+    """The OpenAPI of the API server uses a keyword that this program does not handle yet."""
 
 
 def structural(named: Mapping[str, Schema], name: str) -> Schema:

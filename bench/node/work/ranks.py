@@ -1,4 +1,4 @@
-"""`ranks.py COUNT SCRIPT`: the script as often as is said, each with its rank: what torchrun does, without torch."""
+"""`ranks.py COUNT SCRIPT`: starts the script COUNT times, each with its rank, as torchrun does."""
 
 import os
 import socket
