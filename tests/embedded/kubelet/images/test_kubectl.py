@@ -71,7 +71,7 @@ async def test_without_i_the_command_has_no_input(kubectl: Kubectl) -> None:
     ("words", "said"),
     [
         (("exec", "pod"), b"error: pod or type/name and a command must be specified"),
-        (("exec", "-it", "pod", "--", "sh"), b"this kubectl has no terminals"),
+        (("exec", "-it", "pod", "--", "sh"), b"this kubectl does not support terminals"),
         (("apply", "-f", "x"), b"error: unknown flag: -f"),
         (("apply",), b'error: unknown command "apply" for "kubectl"'),
         (("get", "nodes"), b'error: this kubectl gets pods only, not "nodes"'),

@@ -229,7 +229,7 @@ def test_such_containers_get_the_nodes_tools_even_strictly(file: pathlib.Path, t
     strict = ImageResolver((file,), DEFAULT, made, strict=True)
     found = _found(strict.resolve("alpine:3.10", "nslookup"))
     assert found.path[0] == "/run/traincrew/tools/bin"
-    assert {mount.path for mount in found.mounts} == {"/run/traincrew/tools", "/run/traincrew/doors"}
+    assert {mount.path for mount in found.mounts} == {"/run/traincrew/tools", "/run/traincrew/exec"}
     assert isinstance(strict.resolve("alpine:3.10"), EnvironmentNotFound)
 
 

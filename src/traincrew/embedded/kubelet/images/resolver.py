@@ -51,7 +51,7 @@ class ImageResolver:
         found = self._default if entry is None else self._of(entry)
         if isinstance(found, EnvironmentNotFound) or self._tools is None:
             return found
-        return self._tools.added(found, role)
+        return self._tools.add_to(found, role)
 
     def _best(self, name: image_names.ImageName) -> ImageMapEntry | None:
         fitting = [each for each in self._entries.values() if image_names.parse_pattern(each.pattern).matches(name)]

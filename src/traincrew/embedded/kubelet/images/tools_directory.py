@@ -1,7 +1,7 @@
-"""What this node brings into containers: the tools of the operator's init containers, and the way to other pods' doors.
+"""The tools that this node mounts into containers: kubectl and nslookup for init containers and launchers, and exec sockets.
 
-The tools are made once per release below the cluster's directory, compiled, and mounted read-only into every container: what
-an init container has copied (`/opt/kube/kubectl`) finds its parts there.
+Each release writes them once below the data directory, compiled. They are mounted read-only into every container: a script that
+an init container copied (`/opt/kube/kubectl`) finds its modules there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from traincrew.embedded.kubelet.runtime.spec import Mount
 TOP = pathlib.Path(__file__).parents[4]
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 TOOLS_PATH = "/run/traincrew/tools"
-EXEC_SOCKETS_PATH = "/run/traincrew/doors"
+EXEC_SOCKETS_PATH = "/run/traincrew/exec"
 SERVER = PROGRAMS.parents[1] / "server"
 MODULES = (
     *sorted(PROGRAMS.glob("*.py")),
@@ -33,9 +33,11 @@ MODULES = (
 )
 COMMANDS = ("kubectl", "nslookup")
 PACKAGE = "traincrew.embedded.kubelet.images.programs"
+FORMER_PACKAGE = "traincrew.embedded.node.images.builtin"
+"""Where releases before 0.2 had the programs: scripts that their init containers copied import from there."""
 OTHER_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
 
-# Whoever may not enter the directory of our own interpreter takes the machine's.
+# A user that may not execute the cluster's own interpreter uses the machine's.
 _LAUNCHER = """#!/bin/sh
 for python in {pythons}; do
   for lib in {inside} {outside}; do
@@ -52,13 +54,13 @@ exit 127
 @dataclasses.dataclass(frozen=True)
 class ContainerTools:
     directory: pathlib.Path
-    doors: pathlib.Path | None = None
-    """Where the doors of pods are."""
+    exec_sockets: pathlib.Path | None = None
+    """The directory of the exec sockets on the host."""
 
-    def added(self, environment: Environment, role: str = "") -> Environment:
+    def add_to(self, environment: Environment, role: str = "") -> Environment:
         mounts = [Mount(TOOLS_PATH, str(self.directory), read_only=True, optional=True)]
-        if self.doors is not None:
-            mounts.append(Mount(EXEC_SOCKETS_PATH, str(self.doors), read_only=True, optional=True))
+        if self.exec_sockets is not None:
+            mounts.append(Mount(EXEC_SOCKETS_PATH, str(self.exec_sockets), read_only=True, optional=True))
         found = dataclasses.replace(environment, mounts=(*environment.mounts, *mounts))
         if not role:
             return found
@@ -67,41 +69,43 @@ class ContainerTools:
         return dataclasses.replace(found, path=path, command=command, source=f"the node's own {role}", own=True)
 
 
-def prepare(data: pathlib.Path, doors: pathlib.Path | None = None) -> ContainerTools:
-    """Makes them if this release has not yet. What an earlier one made stays, for its pods."""
+def prepare(data: pathlib.Path, exec_sockets: pathlib.Path | None = None) -> ContainerTools:
+    """Writes the tools, unless this release already has. Those of earlier releases stay, for their pods."""
     sources = {str(path.relative_to(TOP)): path.read_bytes() for path in MODULES}
+    for name in COMMANDS:
+        sources[f"{FORMER_PACKAGE.replace('.', '/')}/{name}.py"] = f"from {PACKAGE}.{name} import main\n".encode()
     for name in list(sources):
-        # Packages are empty there: what they hold otherwise is not for pods.
+        # Packages are empty there: pods do not need their content.
         sources |= {f"{parent}/__init__.py": b"" for parent in list(pathlib.PurePath(name).parents)[:-1]}
     digest = hashlib.sha256(repr((sorted(sources.items()), _LAUNCHER, sys.executable, sys.version)).encode()).hexdigest()[:16]
     directory = data / "node" / "tools" / digest
     if not directory.is_dir():
         directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _make(directory, sources)
-    return ContainerTools(directory, doors)
+        _write(directory, sources)
+    return ContainerTools(directory, exec_sockets)
 
 
-def _make(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
-    beside = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
-    (beside / "bin").mkdir(parents=True)
+def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
+    temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
+    (temporary / "bin").mkdir(parents=True)
     for name, content in sources.items():
-        (beside / name).parent.mkdir(parents=True, exist_ok=True)
-        (beside / name).write_bytes(content)
-        (beside / name).chmod(0o644)
-        # Neither times nor contents are compared on each start: the directory's name is the digest of them.
+        (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+        (temporary / name).write_bytes(content)
+        (temporary / name).chmod(0o644)
+        # The directory is named after the digest of its content, so that no start has to compare times.
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(str(beside / name), dfile=name, doraise=True, invalidation_mode=mode)
+        py_compile.compile(str(temporary / name), dfile=name, doraise=True, invalidation_mode=mode)
     for name in COMMANDS:
-        _script(beside / "bin" / name, _launcher(name, directory))
-    _script(beside / "bin" / "deliver", (PROGRAMS / "deliver.sh").read_text())
-    for each in (beside, *(path for path in beside.rglob("*") if path.is_dir())):
+        _script(temporary / "bin" / name, _launcher(name, directory))
+    _script(temporary / "bin" / "deliver", (PROGRAMS / "deliver.sh").read_text())
+    for each in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
         each.chmod(0o755)
-    for each in beside.rglob("*.pyc"):
+    for each in temporary.rglob("*.pyc"):
         each.chmod(0o644)
     try:
-        os.rename(beside, directory)
+        os.rename(temporary, directory)
     except OSError:
-        shutil.rmtree(beside)  # another daemon was faster
+        shutil.rmtree(temporary)  # another daemon has written it meanwhile
         if not directory.is_dir():
             raise
 

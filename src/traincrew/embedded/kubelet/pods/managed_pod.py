@@ -49,7 +49,7 @@ class ManagedPod:
     def running(self, container: str) -> bool:
         return isinstance(self.observed.container(container).state, Running)
 
-    def door(self) -> str:
+    def exec_socket(self) -> str:
         return str(self._exec_socket)
 
     def set_object(self, pod: Object) -> None:

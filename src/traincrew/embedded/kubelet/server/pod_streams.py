@@ -1,4 +1,4 @@
-"""The kubelet's endpoints of this node: logs, exec, attach and port-forward of the pods that the agent runs."""
+"""Logs, exec, attach and port-forward of the pods that this kubelet runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from traincrew.embedded.kubelet.runtime.streaming import (
     StreamSession,
 )
 
-FORMER_TICKET_COMMAND = "traincrew-leave"
-"""The command by which the kubectl of a launcher asks for a way to the shim of its worker: whoever may exec may have it."""
+TICKET_COMMANDS = ("traincrew-exec-ticket", "traincrew-leave")
+"""The command with which the kubectl in a launcher requests an exec ticket: a client that may exec may have one.
+
+The second name is that of releases before 0.2, whose kubectl still runs in their pods. It expects the key `door` in the reply."""
 TICKET_SECONDS = 30.0
 
 
 class ServedPod(Protocol):
-    """One pod of the node, as its endpoints see it."""
+    """A pod, as the kubelet's server sees it."""
 
     @property
     def object(self) -> dict[str, Any]: ...
@@ -39,18 +41,18 @@ class ServedPod(Protocol):
     def address(self) -> str: ...
     def running(self, container: str) -> bool: ...
     async def news(self, seconds: float) -> None:
-        """Returns when something else is known of it than before, or that time is over."""
+        """Returns when the pod's state has changed, or after that time."""
         ...
 
-    def door(self) -> str:
-        """The socket, as the host names it, at which the shim lets in who has a leave."""
+    def exec_socket(self) -> str:
+        """The path of the shim's exec socket on the host."""
         ...
 
 
 class ServedPods(Protocol):
     def find(self, namespace: str, name: str) -> ServedPod | None: ...
     async def known(self, namespace: str, name: str) -> None:
-        """Returns when it is known whether there is such a pod, and what of it runs: right after a start nobody can tell yet."""
+        """Waits until the pods of an earlier kubelet are adopted, so that the pod's state is known."""
         ...
 
     def all(self) -> list[ServedPod]: ...
@@ -58,7 +60,7 @@ class ServedPods(Protocol):
 
 
 class PodStreams:
-    """A `streams.Containers`."""
+    """Implements `streaming.StreamingRuntime`."""
 
     def __init__(self, runs: ServedPods, logs: pathlib.Path) -> None:
         self._runs, self._logs = runs, logs
@@ -98,19 +100,19 @@ class PodStreams:
         run = self._run(namespace, pod)
         shim = run.shim
         if shim is None or not run.running(container):
-            raise ExecFailed(f'container "{container}" of pod "{pod}" does not run')
+            raise ExecFailed(f'container "{container}" of pod "{pod}" is not running')
         return shim
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         shim = self._entered(namespace, pod, container)
-        if command == [FORMER_TICKET_COMMAND]:
-            return await self._leave(self._run(namespace, pod), shim, container)
+        if len(command) == 1 and command[0] in TICKET_COMMANDS:
+            return await self._issue_ticket(self._run(namespace, pod), shim, container)
         return await shim.exec(container, tuple(command), io)
 
-    async def _leave(self, run: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
+    async def _issue_ticket(self, run: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
         secret = secrets.token_urlsafe(32)
         await shim.issue_ticket(container, secret, TICKET_SECONDS)
-        return CompletedSession(msgspec.json.encode({"door": run.door(), "secret": secret}))
+        return CompletedSession(msgspec.json.encode({"socket": run.exec_socket(), "door": run.exec_socket(), "secret": secret}))
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         return await self._entered(namespace, pod, container).attach(container, io)
@@ -120,7 +122,7 @@ class PodStreams:
 
 
 class CompletedSession:
-    """A `streams.Session` that has said everything already."""
+    """A `streaming.StreamSession` of a command that has ended, with its output."""
 
     stdin = None
     stderr = None
@@ -150,7 +152,7 @@ _WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying
 
 
 def _attempt(logged: list[int], previous: bool, pod: dict[str, Any], container: str) -> int:
-    """The run of the container that is meant. Between two runs, the last one is the previous one as well."""
+    """The attempt whose log was requested. Between two attempts, the last one is also the previous one."""
     status = _status(pod, container)
     state, name = status.get("state") or {}, pod["metadata"]["name"]
     if previous:

@@ -1,8 +1,8 @@
-"""kubectl, as far as launchers and init containers use it: `exec` and `get pods`.
+"""The part of kubectl that launchers and init containers use: `exec` and `get pods`.
 
-An exec asks the API server first, which decides by the rights of the pod's service account. Where the worker is on this
-machine the answer is a leave: with it the worker's shim is asked directly, so that the command lives on whatever becomes of the
-daemon. Elsewhere it is an exec like any other, through the API server.
+An exec first requests a ticket from the API server, which authorizes the pod's service account. With the ticket the command runs
+through the exec socket of the worker's shim, so that it survives a restart of the cluster. If the worker is not on this machine,
+the command runs through the API server, as any exec.
 """
 
 import os
@@ -10,8 +10,8 @@ import sys
 
 from traincrew.embedded.kubelet.images.programs import api, exec_channels
 
-LEAVE = "traincrew-leave"
-DOORS = "/run/traincrew/doors"
+TICKET_COMMAND = "traincrew-exec-ticket"
+EXEC_SOCKETS = "/run/traincrew/exec"
 _VALUES = {
     "-n": "namespace", "--namespace": "namespace", "-c": "container", "--container": "container", "-l": "selector",
     "--selector": "selector", "-o": "output", "--output": "output", "--kubeconfig": "kubeconfig", "--context": "context",
@@ -32,9 +32,9 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    words, options, command = _parsed(arguments)
+    words, options, command = _parse(arguments)
     if not words:
-        raise api.CommandError("error: this kubectl knows exec and get")
+        raise api.CommandError("error: this kubectl supports exec and get only")
     verb, *words = words
     if verb == "version":
         print("Client Version: traincrew")
@@ -46,11 +46,11 @@ def _run(arguments: list[str]) -> int:
         get_pods.get(access, words, options.get("selector", ""), options.get("output", ""))
         return 0
     if verb != "exec":
-        raise api.CommandError(f'error: unknown command "{verb}" for "kubectl": this one knows exec and get')
+        raise api.CommandError(f'error: unknown command "{verb}" for "kubectl": this one supports exec and get only')
     return _exec(access, words, options, command)
 
 
-def _parsed(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
+def _parse(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
     words: list[str] = []
     options: dict[str, str] = {}
     rest = list(arguments)
@@ -96,61 +96,61 @@ def _exec(access: api.ApiAccess, words: list[str], options: dict[str, str], comm
     if not pod or not command:
         raise api.CommandError("error: pod or type/name and a command must be specified: kubectl exec POD -- COMMAND")
     if options.get("tty") == "true":
-        raise api.CommandError("error: this kubectl has no terminals: leave -t out")
+        raise api.CommandError("error: this kubectl does not support terminals. Omit -t.")
     stdin = options.get("stdin") == "true"
     base = f"/api/v1/namespaces/{access.namespace}/pods/{api.quoted(pod)}/exec"
     asked = [("container", options["container"])] if options.get("container") else []
-    leave = _leave(access, f"{base}?{api.query([*asked, ('command', LEAVE), *_OUTPUT])}")
-    if leave is not None and (door := _door(leave["door"])):
-        return _direct(door, leave["secret"], command, stdin)
+    ticket = _request_ticket(access, f"{base}?{api.query([*asked, ('command', TICKET_COMMAND), *_OUTPUT])}")
+    if ticket is not None and (path := _exec_socket(ticket["socket"])):
+        return _exec_with_ticket(path, ticket["secret"], command, stdin)
     asked += [("stdin", "true")] if stdin else []
     query = api.query([*asked, *_OUTPUT, *(("command", word) for word in command)])
-    return _through(access, f"{base}?{query}", stdin)
+    return _exec_through_api_server(access, f"{base}?{query}", stdin)
 
 
 _OUTPUT = (("stdout", "true"), ("stderr", "true"))
 
 
-def _leave(access: api.ApiAccess, path: str) -> dict[str, str] | None:
-    """The way in, if the pod is on this machine; None: ask for the command itself."""
-    told = bytearray()
+def _request_ticket(access: api.ApiAccess, path: str) -> dict[str, str] | None:
+    """Socket and secret of a ticket; None: the API server does not issue tickets."""
+    output = bytearray()
     opened = exec_channels.connect(access, path, False)
-    opened.pump(None, lambda channel, data: told.extend(data) if channel == exec_channels.STDOUT else None)
+    opened.pump(None, lambda channel, data: output.extend(data) if channel == exec_channels.STDOUT else None)
     opened.close()
-    if not told.startswith(b"{"):
+    if not output.startswith(b"{"):
         return None
     import json
 
     try:
-        found = json.loads(told)
+        found = json.loads(output)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"door", "secret"} <= found.keys() else None
+    return found if isinstance(found, dict) and {"socket", "secret"} <= found.keys() else None
 
 
-def _door(path: str) -> str:
-    """Where it is in here, if we may knock."""
-    inside = f"{DOORS}/{os.path.basename(path)}"
+def _exec_socket(path: str) -> str:
+    """The path of the exec socket in this container; empty: it is not accessible."""
+    inside = f"{EXEC_SOCKETS}/{os.path.basename(path)}"
     return next((each for each in (inside, path) if os.access(each, os.W_OK)), "")
 
 
-def _direct(door: str, secret: str, command: list[str], stdin: bool) -> int:
+def _exec_with_ticket(path: str, secret: str, command: list[str], stdin: bool) -> int:
     from traincrew.embedded.kubelet.runtime.client import ticket_exec
 
     if not stdin:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
     try:
-        code = ticket_exec.run(door, secret, command)
+        code = ticket_exec.run(path, secret, command)
     except ticket_exec.ExecRejected as error:
         raise api.CommandError(f"error: Internal error occurred: error executing command in container: {error}") from None
     except OSError as error:
         raise api.CommandError(f"error: unable to upgrade connection: {error}") from None
-    return _told(code)
+    return _report_exit_code(code)
 
 
-def _through(access: api.ApiAccess, path: str, stdin: bool) -> int:
+def _exec_through_api_server(access: api.ApiAccess, path: str, stdin: bool) -> int:
     outcome = bytearray()
 
     def take(channel: int, data: bytes) -> None:
@@ -174,11 +174,11 @@ def _outcome(status: bytes) -> int:
         return 0
     if found.get("reason") == "NonZeroExitCode":
         causes = found.get("details", {}).get("causes") or ()
-        return _told(next((int(each["message"]) for each in causes if each.get("reason") == "ExitCode"), 1))
+        return _report_exit_code(next((int(each["message"]) for each in causes if each.get("reason") == "ExitCode"), 1))
     raise api.CommandError(f"error: {found.get('message') or found}")
 
 
-def _told(code: int) -> int:
+def _report_exit_code(code: int) -> int:
     if code:
         print(f"command terminated with exit code {code}", file=sys.stderr)
     return code
