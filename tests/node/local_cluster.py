@@ -23,9 +23,9 @@ LEVELS = ("root", "user", "none")
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
 
-def python_for(user: int | None) -> tuple[str, dict[str, str]]:
-    """An interpreter that the user may run, and the variables that it needs to find us."""
-    paths = [str(SOURCE / "src"), *(each for each in sys.path if "site-packages" in each)]
+def python_for(user: int | None, source: pathlib.Path = SOURCE) -> tuple[str, dict[str, str]]:
+    """An interpreter that the user may run, and the variables that it needs to find the package. source: a source tree."""
+    paths = [str(source / "src"), *(each for each in sys.path if "site-packages" in each)]
     env = {"PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     if user is None or _runs(sys.executable, user):
         return sys.executable, env
@@ -53,14 +53,16 @@ class LocalCluster:
         if self.user is not None:
             os.chown(self.home, self.user, self.user)
         self.data = self.home / "data"
+        self.source = SOURCE
+        """The source tree of the release that runs the cluster."""
         self._api: Api | None = None
 
     def command(self, *arguments: str) -> list[str]:
-        program, _ = python_for(self.user)
+        program, _ = python_for(self.user, self.source)
         return [program, "-m", "traincrew.cli.main", *arguments]
 
     def environment(self) -> dict[str, str]:
-        _, env = python_for(self.user)
+        _, env = python_for(self.user, self.source)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         own = {"HOME": str(self.home), "TRAINCREW_DATA": str(self.data), "KUBECONFIG": ""}
         return {**kept, **env, **own}

@@ -10,7 +10,7 @@ from tests.node.local_cluster import LocalCluster, pod
 
 NOTES = "/notes"
 
-_START = f"""
+PRELUDE = f"""
 import os, shlex, signal, socket, subprocess, sys, threading, time
 with open({NOTES!r} + "/starts-" + socket.gethostname(), "a") as notes:
     notes.write("x")
@@ -20,7 +20,7 @@ def over():
 
 LINES = 4000
 LOUD = (
-    _START
+    PRELUDE
     + f"""
 for number in range({LINES}):
     os.write(1, b"out %d\\n" % number)
@@ -33,7 +33,7 @@ sys.exit(int(sys.argv[1]))
 """Numbered lines on both streams, as fast as they are taken, for about half a second."""
 
 LASTING = (
-    _START
+    PRELUDE
     + """
 def end(*_):
     os.write(1, b"told\\n")
@@ -49,7 +49,7 @@ while True:
 """Takes a while to end when it is told to."""
 
 EXCHANGE = (
-    _START
+    PRELUDE
     + """
 rank, world, port = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"))
 def line(peer):
@@ -98,7 +98,7 @@ print("lines", number, flush=True)
 """
 
 LAUNCHER = (
-    _START
+    PRELUDE
     + f"""
 hosts = [line.split()[0] for line in open("/etc/mpi/hostfile") if line.strip()]
 def follow(host, found):
