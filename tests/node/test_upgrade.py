@@ -111,7 +111,7 @@ def upgraded(request: pytest.FixtureRequest, previous: pathlib.Path) -> Iterator
         before = _populate(cluster)
         processes = _pod_processes(cluster)
         cluster.kill()
-        (pod_programs.noted(cluster) / "unattended").touch()
+        (pod_programs.notes_directory(cluster) / "unattended").touch()
         eventually(lambda: list((cluster.data / "node/pods").glob("*/containers/main/0/exit.json")))
         cluster.source = SOURCE
         yield Upgraded(cluster.up(), before, processes)
@@ -209,8 +209,8 @@ def test_an_adopted_launcher_runs_commands_on_adopted_and_on_new_workers(upgrade
     eventually(lambda: (pod := cluster.api.find("pods", "default", "mpi-worker-1")) and pod["metadata"]["uid"] != old, LONG)
     cluster.running("mpi-worker-1")
     for attempt in (1, 2):
-        (pod_programs.noted(cluster) / f"launch-{attempt}").touch()
-    pod_programs.succeeded(cluster, "mpijobs", "mpi", LONG)
+        (pod_programs.notes_directory(cluster) / f"launch-{attempt}").touch()
+    pod_programs.wait_for_success(cluster, "mpijobs", "mpi", LONG)
     launcher = cluster.pod("mpi-launcher")
     assert launcher["metadata"]["uid"] == upgraded.before["mpi-launcher"]["metadata"]["uid"]
     assert launcher["status"]["containerStatuses"][0]["restartCount"] == 1
@@ -242,8 +242,8 @@ def test_an_adopted_pod_is_deleted_with_its_exit_code(upgraded: Upgraded) -> Non
 
 def test_a_job_of_the_previous_release_ends_with_complete_logs(upgraded: Upgraded) -> None:
     cluster = upgraded.cluster
-    (pod_programs.noted(cluster) / "over").touch()
-    pod_programs.succeeded(cluster, "pytorchjobs", "ddp", LONG)
+    (pod_programs.notes_directory(cluster) / "over").touch()
+    pod_programs.wait_for_success(cluster, "pytorchjobs", "ddp", LONG)
     counted = cluster.ended("counting", within=LONG)
     assert terminated(counted)["exitCode"] == 5
     *lines, last = cluster.logs("counting").splitlines()
