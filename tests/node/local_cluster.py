@@ -97,8 +97,11 @@ class LocalCluster:
         eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists() or _is_dead(pid))
 
     def log(self) -> str:
+        return self.whole_log()[-4000:]
+
+    def whole_log(self) -> str:
         try:
-            return (self.data / "traincrew.log").read_text()[-4000:]
+            return (self.data / "traincrew.log").read_text()
         except OSError:
             return ""
 

@@ -41,6 +41,15 @@ def test_deletion_gives_grace_and_then_kills_every_process(everywhere: LocalClus
     assert "told" in (everywhere.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log").read_text()
 
 
+def test_exec_probes_and_lifecycle_hooks_run_without_an_error_in_the_log(everywhere: LocalCluster) -> None:
+    action = {"exec": {"command": ["true"]}}
+    before = len(everywhere.whole_log())
+    probed = pod("probed", "sleep", "600", readinessProbe={**action, "periodSeconds": 1}, lifecycle={"postStart": action})
+    everywhere.create(probed)
+    everywhere.running("probed")
+    assert "Traceback" not in everywhere.whole_log()[before:]
+
+
 def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(machine: LocalCluster) -> None:
     script = "hostname; cat /etc/hostname; echo x > /etc/own-file; mkdir -p /brand/new; ls /brand; ls -A /tmp"
     machine.create(pod("alone", "sh", "-c", script))

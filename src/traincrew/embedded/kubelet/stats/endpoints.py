@@ -1,4 +1,4 @@
-"""A kubelet's two accounts of usage, for whoever gathers them: /metrics/resource and /stats/summary."""
+"""The stats endpoints of the kubelet: /metrics/resource and /stats/summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.embedded.kubelet.stats.collector import PodUsageSample, StatsSamp
 class _Family(NamedTuple):
     name: str
     kind: str
-    told: str
+    help: str
 
 
 _CONTAINER_CPU = _Family("container_cpu_usage_seconds_total", "counter", "Cumulative cpu time of the container in core-seconds")
@@ -25,42 +25,42 @@ _POD_MEMORY = _Family("pod_memory_working_set_bytes", "gauge", "Current working 
 _ERROR = _Family("resource_scrape_error", "gauge", "1 if there was an error while getting container metrics, 0 otherwise")
 
 
-def resource_metrics(found: StatsSample | None) -> str:
-    """In the text form of Prometheus."""
-    if found is None:
-        return "\n".join((*_titled(_ERROR), f"{_ERROR.name} 1", ""))
-    stamp = int(found.taken.timestamp() * 1000)
+def resource_metrics(sample: StatsSample | None) -> str:
+    """In the text format of Prometheus."""
+    if sample is None:
+        return "\n".join((*_header(_ERROR), f"{_ERROR.name} 1", ""))
+    stamp = int(sample.taken.timestamp() * 1000)
     lines: list[str] = []
-    for family, values in _families(found):
-        lines += _titled(family)
+    for family, values in _families(sample):
+        lines += _header(family)
         lines += [f"{family.name}{_labels(labels)} {value!r} {stamp}" for labels, value in values]
-    return "\n".join((*lines, *_titled(_ERROR), f"{_ERROR.name} 0", ""))
+    return "\n".join((*lines, *_header(_ERROR), f"{_ERROR.name} 0", ""))
 
 
 Values = Iterable[tuple[Mapping[str, str], float]]
 
 
-def _families(found: StatsSample) -> Iterator[tuple[_Family, Values]]:
-    each = [(_place(pod) | {"container": name}, used) for pod in found.pods for name, used in pod.containers.items()]
+def _families(sample: StatsSample) -> Iterator[tuple[_Family, Values]]:
+    each = [(_pod_labels(pod) | {"container": name}, used) for pod in sample.pods for name, used in pod.containers.items()]
     yield _CONTAINER_CPU, [(labels, used.cpu) for labels, used in each]
     yield _CONTAINER_MEMORY, [(labels, used.memory) for labels, used in each]
     yield _CONTAINER_START, [(labels, _seconds(used.started)) for labels, used in each if used.started]
-    yield _NODE_CPU, [({}, found.node.cpu)]
-    yield _NODE_MEMORY, [({}, found.node.memory)]
-    yield _POD_CPU, [(_place(pod), sum(used.cpu for used in pod.containers.values())) for pod in found.pods]
-    yield _POD_MEMORY, [(_place(pod), sum(used.memory for used in pod.containers.values())) for pod in found.pods]
+    yield _NODE_CPU, [({}, sample.node.cpu)]
+    yield _NODE_MEMORY, [({}, sample.node.memory)]
+    yield _POD_CPU, [(_pod_labels(pod), sum(used.cpu for used in pod.containers.values())) for pod in sample.pods]
+    yield _POD_MEMORY, [(_pod_labels(pod), sum(used.memory for used in pod.containers.values())) for pod in sample.pods]
 
 
-def _place(pod: PodUsageSample) -> dict[str, str]:
+def _pod_labels(pod: PodUsageSample) -> dict[str, str]:
     return {"namespace": pod.namespace, "pod": pod.name}
 
 
-def _titled(family: _Family) -> tuple[str, str]:
-    return f"# HELP {family.name} [STABLE] {family.told}", f"# TYPE {family.name} {family.kind}"
+def _header(family: _Family) -> tuple[str, str]:
+    return f"# HELP {family.name} [STABLE] {family.help}", f"# TYPE {family.name} {family.kind}"
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    """Names of Kubernetes hold nothing that would have to be quoted."""
+    """Names of Kubernetes objects need no escaping."""
     return "{" + ",".join(f'{name}="{labels[name]}"' for name in sorted(labels)) + "}" if labels else ""
 
 
@@ -68,14 +68,14 @@ def _seconds(moment: str) -> float:
     return times.parse(moment).timestamp()
 
 
-def summary(node: str, found: StatsSample | None, rates: UsageRates | None) -> dict[str, Any]:
-    if found is None:
+def summary(node: str, sample: StatsSample | None, rates: UsageRates | None) -> dict[str, Any]:
+    if sample is None:
         return {"node": {"nodeName": node}, "pods": []}
-    time = times.rfc3339(found.taken)
+    time = times.rfc3339(sample.taken)
     own = rates.node.cores if rates is not None else None
-    memory = {**_memory(found.node.memory, time), "availableBytes": max(0, found.total - found.node.memory)}
-    told = {"nodeName": node, "cpu": _cpu(found.node.cpu, own, time), "memory": memory}
-    return {"node": told, "pods": [_pod(pod, rates, time) for pod in found.pods]}
+    memory = {**_memory(sample.node.memory, time), "availableBytes": max(0, sample.total - sample.node.memory)}
+    node_stats = {"nodeName": node, "cpu": _cpu(sample.node.cpu, own, time), "memory": memory}
+    return {"node": node_stats, "pods": [_pod(pod, rates, time) for pod in sample.pods]}
 
 
 def _pod(pod: PodUsageSample, rates: UsageRates | None, time: str) -> dict[str, Any]:
