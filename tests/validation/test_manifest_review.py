@@ -38,12 +38,12 @@ def test_lists_are_opened_and_lines_are_those_of_the_file(kind: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("", "1: holds no object", id="empty"),
-        pytest.param("# only a comment\n---\n", "1: holds no object", id="a comment"),
-        pytest.param("- a\n", "1: is not an object: a mapping with apiVersion, kind and metadata is expected", id="a list"),
-        pytest.param("just text", "1: is not an object: a mapping with apiVersion, kind and metadata is expected", id="text"),
-        pytest.param("kind: TFJob\n", "1: apiVersion: is required, as text", id="no version"),
-        pytest.param("apiVersion: v1\nkind: 5\n", "2: kind: is required, as text", id="a number for a kind"),
+        pytest.param("", "1: contains no object", id="empty"),
+        pytest.param("# only a comment\n---\n", "1: contains no object", id="a comment"),
+        pytest.param("- a\n", "1: is not an object: expected a mapping with apiVersion, kind and metadata", id="a list"),
+        pytest.param("just text", "1: is not an object: expected a mapping with apiVersion, kind and metadata", id="text"),
+        pytest.param("kind: TFJob\n", "1: apiVersion: is required and must be a string", id="no version"),
+        pytest.param("apiVersion: v1\nkind: 5\n", "2: kind: is required and must be a string", id="a number for a kind"),
         pytest.param(
             "apiVersion: kubeflow.org/v1\nkind: TfJob\n",
             "2: kind: unknown kind 'TfJob'; did you mean 'TFJob'?",

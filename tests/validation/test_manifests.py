@@ -53,7 +53,7 @@ def test_quotes_and_tags_decide_what_is_text() -> None:
 def test_keys_are_words() -> None:
     assert only("5: a\ntrue: b\n1.5: c\n").value == {"5": "a", "true": "b", "1.5": "c"}
     assert [str(problem) for problem in only("a:\n  ? [1]\n  : 2\n").problems] == [
-        "a: a key must be a word, not a list, a mapping or nothing"
+        "a: a key must be a string, not a list, a mapping or null"
     ]
 
 
@@ -76,7 +76,7 @@ def test_documents_are_told_apart_and_empty_ones_left_out() -> None:
 
 def test_a_document_that_cannot_be_read_does_not_hide_the_next() -> None:
     found = list(yaml_documents.parse("a: 1\n---\na: b: c\n---\nb: 2\n"))
-    assert [type(one).__name__ for one in found] == ["Document", "SyntaxFault", "Document"]
+    assert [type(one) for one in found] == [yaml_documents.Document, yaml_documents.YAMLSyntaxError, yaml_documents.Document]
 
 
 def test_the_yaml_directive_belongs_to_its_document() -> None:
@@ -105,8 +105,8 @@ def test_anchors_and_merges_are_written_out() -> None:
         pytest.param("a: 'x\n", 2, "is a quote or bracket missing", id="an open quote"),
         pytest.param("- a\nb: c\n", 2, "indentation", id="a list that becomes a mapping"),
         pytest.param("a: \x01\n", 1, "0x01", id="a control character"),
-        pytest.param("x: 1\na: *b\n", 2, "stands for nothing", id="an alias of nothing"),
-        pytest.param("a: &a [*a]\n", 1, "stands inside itself", id="an alias inside itself"),
+        pytest.param("x: 1\na: *b\n", 2, "is an undefined alias", id="an alias of nothing"),
+        pytest.param("a: &a [*a]\n", 1, "contains itself", id="an alias inside itself"),
         pytest.param("[" * 5000 + "]" * 5000, 1, "nested more than", id="deep nesting"),
         pytest.param("[" * 200_000, 1, "nested more than", id="nesting that would crash a composer"),
         pytest.param('{"a": 1,\n "b" 2}', 2, "", id="broken JSON"),

@@ -1,5 +1,5 @@
-"""From text to an accepted job, or every fault with its path and line. Pure.
+"""Validation of jobs: from the text of a manifest to an admitted job, or to findings with their paths and lines. Pure.
 
-`schema` derives the CRDs from the kinds, so that a real API server gives the verdicts; `admit` gives the same verdicts in
-Python, for the command line and the embedded API server; `manifests` reads YAML and JSON and knows the line of every path.
+`crds` derives the CRDs from the kinds, by which an API server validates jobs. `job_admission` validates them in the same way
+without a cluster, for the CLI. `manifest_review` parses YAML and JSON and reports the line of every finding.
 """

@@ -13,8 +13,8 @@ from traincrew.validation import pod_template_schema, run_policy_schema, status_
 Schema = dict[str, Any]
 
 MAX_ROLES = 64
-"""More replica types than any kind has. Without a bound the API server assumes as many as fit into a request when it estimates
-what the CEL rules on them cost, and refuses the CRD."""
+"""More replica types than any kind has. Without this bound the API server overestimates the cost of the CEL rules and rejects the
+CRD."""
 
 
 def crds() -> list[Schema]:
@@ -48,7 +48,7 @@ def _names(kind: JobKind) -> Schema:
 
 
 def versions(kind: JobKind) -> list[str]:
-    """The versions that are served, the stored one first."""
+    """The served versions, the storage version first."""
     return [kind.version, *kind.variants]
 
 
@@ -83,7 +83,7 @@ def scale(kind: JobKind) -> Schema:
 
 @functools.cache
 def openapi(plural: str, version: str) -> Schema:
-    """The schema of a resource's version; one shared copy, for reading only."""
+    """The schema of a version of a resource. It is shared: do not change it."""
     kind = next(kind for kind in KINDS if kind.plural == plural)
     nodes = _nodes(kind, kind.variants.get(version, kind))
     for rule in validation_rules.cel_rules(kind):
@@ -93,7 +93,7 @@ def openapi(plural: str, version: str) -> Schema:
 
 
 def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
-    """The whole schema as `object`, and the nodes inside it that rules may sit on, by their names in `Rule.at`."""
+    """The schema as `object`, and the nodes inside it to which rules are attached, by their names in `Rule.at`."""
     template = pod_template_schema.pod_template(kind)
     replicas = _replicas(kind, template)
     policy = run_policy_schema.run_policy()
@@ -127,17 +127,17 @@ def _replicas(kind: JobKind, template: Schema) -> Schema:
     entry: Schema = {
         "type": "object",
         "properties": {
-            "replicas": {**run_policy_schema.INT32, "description": "How many pods."},
+            "replicas": {**run_policy_schema.INT32, "description": "The number of pods."},
             "restartPolicy": {
                 **run_policy_schema.STRING,
-                "description": "What happens when a pod fails: Always, OnFailure, Never or ExitCode.",
+                "description": "The policy for failed pods: Always, OnFailure, Never or ExitCode.",
             },
             "template": template,
         },
     }
     replicas: Schema = {
         "type": "object",
-        "description": f"The job's pods by replica type: {names}.",
+        "description": f"The pods of the job, by replica type: {names}.",
         "additionalProperties": entry,
     }
     if kind.validation.server_rules:

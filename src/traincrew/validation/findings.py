@@ -1,4 +1,4 @@
-"""What is wrong with a document, and where."""
+"""Findings: what is wrong at which path of a document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Path = tuple[str | int, ...]
 """Keys and list indexes from the root of a document."""
 
 Value = Any
-"""What JSON can hold: dict, list, str, int, float, bool, None."""
+"""A JSON value: dict, list, str, int, float, bool or None."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_$-]+")
 _PARTS = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
@@ -26,7 +26,7 @@ class Finding:
 
 
 def render(path: Path) -> str:
-    """`spec.tfReplicaSpecs.Worker.template.spec.containers[0].image`; keys that would read badly stand in brackets."""
+    """`spec.tfReplicaSpecs.Worker.template.spec.containers[0].image`; unusual keys are written in brackets."""
     text = ""
     for part in path:
         if isinstance(part, int) or not _PLAIN.fullmatch(part):
@@ -37,6 +37,6 @@ def render(path: Path) -> str:
 
 
 def parse(text: str) -> Path:
-    """The path in a kind's fault, such as `spec.tfReplicaSpecs[Worker].template.spec.containers[0].image`."""
+    """The path in a violation of a kind's rule, such as `spec.tfReplicaSpecs[Worker].template.spec.containers[0].image`."""
     parts = (bracketed or plain for bracketed, plain in _PARTS.findall(text))
     return tuple(int(part) if part.isdecimal() else part for part in parts)

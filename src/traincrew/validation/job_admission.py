@@ -1,4 +1,4 @@
-"""The verdict on a posted job: what the API server refuses, what the operator would then tell on the job, and advice."""
+"""Admission of a job without a cluster: what the API server rejects, what the operator would report, and advice."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from traincrew.validation.unknown_fields import UnknownField
 class AdmissionResult:
     kind: JobKind
     document: Manifest
-    """The object as the API server stores it: unknown fields dropped, defaults filled in."""
+    """The object as the API server stores it, pruned and defaulted."""
     stored: jobs.JobObject[Any] | None
-    """The object decoded; None where it is refused."""
+    """The decoded object; None if it is rejected."""
     errors: tuple[Finding, ...] = ()
-    """What the API server refuses."""
+    """What the API server rejects."""
     unknown: tuple[Finding, ...] = ()
-    """Fields that the API server drops with a warning, or refuses where the client asks it to be strict, as kubectl does."""
+    """Fields that the API server prunes with a warning, or rejects in strict field validation, which kubectl uses."""
     faults: tuple[Finding, ...] = ()
-    """What makes a job fail as soon as the operator sees it, though the API server accepts it."""
+    """Mistakes that the API server accepts, and for which the operator fails the job at once."""
     warnings: tuple[Finding, ...] = ()
-    """What is hardly meant."""
+    """What is probably a mistake."""
 
     @property
     def accepted(self) -> bool:
@@ -40,37 +40,37 @@ class AdmissionResult:
 
 
 def find_kind(api_version: str, kind: str) -> JobKind | None:
-    """The kind that is served under this version and name."""
+    """The kind that is served with this API version and name."""
     group, _, version = api_version.rpartition("/")
     return next((k for k in KINDS if group == jobs.GROUP and k.kind == kind and version in crds.versions(k)), None)
 
 
 def admit(document: Manifest) -> AdmissionResult:
-    """The verdict on creating a job. The document must name a kind that is served (`find_kind`)."""
+    """Admits a new job. Its kind must be served (`find_kind`)."""
     kind = find_kind(document["apiVersion"], document["kind"])
     if kind is None:
         raise ValueError(f"{document['apiVersion']} {document['kind']} is not served")
     found = object_decoding.decode(kind, document)
-    job, faults = _validate_job(kind, found.sound)
+    job, faults = _validate_job(kind, found.valid_part)
     errors = list(found.errors)
     errors += _unreported(found.errors, errors, (_finding(fault) for fault in faults if fault.server))
-    errors += _unreported(found.errors, errors, object_meta.validate(found.sound.get("metadata", {})))
+    errors += _unreported(found.errors, errors, object_meta.validate(found.valid_part.get("metadata", {})))
     failing = _unreported(found.errors, errors, (_finding(fault) for fault in faults if not fault.server))
-    hardly_meant = (*_unsupported_fields(found.unknown), *_advise(kind, job))
+    suspicious = (*_unsupported_fields(found.unknown), *_advise(kind, job))
     return AdmissionResult(
         kind=kind,
         document=found.stored,
         stored=None if errors else job,
         errors=tuple(errors),
-        unknown=tuple(Finding(field.path, field.tell()) for field in found.unknown if not field.kept),
+        unknown=tuple(Finding(field.path, field.message()) for field in found.unknown if not field.kept),
         faults=(*_misspelt_fields(found.unknown), *failing),
-        warnings=tuple(_unreported(found.errors, [*errors, *failing], hardly_meant)),
+        warnings=tuple(_unreported(found.errors, [*errors, *failing], suspicious)),
     )
 
 
 def _validate_job(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any] | None, list[Violation]]:
     if not isinstance(document.get("spec"), dict):
-        return None, []  # which has been told
+        return None, []  # the schema has reported it
     named = {**document, "metadata": object_meta.for_new_object(document.get("metadata", {}))}
     job = decode(kind, msgspec.json.encode(_with_integers(named)))
     follows = kind.following(job)
@@ -78,7 +78,7 @@ def _validate_job(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any
 
 
 def _with_integers(value: Value) -> Value:
-    """A copy in which floats that pass for integers are some."""
+    """A copy in which floats that pass for integers are integers."""
     if isinstance(value, dict):
         return {key: _with_integers(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -91,27 +91,27 @@ def _finding(fault: Violation) -> Finding:
 
 
 def _unreported(form_errors: Iterable[Finding], told: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
-    """Those that are not another word for what has been told of the same place, or about the inside of what has no good form."""
+    """The findings about paths that are not reported yet and are not inside an invalid part."""
     places = {finding.path for finding in told}
     broken = [finding.path for finding in form_errors]
     return [one for one in more if one.path not in places and not any(one.path[: len(path)] == path for path in broken)]
 
 
 def _misspelt_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
-    """Fields of a template that the job keeps and no pod can have."""
+    """Unknown fields of a pod template that look like misspelt ones."""
     for field in unknown:
-        if field.kept and not _is_metadata(field.path) and field.meant:
-            yield Finding(field.path, field.tell())
+        if field.kept and not _is_metadata(field.path) and field.suggestion:
+            yield Finding(field.path, field.message())
 
 
 def _unsupported_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
     for field in unknown:
-        if field.kept and not _is_metadata(field.path) and not field.meant:
-            yield Finding(field.path, f"{field.tell()}: pods are refused unless the cluster's version knows it")
+        if field.kept and not _is_metadata(field.path) and not field.suggestion:
+            yield Finding(field.path, f"{field.message()}: the API server rejects the pods unless its version supports the field")
 
 
 def _is_metadata(path: Path) -> bool:
-    """Fields of ObjectMeta that a template may have, though no pod gets them; generators of YAML write some as null."""
+    """Fields of ObjectMeta. Pods do not get them from a template, but generators of YAML write some as null."""
     return path[-2:-1] == ("metadata",) and path[-1] in object_meta.SCHEMA["properties"]
 
 
@@ -123,7 +123,7 @@ def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
 
 
 def admit_update(old: Manifest, new: Manifest) -> AdmissionResult:
-    """The verdict on changing a job; `old` is the object as it is stored."""
+    """Admits a changed job. `old` is the stored object."""
     found = admit(new)
     errors = (*found.errors, *_immutable(old, found.document))
     return dataclasses.replace(found, errors=errors, stored=None if errors else found.stored)
@@ -143,5 +143,5 @@ def _immutable(old: Manifest, new: Manifest) -> Iterator[Finding]:
         if object_decoding.value_at(old, path) != object_decoding.value_at(new, path):
             yield Finding(path, "field is immutable")
     before, after = object_decoding.value_at(old, _QUEUE), object_decoding.value_at(new, _QUEUE)
-    if before is not None and after is not None and before != after:  # it may be added and removed
+    if before is not None and after is not None and before != after:  # it may be set and unset
         yield Finding(_QUEUE, f"{render(_QUEUE)} is immutable")

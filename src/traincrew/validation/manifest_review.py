@@ -1,4 +1,4 @@
-"""Everything there is to say about a text of manifests."""
+"""Reviews a text of manifests: the diagnostics of all objects in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Review:
     remarks: tuple[Diagnostic, ...]
     jobs: int
     others: int
-    """Objects of kinds that are not ours; nothing is said about them."""
+    """Objects of other kinds. They are not validated."""
 
 
 def review(text: str) -> Review:
@@ -46,12 +46,12 @@ def review(text: str) -> Review:
             remarks += found
             count, others = count + is_job, others + (not is_job and not found)
     if not remarks and not count and not others:
-        remarks.append(Diagnostic(1, "", "holds no object"))
+        remarks.append(Diagnostic(1, "", "contains no object"))
     return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
 
 
 def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Document]:
-    """The document itself, or the objects of the list that it is."""
+    """The document itself, or the items if it is a List."""
     value = document.value
     if isinstance(value, dict) and isinstance(value.get("items"), list) and str(value.get("kind")).endswith("List"):
         for index in range(len(value["items"])):
@@ -76,12 +76,12 @@ def _diagnostics(document: yaml_documents.Document, found: Iterable[Finding], le
 
 
 def _identify(value: Value) -> Finding | None:
-    """Why an object is none, or is nearly one of ours."""
+    """Why the value is not an object, or is probably meant to be one of our kinds."""
     if not isinstance(value, dict):
-        return Finding((), "is not an object: a mapping with apiVersion, kind and metadata is expected")
+        return Finding((), "is not an object: expected a mapping with apiVersion, kind and metadata")
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
-            return Finding((field,), "is required, as text")
+            return Finding((field,), "is required and must be a string")
     return _similar_kind(value["apiVersion"], value["kind"])
 
 

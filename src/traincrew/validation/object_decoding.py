@@ -1,4 +1,4 @@
-"""The form of a posted object: how the API server understands it, and what the schema has against it."""
+"""Decodes a manifest as the API server does: pruning, defaulting and validation by the structural schema."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from traincrew.validation.findings import Finding, Path, Value
 @dataclasses.dataclass(frozen=True)
 class DecodedObject:
     stored: Manifest
-    """The object as the API server stores it: unknown fields dropped, defaults filled in."""
+    """The object as the API server stores it, pruned and defaulted."""
     errors: tuple[Finding, ...]
     unknown: tuple[unknown_fields.UnknownField, ...]
-    sound: Manifest
-    """The object without what is wrong in it, so that everything else about it can be told in the same breath."""
+    valid_part: Manifest
+    """The object without its invalid parts: further checks can report everything else at once."""
 
 
 def decode(kind: JobKind, document: Manifest) -> DecodedObject:
     node = crds.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
     body = _with_floats(document)
     meta, errors = object_meta.decode(body.pop("metadata", None))
-    body.pop("status", None)  # a new object cannot bring a status
+    body.pop("status", None)  # the API server drops the status of a new object
     structure = schemas.of(node)
     pruning.prune(body, structure)
     pruning.drop_nulls(body, structure)
@@ -48,7 +48,7 @@ def _unknown_fields(document: Manifest, node: unknown_fields.Schema) -> Iterator
 
 
 def _with_floats(value: Value) -> Value:
-    """A copy in which integers beyond 64 bits have become floats, as they do in the API server."""
+    """A copy in which integers beyond 64 bits are floats, as in the API server."""
     if isinstance(value, dict):
         return {key: _with_floats(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -59,7 +59,7 @@ def _with_floats(value: Value) -> Value:
 
 
 def _scale_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
-    """The number behind /scale is checked apart from the schema, and more strictly."""
+    """The replicas of the scale subresource are validated separately, and more strictly."""
     if not kind.crd.scalable:
         return
     path = tuple(crds.scale(kind)["specReplicasPath"].split(".")[1:])
@@ -81,7 +81,7 @@ def _count_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
 
 
 def value_at(value: Value, path: Path) -> Value:
-    """What stands at a path of keys; None if nothing does."""
+    """The value at a path; None if there is none."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -92,13 +92,13 @@ def value_at(value: Value, path: Path) -> Value:
 def _without_invalid_parts(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
     if not errors:
         return stored
-    sound: Manifest = _with_floats(stored)
+    copy: Manifest = _with_floats(stored)
     for error in errors:
         if error.path[:2] == ("spec", kind.replicas_field) and error.path[3:4] == ("template",):
-            sound["spec"][kind.replicas_field][error.path[2]]["template"] = _minimal_template(kind)
+            copy["spec"][kind.replicas_field][error.path[2]]["template"] = _minimal_template(kind)
         else:
-            _remove(sound, error.path)
-    return sound
+            _remove(copy, error.path)
+    return copy
 
 
 def _minimal_template(kind: JobKind) -> Manifest:
@@ -106,7 +106,7 @@ def _minimal_template(kind: JobKind) -> Manifest:
 
 
 def _remove(value: Value, path: Path) -> None:
-    """Removes what stands at a path; where that is in a list, the whole list."""
+    """Removes the value at a path. If it is an item of a list, removes the list."""
     for depth, key in enumerate(path):
         if not isinstance(value, dict) or key not in value:
             return

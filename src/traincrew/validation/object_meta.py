@@ -1,4 +1,4 @@
-"""Object metadata as an API server reads and checks it, whatever the object's schema says."""
+"""Object metadata, decoded and validated as the API server does for every kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _METADATA = ("metadata",)
 _ANNOTATION_BYTES = 256 * 1024
 _SERVER_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
 _PREFIX_LENGTH = 58
-"""Characters of generateName that are used; five random ones follow."""
+"""Characters of generateName that are kept; five random ones follow."""
 
 
 _TEXT = {"type": "string"}
@@ -52,7 +52,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def decode(meta: Any) -> tuple[Meta, list[Finding]]:
-    """The metadata as it is understood, without nulls and unknown fields, and what is of the wrong type in it."""
+    """The metadata without nulls and unknown fields, and the findings about wrong types."""
     meta = {} if meta is None else meta
     node = schemas.of(SCHEMA)
     pruning.prune(meta, node, _METADATA[0])
@@ -63,7 +63,7 @@ def decode(meta: Any) -> tuple[Meta, list[Finding]]:
 
 
 def _null_to_empty(meta: Any) -> None:
-    """A label or annotation whose value is null has an empty one."""
+    """A null value of a label or annotation is the empty string."""
     for field in ("labels", "annotations"):
         texts = meta.get(field) if isinstance(meta, dict) else None
         if isinstance(texts, dict):
@@ -86,18 +86,18 @@ def is_timestamp(text: str) -> bool:
 
 
 def generated_name(meta: Meta) -> str:
-    """The name, or one like the API server would make from generateName."""
+    """The name, or one like those that the API server generates from generateName."""
     prefix = meta.get("generateName") or ""
     return meta.get("name") or (prefix[:_PREFIX_LENGTH] + "00000" if prefix else "")
 
 
 def for_new_object(meta: Meta) -> Meta:
-    """The metadata with a name, and without what only the API server sets."""
+    """The metadata with a name, and without the fields that only the API server sets."""
     return {**{key: value for key, value in meta.items() if key not in _SERVER_FIELDS}, "name": generated_name(meta)}
 
 
 def validate(meta: Meta) -> Iterator[Finding]:
-    """What an API server refuses in the metadata of a new object."""
+    """What the API server rejects in the metadata of a new object."""
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix:
         yield from _subdomain_findings((*_METADATA, "generateName"), name_validation.mask_trailing_dash(prefix), prefix)
@@ -113,7 +113,7 @@ def validate(meta: Meta) -> Iterator[Finding]:
 
 
 def validate_maps(meta: Meta) -> Iterator[Finding]:
-    """What is refused in new and in changed objects alike."""
+    """What the API server rejects in new and in changed objects."""
     for key, value in (meta.get("labels") or {}).items():
         if fault := _qualified_name_error(key):
             yield Finding((*_METADATA, "labels", key), fault)
@@ -150,7 +150,7 @@ def _owner_findings(owners: list[Meta]) -> Iterator[Finding]:
             if not owner.get(field):
                 yield Finding((*path, field), "must not be empty")
         if owner.get("apiVersion", "").count("/") > 1 or owner.get("apiVersion", "").endswith("/"):
-            yield Finding((*path, "apiVersion"), f"is no group and version: {owner['apiVersion']!r}")
+            yield Finding((*path, "apiVersion"), f"is not a valid group and version: {owner['apiVersion']!r}")
         if owner.get("kind") == "Event" and owner.get("apiVersion") == "v1":
             yield Finding(path, "an Event cannot be an owner")
         controllers += owner.get("controller") is True

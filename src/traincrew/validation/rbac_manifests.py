@@ -1,4 +1,4 @@
-"""The rights that the operator needs on a cluster, and those that users of jobs are given. Derived from `KINDS`."""
+"""The RBAC manifests: the permissions of the operator, and those of users of jobs. Derived from `KINDS`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANAGE = ("create", "get", "list", "patch", "watch")
 _VERBS: dict[Resource, tuple[str, ...]] = {
     resources.PODS: (*_MANAGE, "delete"),
     resources.SERVICES: (*_MANAGE, "delete"),
-    # Only what the operator made is ever looked at, by name: no list, no watch.
+    # The operator reads only secrets that it created, by name: it needs no list and no watch.
     resources.SECRETS: ("create", "get"),
     resources.AUTOSCALERS: (*_MANAGE, "delete"),
     resources.VOLCANO_POD_GROUPS: (*_MANAGE, "delete"),
@@ -25,18 +25,18 @@ _VERBS: dict[Resource, tuple[str, ...]] = {
 
 
 def operator_rules() -> list[Manifest]:
-    """Every request that the operator sends, and what it must have itself to be allowed to grant the launcher's Role."""
-    made = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.dependents.resources}
+    """The permissions for all requests of the operator, and those that it grants to launchers: RBAC forbids escalation."""
+    created = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.dependents.resources}
     always = {resources.PODS, resources.SERVICES, resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
-    wanted = {(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in made | always}
-    wanted["", "pods/exec"] = ("create",)
-    wanted["batch", "jobs/status"] = ("patch",)
+    permissions = {(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in created | always}
+    permissions["", "pods/exec"] = ("create",)
+    permissions["batch", "jobs/status"] = ("patch",)
     for kind in KINDS:
-        wanted[jobs.GROUP, kind.plural] = ("delete", "get", "list", "watch")
-        wanted[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
-        # Owner references that block the owner's deletion need this where that admission check is on.
-        wanted[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
-    return _rules(wanted)
+        permissions[jobs.GROUP, kind.plural] = ("delete", "get", "list", "watch")
+        permissions[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
+        # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
+        permissions[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
+    return _rules(permissions)
 
 
 def lease_rules() -> list[Manifest]:
@@ -44,24 +44,24 @@ def lease_rules() -> list[Manifest]:
 
 
 def user_rules(verbs: tuple[str, ...], status: tuple[str, ...] = ("get",)) -> list[Manifest]:
-    wanted = {(jobs.GROUP, kind.plural): verbs for kind in KINDS}
-    wanted |= {(jobs.GROUP, f"{kind.plural}/status"): status for kind in KINDS}
-    wanted |= {(jobs.GROUP, f"{kind.plural}/scale"): tuple({"get", *verbs} & {"get", "patch", "update"}) for kind in KINDS}
-    return _rules(wanted)
+    permissions = {(jobs.GROUP, kind.plural): verbs for kind in KINDS}
+    permissions |= {(jobs.GROUP, f"{kind.plural}/status"): status for kind in KINDS}
+    permissions |= {(jobs.GROUP, f"{kind.plural}/scale"): tuple({"get", *verbs} & {"get", "patch", "update"}) for kind in KINDS}
+    return _rules(permissions)
 
 
-def _rules(wanted: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
-    """One rule for all resources of a group with the same verbs, in an order that does not change."""
+def _rules(permissions: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
+    """One rule for all resources of a group with the same verbs, in a stable order."""
     rules: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (group, plural), verbs in sorted(wanted.items()):
+    for (group, plural), verbs in sorted(permissions.items()):
         rules.setdefault((group, tuple(sorted(verbs))), []).append(plural)
     return [{"apiGroups": [group], "resources": plurals, "verbs": list(verbs)} for (group, verbs), plurals in rules.items()]
 
 
 def documents() -> list[Manifest]:
-    """Service account, cluster role and binding, the lease's role, and the roles that users' own roles collect."""
+    """The service account of the operator with its roles and bindings, and the aggregated ClusterRoles for users."""
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": "kubeflow"}
-    found = [
+    manifests = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME, "namespace": "kubeflow"}},
         _role("ClusterRole", {"name": NAME}, operator_rules()),
         _binding("ClusterRoleBinding", {"name": NAME}, "ClusterRole", account),
@@ -72,8 +72,8 @@ def documents() -> list[Manifest]:
     for level, verbs in (("admin", edit), ("edit", edit), ("view", ("get", "list", "watch"))):
         labels = {f"rbac.authorization.k8s.io/aggregate-to-{level}": "true"}
         labels[f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{level}"] = "true"
-        found.append(_role("ClusterRole", {"name": f"kubeflow-training-{level}", "labels": labels}, user_rules(verbs)))
-    return found
+        manifests.append(_role("ClusterRole", {"name": f"kubeflow-training-{level}", "labels": labels}, user_rules(verbs)))
+    return manifests
 
 
 def _role(kind: str, meta: Manifest, rules: list[Manifest]) -> Manifest:

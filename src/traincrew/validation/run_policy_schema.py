@@ -1,4 +1,4 @@
-"""The schema of what every kind's spec has beside its replicas: RunPolicy, and the older places of its fields."""
+"""The schema of RunPolicy, and of its legacy fields in the spec."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ QUANTITY = {
 
 
 def run_policy() -> Schema:
-    """Defaulted, because the Python SDK cannot read a job without it."""
+    """It has a default because the Python SDK cannot decode a job without it."""
     return {
         "type": "object",
         "default": {},
         "description": "How the job as a whole is run and ended.",
         "properties": {
-            **_ending(),
+            **_termination_fields(),
             "schedulingPolicy": _scheduling_policy(),
             "suspend": {
                 "type": "boolean",
@@ -40,11 +40,13 @@ def run_policy() -> Schema:
 
 
 def legacy() -> Schema:
-    """Where the first operators had these fields; what stands in runPolicy wins."""
-    return {name: {**node, "description": f"The older place of runPolicy.{name}."} for name, node in _ending().items()}
+    """The fields where the first operators had them. Those in runPolicy take precedence."""
+    return {
+        name: {**node, "description": f"The older place of runPolicy.{name}."} for name, node in _termination_fields().items()
+    }
 
 
-def _ending() -> Schema:
+def _termination_fields() -> Schema:
     return {
         "cleanPodPolicy": {**STRING, "description": "Pods to delete when the job has ended: None, Running or All."},
         "ttlSecondsAfterFinished": {**INT32, "description": "The job is deleted this long after it has ended."},

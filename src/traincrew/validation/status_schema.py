@@ -1,4 +1,4 @@
-"""The schema of a job's status, read off the structs in `model.status`."""
+"""The schema of a job's status, derived from the structs in `model.status`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Schema = dict[str, Any]
 
 
 def status() -> Schema:
-    found = _node(msgspec.inspect.type_info(JobStatus))
-    _describe(found, "")
-    return found
+    schema = _node(msgspec.inspect.type_info(JobStatus))
+    _describe(schema, "")
+    return schema
 
 
 def _describe(node: Schema, path: str) -> None:

@@ -17,20 +17,20 @@ _NESTED = (dict, list)
 
 @dataclasses.dataclass(frozen=True)
 class UnknownField:
-    """A field that the schema does not know."""
+    """A field that the schema does not declare."""
 
     path: Path
     known: tuple[str, ...]
-    """The names that the schema knows in its place."""
+    """The fields that the schema declares in its place."""
     kept: bool
-    """The schema keeps unknown fields here; elsewhere the API server drops them, or refuses them if asked to be strict."""
+    """The schema preserves unknown fields here. Elsewhere the API server prunes them, or rejects them in strict validation."""
 
     @property
-    def meant(self) -> str:
-        """The known field that is most like it; empty if none is near."""
+    def suggestion(self) -> str:
+        """The most similar declared field; empty if there is none."""
         return suggestions.nearest(str(self.path[-1]), self.known)
 
-    def tell(self) -> str:
+    def message(self) -> str:
         name = str(self.path[-1])
         return f"unknown field {name!r}{suggestions.did_you_mean(name, self.known)}"
 

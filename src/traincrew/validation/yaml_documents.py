@@ -1,4 +1,4 @@
-"""From text to documents in which every path has a line. YAML and JSON, one document or many."""
+"""Parses YAML and JSON texts of one or more documents, with the line of every value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Document:
     value: Value
     first_line: int
     problems: tuple[Finding, ...] = ()
-    """What cannot be meant though it can be read, such as a key given twice."""
+    """Mistakes that YAML allows, such as duplicate keys."""
     where: yaml_positions.Positions = None
     offset: int = 0
 
     def line(self, path: Path) -> int:
-        """The line of a path, or of the nearest part of it that is there."""
+        """The line of a path, or of its nearest existing parent."""
         where, line = self.where, self.first_line
         for key in path:
             there = key in where if isinstance(where, dict) else isinstance(where, list) and key in range(len(where))
@@ -34,7 +34,7 @@ class Document:
         return line
 
     def part(self, path: Path) -> Document:
-        """What stands at a path that is there, as a document of its own."""
+        """The value at an existing path, as a document of its own."""
         value, where = self.value, self.where
         for key in path:
             value, where = value[key], where[key][1]
@@ -51,7 +51,7 @@ class YAMLSyntaxError:
 
 
 def parse(text: str) -> Iterator[Document | YAMLSyntaxError]:
-    """Every document of a text; empty ones are left out. One that cannot be read does not hide those after it."""
+    """All documents of a text but empty ones. A syntax error does not hide the documents after it."""
     text = text.removeprefix("\ufeff")
     pieces = _json_pieces(text) if text.lstrip().startswith("{") else _yaml_pieces(text)
     for first_line, piece in pieces:
@@ -59,7 +59,7 @@ def parse(text: str) -> Iterator[Document | YAMLSyntaxError]:
 
 
 def _yaml_pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The text cut before every line that begins a document, each piece with the number of its first line."""
+    """The text of each document, with the number of its first line."""
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines(keepends=True), start=1):
         begins = re.match(r"---(\s|$)", line) is not None
@@ -74,9 +74,9 @@ _SURROGATES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-
 
 
 def _json_pieces(text: str) -> Iterator[tuple[int, str]]:
-    """JSON is YAML but for two things: objects may follow each other, and characters beyond 16 bits are written as pairs.
+    """JSON is YAML with two exceptions: objects may follow each other, and surrogate pairs are allowed.
 
-    (And keys of more than a thousand characters, which nothing in Kubernetes can have.)
+    (A third one, keys of more than a thousand characters, does not exist in Kubernetes.)
     """
     text = _SURROGATES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
     start = 0
@@ -108,16 +108,16 @@ def _parse_piece(piece: str, first_line: int) -> Iterator[Document | YAMLSyntaxE
 
 
 _EXPLANATIONS = {
-    "found character that cannot start any token": "this character cannot stand here; if it is a tab, use spaces instead",
-    "mapping values are not allowed in this context": "a second ':' in one line, or wrong indentation; quote text that has ': '",
+    "found character that cannot start any token": "this character is not allowed here; if it is a tab, use spaces instead",
+    "mapping values are not allowed in this context": "a second ':' in one line, or wrong indentation; quote text with ': '",
     "could not find expected ':'": "a line without ':' where a key is expected",
     "did not find expected key": "a key is expected here; is the indentation right?",
     "did not find expected '-' indicator": "a list entry ('- ...') is expected here; is the indentation right?",
-    "found unexpected end of stream": "the text ends before this is complete; is a quote or bracket missing?",
+    "found unexpected end of stream": "unexpected end of the text; is a quote or bracket missing?",
 }
 
 
 def _explain(error: yaml.MarkedYAMLError) -> str:
-    problem = str(error.problem or error.context or "cannot be read")
+    problem = str(error.problem or error.context or "invalid YAML")
     context = f" ({error.context})" if error.context and problem not in _EXPLANATIONS else ""
     return _EXPLANATIONS.get(problem, problem) + context

@@ -1,6 +1,6 @@
-"""From YAML events to a value and the line of everything in it.
+"""Builds a value and the lines of its parts from YAML events.
 
-Written out with a stack of its own: the parser's composer calls itself for every level and can be made to crash.
+The builder has a stack of its own: PyYAML's composer is recursive and can be made to crash.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Positions = Any
 """Beside a mapping: key → (line, Where); beside a list: [(line, Where)]; beside anything else None."""
 
 MAX_DEPTH = 100
-"""Deeper than any object of Kubernetes."""
+"""No Kubernetes object is nested so deeply."""
 MAX_SIZE = 1_000_000
-"""Values in one document. Aliases can make a few lines stand for more than a computer holds."""
+"""Values in one document: aliases can expand a few lines beyond all memory."""
 
 _RESOLVED_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 
@@ -34,7 +34,7 @@ class YAMLError(Exception):
 
 @dataclasses.dataclass
 class Tree:
-    """A part of a document: finished, or still being read."""
+    """A part of a document, complete or under construction."""
 
     line: int
     value: Value = None
@@ -50,7 +50,7 @@ _MERGE = "<<"
 
 
 class DocumentBuilder:
-    """Reads the events of one document."""
+    """Builds one document from its events."""
 
     def __init__(self) -> None:
         self.problems: list[Finding] = []
@@ -63,10 +63,10 @@ class DocumentBuilder:
         for event in events:
             if isinstance(event, yaml.DocumentEndEvent):
                 return self._done
-            self._take(event)
+            self._handle(event)
         return None
 
-    def _take(self, event: Any) -> None:
+    def _handle(self, event: Any) -> None:
         line = event.start_mark.line
         match event:
             case yaml.MappingStartEvent():
@@ -91,7 +91,7 @@ class DocumentBuilder:
         found = self._anchors.get(event.anchor)
         if found is None:
             inside = event.anchor in self._anchors
-            raise _error_at(event, f"*{event.anchor} " + ("stands inside itself" if inside else "stands for nothing before it"))
+            raise _error_at(event, f"*{event.anchor} " + ("contains itself" if inside else "is an undefined alias"))
         return dataclasses.replace(found, anchor=None, line=event.start_mark.line)
 
     def _scalar(self, event: Any) -> Value:
@@ -107,7 +107,7 @@ class DocumentBuilder:
         for merged in tree.merged:
             _merge(tree, merged)
         if tree.size > MAX_SIZE:
-            raise YAMLError(tree.line, 0, f"stands for more than {MAX_SIZE} values when its aliases are written out")
+            raise YAMLError(tree.line, 0, f"expands to more than {MAX_SIZE} values")
         if tree.anchor:
             self._anchors[tree.anchor] = tree
         if not self._open:
@@ -121,7 +121,7 @@ class DocumentBuilder:
         elif parent.key is None:
             parent.key, parent.key_line = self._as_key(tree), tree.line
         else:
-            self._enter(parent, tree)
+            self._set(parent, tree)
 
     def _as_key(self, tree: Tree) -> str:
         match tree.value:
@@ -131,13 +131,13 @@ class DocumentBuilder:
                 return "true" if tree.value else "false"
             case int() | float():
                 return str(tree.value)
-        self.problems.append(Finding(_path(self._open[:-1]), "a key must be a word, not a list, a mapping or nothing"))
+        self.problems.append(Finding(_path(self._open[:-1]), "a key must be a string, not a list, a mapping or null"))
         return str(tree.value)
 
-    def _enter(self, parent: Tree, tree: Tree) -> None:
+    def _set(self, parent: Tree, tree: Tree) -> None:
         key, parent.key = parent.key or "", None
         if key == _MERGE:
-            self._note_merge(parent, tree)
+            self._add_merge(parent, tree)
             return
         if key in parent.where:
             first = parent.where[key][0] + 1
@@ -145,7 +145,7 @@ class DocumentBuilder:
         parent.value[key] = tree.value
         parent.where[key] = (parent.key_line, tree.where)
 
-    def _note_merge(self, parent: Tree, tree: Tree) -> None:
+    def _add_merge(self, parent: Tree, tree: Tree) -> None:
         several = isinstance(tree.value, list)
         values, places = (tree.value, tree.where) if several else ([tree.value], [(tree.line, tree.where)])
         for value, (line, where) in zip(values, places, strict=True):
@@ -156,7 +156,7 @@ class DocumentBuilder:
 
 
 def _path(parts: list[Tree]) -> Path:
-    """Where the next value stands in these parts, each inside the one before."""
+    """The path of the next value. Each part is inside the previous one."""
     keys = (len(tree.value) if isinstance(tree.value, list) else tree.key for tree in parts)
     return tuple(key for key in keys if key is not None)
 

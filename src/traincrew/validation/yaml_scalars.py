@@ -1,4 +1,4 @@
-"""What a plain word of YAML stands for, as kubectl understands it: YAML 1.1 without its dates and its base 60."""
+"""The values of plain YAML scalars, as kubectl resolves them: YAML 1.1 without dates and sexagesimal numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 
 
 class NotJSONError(ValueError):
-    """The word stands for something that JSON cannot hold."""
+    """The scalar is a value that JSON does not have."""
 
 
 def plain(text: str) -> str | int | float | bool | None:
