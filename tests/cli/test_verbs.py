@@ -180,7 +180,7 @@ async def test_a_job_elsewhere_and_one_nearly_of_that_name_are_hinted_at(running
     code, _, err = await running_job("why", "-n", "default", "resnet")
     assert (code, f"add -n {running_job.namespace}" in err) == (2, True)
     assert "did you mean 'resnet'?" in (await running_job("why", "resent"))[2]
-    assert "did you mean pytorchjob/resnet?" in (await running_job("why", "tfjob/resnet"))[2]
+    assert "Did you mean pytorchjob/resnet?" in (await running_job("why", "tfjob/resnet"))[2]
 
 
 def _is_ending(job_cluster: JobCluster, pod: str) -> bool:
