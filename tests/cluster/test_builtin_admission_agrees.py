@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.cluster.test_builtin_agrees import warnings_of
-from tests.embedded.apiserver.registry import admitted, corpus, plugins
+from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
 
 from traincrew.apimachinery import api_errors, quota_usage
 from traincrew.embedded.apiserver.admission import limit_ranger
@@ -25,39 +25,41 @@ def posted(api: Api, namespace: str, obj: Object) -> tuple[str, tuple[str, ...]]
 
 
 def prepared(obj: Object, *objects: Object) -> Object:
-    return admitted.created(copy.deepcopy(obj), *objects)
+    return write_steps.created(copy.deepcopy(obj), *objects)
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_pod_security_rejects_and_warns_in_the_same_message(api: Api, namespace: str, level: str) -> None:
     labels = {"pod-security.kubernetes.io/enforce": level}
     message = {}
-    for line in plugins.SECURITY:
-        pod = corpus.edited(plugins.pod(namespace), line)
+    for line in admission_cases.SECURITY:
+        pod = corpus.edited(admission_cases.pod(namespace), line)
         found = policy.violation_error(prepared(pod), labels)
         message[line] = found.message if found else ""
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
-    eventually(lambda: posted(api, namespace, corpus.edited(plugins.pod(namespace), "spec.hostPID = true"))[0])
-    answered = {line: posted(api, namespace, corpus.edited(plugins.pod(namespace), line))[0] for line in plugins.SECURITY}
+    eventually(lambda: posted(api, namespace, corpus.edited(admission_cases.pod(namespace), "spec.hostPID = true"))[0])
+    answered = {
+        line: posted(api, namespace, corpus.edited(admission_cases.pod(namespace), line))[0] for line in admission_cases.SECURITY
+    }
     assert message == answered
 
 
 def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace: str) -> None:
     labels = {"pod-security.kubernetes.io/warn": "restricted"}
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
-    pod = plugins.pod(namespace)
+    pod = admission_cases.pod(namespace)
     eventually(lambda: posted(api, namespace, pod)[1])
     assert tuple(policy.warnings(prepared(pod), labels)) == posted(api, namespace, pod)[1]
 
 
-@pytest.mark.parametrize("case", plugins.QUOTAS, ids=lambda case: json.dumps(case[0]))
+@pytest.mark.parametrize("case", admission_cases.QUOTAS, ids=lambda case: json.dumps(case[0]))
 def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple[Object, Object, str]) -> None:
     spec, used, line = case
     obj = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": spec}
     stored = api.create(namespace, obj)
     stored["status"] = {"hard": spec["hard"], "used": used}
     stored = api.replace("resourcequotas", namespace, "small", stored, "status")
-    pod = corpus.edited(plugins.pod(namespace), line)
+    pod = corpus.edited(admission_cases.pod(namespace), line)
     message = ""
     try:
         quota_usage.check_request(quota_usage.QuotaRequest(prepared(pod), "pods"), [stored])
@@ -68,15 +70,15 @@ def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple
     ]
 
 
-@pytest.mark.parametrize("case", plugins.LIMITS, ids=lambda case: json.dumps(case[0]))
+@pytest.mark.parametrize("case", admission_cases.LIMITS, ids=lambda case: json.dumps(case[0]))
 def test_limit_ranges_fill_and_reject_the_same(api: Api, namespace: str, case: tuple[Object, str]) -> None:
     limit, line = case
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
     stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)
-    pod = corpus.edited(plugins.pod(namespace), line)
+    pod = corpus.edited(admission_cases.pod(namespace), line)
     ours, message = prepared(pod, stored), ""
     try:
-        limit_ranger.validate(admitted.attributes(ours), admitted.Objects([stored]))
+        limit_ranger.validate(write_steps.attributes(ours), write_steps.Objects([stored]))
     except api_errors.StatusError as refusal:
         message = refusal.message
     mine = message or [ours["spec"], ours["metadata"].get("annotations")]

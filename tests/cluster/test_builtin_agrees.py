@@ -17,7 +17,7 @@ import pytest
 import requests
 from tests.cluster.api import Api
 from tests.embedded.apiserver.registry import corpus
-from tests.embedded.apiserver.registry.comparison import Answer, Case, differences
+from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
 from tests.embedded.apiserver.registry.corpus import Object
 
 PAIRS = int(os.environ.get("TRAINCREW_PAIRS", "20"))
@@ -32,11 +32,11 @@ class Server:
         self.count += 1
         return f"c{self.namespace[-6:]}-{self.count}"
 
-    def send(self, verb: str, path: str, body: Any = None) -> Answer:
+    def send(self, verb: str, path: str, body: Any = None) -> ServerResponse:
         data = json.dumps(body) if body is not None else None
         headers = {"Content-Type": "application/json"}
         response = self.api.session.request(verb, self.api.server + path, data=data, headers=headers, timeout=60)
-        return Answer(response.status_code, response.json(), warnings_of(response))
+        return ServerResponse(response.status_code, response.json(), warnings_of(response))
 
     def path(self, obj: Object, name: str = "", sub: str = "") -> str:
         version = obj["apiVersion"]

@@ -39,6 +39,7 @@ class InProcessApi:
     def __init__(self, control_plane: ControlPlane) -> None:
         self.control_plane = control_plane
         self.user = users.administrator()
+        self.namespace = "default"
 
     async def send(self, verb: str, path: str, body: Any = None, content_type: str = "", **query: str) -> ApiResponse:
         """path: `configmaps/a/status`, or `batch/v1:jobs/j`."""
@@ -49,7 +50,7 @@ class InProcessApi:
         assert info is not None
         text = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         parameters = Query({key: [value] for key, value in query.items()})
-        namespace = "default" if info.namespaced else ""
+        namespace = self.namespace if info.namespaced else ""
         request = Request(self.user, verb, info, namespace, name, sub, parameters, text, content_type, agent="test")
         try:
             response = await self.control_plane.handler.handle(request)

@@ -13,7 +13,7 @@ from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.model.resources import CONFIG_MAPS
 
 
-async def test_requests_of_clients_within_the_process_are_written_down_as_everybodys(tmp_path: pathlib.Path) -> None:
+async def test_requests_of_in_process_clients_are_audited(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "audit.log"
     nothing = BootstrapObjects((), (), ())
     options = Options(tmp_path / "data", "127.0.0.1", 0, nothing, tmp_path / "log", "0", audit_log=str(path))

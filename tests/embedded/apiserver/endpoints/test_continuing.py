@@ -12,7 +12,7 @@ def encoded(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def test_a_token_tells_where_the_next_page_begins() -> None:
+def test_a_continue_token_names_the_start_of_the_next_page() -> None:
     token = continue_tokens.decode(continue_tokens.encode(7, "x/a\0"))
     assert (token.rv, token.start) == (7, "x/a\0")
 
@@ -28,7 +28,7 @@ def test_a_token_tells_where_the_next_page_begins() -> None:
         (encoded('{"v'), "unexpected end of JSON input"),
     ],
 )
-def test_a_token_that_is_none_is_refused_in_kubernetes_words(text: str, told: str) -> None:
+def test_a_malformed_continue_token_is_rejected_in_the_words_of_kubernetes(text: str, told: str) -> None:
     with pytest.raises(StatusError) as refused:
         continue_tokens.decode(text)
     assert refused.value.message == f"invalid continue token: continue key is not valid: {told}"

@@ -48,7 +48,7 @@ async def listed(client: port.Client, resource: Resource, namespace: str | None 
     return [msgspec.json.decode(each) async for page in client.pages(resource, namespace, labels=labels) for each in page.items]
 
 
-async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_server(daemon: ControlPlane) -> None:
+async def test_existing_pods_and_nodes_are_listed_as_by_a_metrics_server(daemon: ControlPlane) -> None:
     daemon.cluster.metrics = measurement
     client = daemon.system_client("test")
     assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS)] == ["a", "b"]
@@ -69,14 +69,14 @@ async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_s
     assert [(each["metadata"]["name"], each["usage"]["cpu"]) for each in nodes] == [("here", "1500000000n")]
 
 
-async def test_selectors_ask_for_the_labels_of_the_pods(daemon: ControlPlane) -> None:
+async def test_selectors_match_the_labels_of_the_pods(daemon: ControlPlane) -> None:
     daemon.cluster.metrics = measurement
     client = daemon.system_client("test")
     assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS, "default", "is=a")] == ["a"]
     assert await listed(client, POD_METRICS, "kube-system") == []
 
 
-async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(daemon: ControlPlane) -> None:
+async def test_without_a_metrics_source_the_lists_are_empty(daemon: ControlPlane) -> None:
     client = daemon.system_client("test")
     assert await listed(client, POD_METRICS) == await listed(client, NODE_METRICS) == []
     with pytest.raises(errors.NotFound, match=r'podmetrics\.metrics\.k8s\.io "default/a" not found'):
@@ -91,6 +91,6 @@ async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(
     ]
 
 
-async def test_what_is_measured_cannot_be_written(daemon: ControlPlane) -> None:
+async def test_metrics_cannot_be_written(daemon: ControlPlane) -> None:
     with pytest.raises(errors.ApiError, match="does not allow this method"):
         await daemon.system_client("test").delete(POD_METRICS, "default", "a")

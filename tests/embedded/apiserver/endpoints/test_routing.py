@@ -67,18 +67,18 @@ def test_built_in_resources_have_the_routes_of_kubernetes(request_line: str, fou
         ("POST /apis/example.com/v1/namespaces/x/widgets", "create"),
     ],
 )
-def test_custom_resources_have_theirs(request_line: str, found: str | int) -> None:
+def test_custom_resources_have_the_routes_of_apiextensions(request_line: str, found: str | int) -> None:
     REGISTRY.define(crd())
     assert answer(*request_line.split()) == found
 
 
-def test_a_definition_that_ends_takes_no_new_objects() -> None:
+def test_a_terminating_definition_rejects_new_objects() -> None:
     REGISTRY.define(crd(deletionTimestamp="2001-01-01T00:00:00Z"))
     assert answer("POST", "/apis/example.com/v1/namespaces/x/widgets") == 405
     assert answer("GET", "/apis/example.com/v1/namespaces/x/widgets") == "list"
 
 
-def test_broken_encoding_is_refused_in_a_path_and_passed_over_in_a_query() -> None:
+def test_malformed_percent_encoding_is_rejected_in_a_path_and_ignored_in_a_query() -> None:
     with pytest.raises(api_errors.PlainTextError):
         request_info.decoded("/api/v1/%zz")
     assert request_info.query("a=%zz&b=1;2&c=x+y&c=%20") == {"c": ["x y", " "]}

@@ -35,13 +35,13 @@ def record(obj: Object, revision: int = 5) -> Record:
     return Record(Key("w", "x", "n"), revision, msgspec.json.encode(obj), SelectableFields({}, {}))
 
 
-def test_what_is_kept_is_what_the_stored_version_knows() -> None:
+def test_stored_objects_are_pruned_by_the_schema_of_the_storage_version() -> None:
     widget = {"kind": "Widget", "apiVersion": "e.com/v2", "metadata": {"name": "n"}, "spec": {"b": "x"}}
     kept = version_conversion.to_storage(widget, served()["v2"])
     assert kept == {"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {"a": "one"}}
 
 
-def test_an_object_older_than_its_definition_is_read_through_it() -> None:
+def test_an_object_older_than_its_definition_is_pruned_and_defaulted_when_it_is_read() -> None:
     old = record({"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {"gone": 1}})
     assert msgspec.json.decode(version_conversion.encoded_object(old, served(since=4)["v1"]))["spec"] == {"gone": 1}
     assert msgspec.json.decode(version_conversion.encoded_object(old, served(since=5)["v2"])) == {
@@ -49,7 +49,7 @@ def test_an_object_older_than_its_definition_is_read_through_it() -> None:
     }  # fmt: skip
 
 
-def test_another_version_is_shown_by_its_title_alone() -> None:
+def test_conversion_to_another_version_changes_the_api_version_only() -> None:
     held = record({"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {}})
     assert version_conversion.encoded_object(held, served()["v2"]).startswith(
         b'{"kind":"Widget","apiVersion":"e.com/v2","metadata"'
@@ -57,7 +57,7 @@ def test_another_version_is_shown_by_its_title_alone() -> None:
     assert version_conversion.encoded_object(held, served()["v1"]) is held.value
 
 
-def test_an_event_is_kept_as_one_of_the_core_group() -> None:
+def test_events_are_stored_in_the_core_group() -> None:
     newer = next(each for each in builtin_kinds.load().resources() if each.api_version == "events.k8s.io/v1")
     assert newer.store_name == "events"
     event = {"metadata": {"name": "e"}, "regarding": {"name": "p"}, "note": "n", "reportingController": "c"}

@@ -42,24 +42,26 @@ def events(api: InProcessApi, resource: str, after: str) -> list[tuple[str, dict
         ),
     ],
 )
-async def test_what_a_patch_must_not_make_is_held_against_the_patch(api: InProcessApi, how: str, patch: Any, why: str) -> None:
+async def test_a_patch_that_leads_to_an_invalid_object_is_reported_as_an_invalid_patch(
+    api: InProcessApi, how: str, patch: Any, why: str
+) -> None:
     await api.create("configmaps", "a", {"data": {"b": "c"}})
     response = await api.patch(how, "configmaps/a", patch, fieldValidation="Strict")
     assert (response.code, response.body["details"]["causes"][0]["field"]) == (422, "patch")
     assert response.message.endswith(f": {why}")
 
 
-async def test_a_patch_of_nothing_is_not_even_read(api: InProcessApi) -> None:
+async def test_a_patch_of_a_missing_object_is_not_decoded(api: InProcessApi) -> None:
     assert (await api.patch("merge", "configmaps/none", "{")).code == 404
 
 
-async def test_an_update_makes_only_what_may_be_made_that_way(api: InProcessApi) -> None:
+async def test_an_update_creates_objects_of_some_kinds_only(api: InProcessApi) -> None:
     body = {"metadata": {"name": "a", "resourceVersion": "4"}}
     assert (await api.send("update", f"{LEASE}/a", body)).code == 201
     assert (await api.send("update", "configmaps/a", body)).code == 404
 
 
-async def test_who_may_not_create_cannot_do_so_by_apply_or_update(api: InProcessApi) -> None:
+async def test_apply_and_update_need_the_right_to_create_for_a_missing_object(api: InProcessApi) -> None:
     rules = [{"apiGroups": ["", "coordination.k8s.io"], "resources": ["*"], "verbs": ["get", "patch", "update"]}]
     await api.send("create", "rbac.authorization.k8s.io/v1:roles", {"metadata": {"name": "r"}, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "sa", "namespace": "default"}
@@ -76,19 +78,19 @@ async def test_who_may_not_create_cannot_do_so_by_apply_or_update(api: InProcess
 
 
 @pytest.mark.parametrize(("version", "code"), [("", 200), ("0", 200), ("1", 409), ("x", 500)])
-async def test_a_version_counts_if_it_is_named(api: InProcessApi, version: str, code: int) -> None:
+async def test_a_named_resource_version_is_a_precondition(api: InProcessApi, version: str, code: int) -> None:
     await api.create("configmaps", "a")
     body = {"metadata": {"name": "a", "resourceVersion": version}, "data": {"k": "v"}}
     assert (await api.send("update", "configmaps/a", body)).code == code
 
 
-async def test_some_kinds_are_not_changed_without_a_version(api: InProcessApi) -> None:
+async def test_some_kinds_need_a_resource_version_for_an_update(api: InProcessApi) -> None:
     await api.send("create", LEASE, {"metadata": {"name": "a"}})
     response = await api.send("update", f"{LEASE}/a", {"metadata": {"name": "a"}})
     assert response.message.endswith("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
 
 
-async def test_what_loses_its_last_finalizer_is_heard_of_once(api: InProcessApi) -> None:
+async def test_removal_of_the_last_finalizer_is_one_watch_event(api: InProcessApi) -> None:
     await api.create("configmaps", "a", finalizers=["example.com/hold"])
     version = (await api.send("delete", "configmaps/a")).body["metadata"]["resourceVersion"]
     response = await api.patch("merge", "configmaps/a", {"metadata": {"finalizers": None}})
@@ -99,7 +101,7 @@ async def test_what_loses_its_last_finalizer_is_heard_of_once(api: InProcessApi)
     ]
 
 
-async def test_a_pod_that_ends_at_once_is_marked_before_it_is_gone(api: InProcessApi) -> None:
+async def test_a_pod_deleted_without_grace_gets_its_deletion_timestamp_before_its_removal(api: InProcessApi) -> None:
     version = (await api.create("pods", "p", POD)).body["metadata"]["resourceVersion"]
     response = await api.send("delete", "pods/p")
     assert response.body["metadata"]["deletionGracePeriodSeconds"] == 0
@@ -108,13 +110,13 @@ async def test_a_pod_that_ends_at_once_is_marked_before_it_is_gone(api: InProces
     assert all("deletionTimestamp" in meta for _, meta in seen)
 
 
-async def test_what_takes_the_place_of_a_dying_object_must_wait(api: InProcessApi) -> None:
+async def test_an_object_cannot_be_created_while_its_predecessor_is_being_deleted(api: InProcessApi) -> None:
     await api.create("configmaps", "a", finalizers=["example.com/hold"])
     await api.send("delete", "configmaps/a")
     assert (await api.create("configmaps", "a")).message == 'object is being deleted: configmaps "a" already exists'
 
 
-async def test_of_the_options_of_a_deletion_those_in_the_body_count_alone(api: InProcessApi) -> None:
+async def test_delete_options_in_the_body_override_the_query(api: InProcessApi) -> None:
     await api.create("configmaps", "a")
     assert (await api.send("delete", "configmaps/a", dryRun="All")).code == 200
     options = {"kind": "DeleteOptions", "apiVersion": "v1"}
@@ -122,7 +124,7 @@ async def test_of_the_options_of_a_deletion_those_in_the_body_count_alone(api: I
     assert (await api.send("get", "configmaps/a")).code == 404
 
 
-async def test_jobs_leave_their_pods_behind_unless_told_otherwise(api: InProcessApi) -> None:
+async def test_jobs_orphan_their_pods_by_default(api: InProcessApi) -> None:
     for name, options, finalizers in (("a", None, ["orphan"]), ("b", {"propagationPolicy": "Background"}, None)):
         await api.create("batch/v1:jobs", name, JOB)
         response = await api.send("delete", f"batch/v1:jobs/{name}", options)
@@ -130,7 +132,7 @@ async def test_jobs_leave_their_pods_behind_unless_told_otherwise(api: InProcess
         assert bool(response.warnings) == (options is None)
 
 
-async def test_an_apply_says_nothing_that_the_schema_has_no_word_for(api: InProcessApi) -> None:
+async def test_an_apply_rejects_fields_that_the_schema_does_not_know(api: InProcessApi) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "colour": "red"}
     response = await api.patch("apply", "configmaps/a", body, fieldManager="m", fieldValidation="Ignore")
     assert (response.code, response.message) == (
@@ -139,14 +141,14 @@ async def test_an_apply_says_nothing_that_the_schema_has_no_word_for(api: InProc
     )
 
 
-async def test_a_pod_behind_a_gate_is_bound_to_no_node(api: InProcessApi) -> None:
+async def test_a_pod_with_scheduling_gates_cannot_be_bound(api: InProcessApi) -> None:
     gated = {"spec": {**POD["spec"], "schedulingGates": [{"name": "example.com/wait"}]}}
     await api.create("pods", "p", gated)
     response = await api.send("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}})
     assert response.message.endswith("pod p has non-empty .spec.schedulingGates")
 
 
-async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that_it_has_changed(api: InProcessApi) -> None:
+async def test_concurrent_deletes_of_a_pod_do_not_conflict(api: InProcessApi) -> None:
     for number in range(5):
         await api.create("pods", f"p{number}", POD)
         response = await asyncio.gather(*(api.send("delete", f"pods/p{number}") for _ in range(8)))
@@ -156,7 +158,7 @@ async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that
 
 
 @pytest.mark.parametrize("value", [True, 1.5, 1])
-async def test_a_number_is_not_the_truth_that_python_takes_it_for(api: InProcessApi, value: Any) -> None:
+async def test_numbers_and_booleans_are_different_values(api: InProcessApi, value: Any) -> None:
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
@@ -170,7 +172,7 @@ async def test_a_number_is_not_the_truth_that_python_takes_it_for(api: InProcess
     assert same == (repr(value) == "1")
 
 
-async def test_an_owner_that_is_named_twice_is_kept_once_and_the_writer_warned(api: InProcessApi) -> None:
+async def test_duplicate_owner_references_are_removed_with_a_warning(api: InProcessApi) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "u", "controller": True}
     response = await api.create("configmaps", "a", ownerReferences=[owner, owner])
     assert (response.code, response.body["metadata"]["ownerReferences"]) == (201, [owner])

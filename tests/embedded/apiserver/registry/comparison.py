@@ -9,7 +9,7 @@ import itertools
 import re
 from typing import Any
 
-from tests.embedded.apiserver.registry import admitted
+from tests.embedded.apiserver.registry import write_steps
 from tests.embedded.apiserver.registry.corpus import Object
 
 from traincrew.apimachinery import api_errors
@@ -27,7 +27,7 @@ _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class ServerResponse:
     """An object, or a Status that refuses."""
 
     code: int
@@ -46,7 +46,7 @@ class Case:
     verb: str
     sent: Object
     old: Object | None
-    real: Answer
+    real: ServerResponse
 
     @property
     def title(self) -> str:
@@ -76,7 +76,7 @@ def _now(status: Object) -> str:
     return next((str(each) for each in found if each), "")
 
 
-def ours(case: Case) -> Answer:
+def simulated_response(case: Case) -> ServerResponse:
     group = case.sent["apiVersion"].rpartition("/")[0]
     rules = builtin.strategy(group, case.kind)
     obj = copy.deepcopy(case.sent)
@@ -85,18 +85,18 @@ def ours(case: Case) -> Answer:
         obj["metadata"]["uid"] = drawn.uid
     try:
         if case.old is None:
-            admitted.created(_tainted(obj), *_PRIORITY_CLASSES, context=drawn)
+            write_steps.created(_tainted(obj), *_PRIORITY_CLASSES, context=drawn)
             errors = rules.validate(obj)
         else:
             old = copy.deepcopy(case.old)
             sub = "status" if case.verb == "status" else ""
-            admitted.updated(obj, old, sub, drawn)
+            write_steps.updated(obj, old, sub, drawn)
             errors = rules.validate_update(obj, old, sub)
     except api_errors.StatusError as refusal:
-        return Answer(refusal.code, refusal.status())
+        return ServerResponse(refusal.code, refusal.status())
     if errors:
-        return Answer(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())
-    return Answer(200, obj, tuple(rules.warnings(obj, case.old)) if case.verb != "status" else ())
+        return ServerResponse(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())
+    return ServerResponse(200, obj, tuple(rules.warnings(obj, case.old)) if case.verb != "status" else ())
 
 
 def _tainted(obj: Object) -> Object:
@@ -109,7 +109,7 @@ def _tainted(obj: Object) -> Object:
 
 def differences(case: Case) -> list[str]:
     """Lines that say how the two answers differ; none if they are one."""
-    mine, real = ours(case), case.real
+    mine, real = simulated_response(case), case.real
     if mine.accepted != real.accepted:
         return [f"API server {real.code} {_message(real)}", f"ours {mine.code} {_message(mine)}"]
     if not real.accepted:
@@ -120,7 +120,7 @@ def differences(case: Case) -> list[str]:
     return told
 
 
-def _message(answer: Answer) -> str:
+def _message(answer: ServerResponse) -> str:
     return str(answer.body.get("message", "")) if not answer.accepted else ""
 
 
@@ -147,7 +147,7 @@ def _objects_differ(mine: Any, real: Any, path: str) -> list[str]:
     return [] if mine == real and type(mine) is type(real) else [f"{path}: {mine!r} instead of {real!r}"]
 
 
-def _refusals_differ(mine: Answer, real: Answer) -> list[str]:
+def _refusals_differ(mine: ServerResponse, real: ServerResponse) -> list[str]:
     if mine.code != real.code:
         return [f"code {mine.code} instead of {real.code}: {_message(mine)} / {_message(real)}"]
     if real.code != 422:

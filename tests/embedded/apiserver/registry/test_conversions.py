@@ -38,7 +38,7 @@ def autoscaler(*metrics: dict[str, Any], status: dict[str, Any] | None = None, *
     return {"metadata": {"name": "a"}, "spec": wanted, "status": {"desiredReplicas": 0, "currentMetrics": None} | (status or {})}
 
 
-def test_the_use_of_cpu_is_a_field_of_v1_and_the_rest_are_annotations() -> None:
+def test_cpu_utilization_is_a_field_of_v1_and_other_metrics_are_annotations() -> None:
     older = autoscaler_conversion.older(autoscaler(MEMORY, CPU))
     assert older["spec"]["targetCPUUtilizationPercentage"] == 60
     carried = json.loads(older["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"])
@@ -46,7 +46,7 @@ def test_the_use_of_cpu_is_a_field_of_v1_and_the_rest_are_annotations() -> None:
 
 
 @pytest.mark.parametrize("metric", [CPU, MEMORY, PODS, OBJECT, EXTERNAL, CONTAINER], ids=lambda each: str(each["type"]))
-def test_there_and_back_again_changes_nothing(metric: dict[str, Any]) -> None:
+def test_conversion_round_trips(metric: dict[str, Any]) -> None:
     conditions = [{"type": "AbleToScale", "status": "True", "lastTransitionTime": None}]
     current = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 5, "averageValue": "1"}}}]
     status = {"currentReplicas": 2, "desiredReplicas": 3, "currentMetrics": current, "conditions": conditions}
@@ -54,13 +54,13 @@ def test_there_and_back_again_changes_nothing(metric: dict[str, Any]) -> None:
     assert autoscaler_conversion.newer(autoscaler_conversion.older(newer)) == newer
 
 
-def test_without_any_metric_the_default_is_said() -> None:
+def test_without_metrics_the_default_metric_is_converted() -> None:
     older = {"metadata": {"name": "a"}, "spec": {"scaleTargetRef": REFERENCE, "maxReplicas": 3}}
     metrics = autoscaler_conversion.newer(older)["spec"]["metrics"]
     assert metrics[0]["resource"]["target"] == {"type": "Utilization", "averageUtilization": 80}
 
 
-def test_annotations_that_cannot_be_read_are_passed_over_and_dropped() -> None:
+def test_malformed_annotations_are_ignored_and_dropped() -> None:
     broken = {"autoscaling.alpha.kubernetes.io/metrics": "{", "kept": "x"}
     older = {"metadata": {"name": "a", "annotations": broken}, "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 5}}
     newer = autoscaler_conversion.newer(older)

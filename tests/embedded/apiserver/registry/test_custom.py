@@ -18,21 +18,21 @@ def sent(**changes: Any) -> Object:
     return {**STORED, "metadata": dict(STORED["metadata"]), **changes}
 
 
-def test_a_new_object_begins_with_its_first_generation_and_no_status() -> None:
+def test_a_new_object_has_generation_one_and_no_status() -> None:
     obj = sent()
     builtin.custom(namespaced=True, has_status=True).prepare_for_create(obj, builtin.WriteContext())
     assert obj["metadata"]["generation"] == 1
     assert "status" not in obj
 
 
-def test_a_changed_spec_is_a_new_generation() -> None:
+def test_a_changed_spec_increments_the_generation() -> None:
     obj = sent(spec={"size": 2}, status={"ready": False})
     builtin.custom(namespaced=True, has_status=True).prepare_for_update(obj, STORED)
     assert obj["metadata"]["generation"] == 4
     assert obj["status"] == {"ready": True}
 
 
-def test_a_changed_label_is_not() -> None:
+def test_a_changed_label_does_not_increment_the_generation() -> None:
     obj = sent()
     obj["metadata"]["labels"] = {"x": "y"}
     builtin.custom(namespaced=True, has_status=True).prepare_for_update(obj, STORED)

@@ -4,7 +4,7 @@ import copy
 import re
 
 import pytest
-from tests.embedded.apiserver.registry import admitted, corpus, plugins
+from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.registry import builtin
@@ -18,7 +18,7 @@ def group(obj: corpus.Object) -> str:
 
 
 @pytest.mark.parametrize("kind", corpus.kinds())
-def test_defaulting_twice_is_defaulting_once(kind: str) -> None:
+def test_defaulting_is_idempotent(kind: str) -> None:
     for line in corpus.edits(kind, "create"):
         obj = corpus.edited(corpus.base(kind), line)
         rules = builtin.strategy(group(obj), kind)
@@ -28,17 +28,17 @@ def test_defaulting_twice_is_defaulting_once(kind: str) -> None:
         assert obj == once, line
 
 
-def test_every_kind_of_the_corpus_has_rules_of_its_own() -> None:
+def test_every_kind_of_the_corpus_has_a_strategy() -> None:
     neutral = builtin.strategy("example.com", "Widget")
     assert all(builtin.strategy(group(corpus.base(kind)), kind) is not neutral for kind in corpus.kinds())
 
 
 def created(pod: corpus.Object, *objects: corpus.Object) -> corpus.Object:
-    return admitted.created(pod, *objects, disabled=("NamespaceLifecycle",))
+    return write_steps.created(pod, *objects, disabled=("NamespaceLifecycle",))
 
 
 def test_a_pod_gets_its_service_accounts_token() -> None:
-    pod = created(plugins.pod(), ACCOUNT)
+    pod = created(admission_cases.pod(), ACCOUNT)
     assert pod["spec"]["serviceAccountName"] == pod["spec"]["serviceAccount"] == "default"
     (volume,) = [each["name"] for each in pod["spec"]["volumes"]]
     assert re.fullmatch("kube-api-access-[a-z0-9]{5}", volume)
@@ -49,8 +49,8 @@ def test_a_pod_gets_its_service_accounts_token() -> None:
 
 
 @pytest.mark.parametrize("where", ["pod", "account"])
-def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
-    pod = plugins.pod()
+def test_a_pod_without_automount_gets_no_token(where: str) -> None:
+    pod = admission_cases.pod()
     account = {**ACCOUNT, "imagePullSecrets": [{"name": "s"}]}
     (pod["spec"] if where == "pod" else account)["automountServiceAccountToken"] = False
     created(pod, account)
@@ -59,7 +59,7 @@ def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
 
 
 def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
-    pod = corpus.edited(plugins.pod(), 'spec.serviceAccountName = "who"')
+    pod = corpus.edited(admission_cases.pod(), 'spec.serviceAccountName = "who"')
     with pytest.raises(StatusError) as refusal:
         created(pod, ACCOUNT)
     assert refusal.value.code == 403
@@ -69,11 +69,11 @@ def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
 
 def test_the_priority_comes_from_the_class_that_is_the_global_default() -> None:
     usual: corpus.Object = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
-    pod = created(plugins.pod(), ACCOUNT, usual | {"globalDefault": True})
+    pod = created(admission_cases.pod(), ACCOUNT, usual | {"globalDefault": True})
     assert (pod["spec"]["priorityClassName"], pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]) == ("usual", 7, "Never")
 
 
-def test_a_cluster_ip_that_is_taken_is_refused() -> None:
+def test_a_cluster_ip_in_use_is_rejected() -> None:
     rules, service = builtin.strategy("", "Service"), corpus.base("Service")
     service["spec"]["clusterIP"] = "10.96.0.7"
     rules.default(service)

@@ -12,7 +12,7 @@ import pathlib
 
 import pytest
 from tests.embedded.apiserver.registry import corpus
-from tests.embedded.apiserver.registry.comparison import Answer, Case, differences
+from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
 
 RECORDING = pathlib.Path(__file__).with_name("recorded.jsonl.gz")
 
@@ -22,12 +22,12 @@ def cases() -> dict[str, list[Case]]:
     found: dict[str, list[Case]] = {}
     for line in gzip.decompress(RECORDING.read_bytes()).splitlines():
         kind, edit, verb, sent, old, code, body, warnings = json.loads(line)
-        found.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, Answer(code, body, tuple(warnings))))
+        found.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, ServerResponse(code, body, tuple(warnings))))
     return found
 
 
 @pytest.mark.parametrize("kind", corpus.kinds())
-def test_our_rules_answer_as_the_api_server_did(kind: str) -> None:
+def test_strategies_respond_as_the_recorded_api_server(kind: str) -> None:
     wrong = [(case, told) for case in cases()[kind] if (told := differences(case))]
     assert not wrong, "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
 
@@ -38,6 +38,6 @@ def test_the_recording_has_every_edit(kind: str) -> None:
         assert [case.line for case in cases()[kind] if case.verb == verb] == corpus.edits(kind, verb)
 
 
-def test_both_verdicts_are_well_represented() -> None:
+def test_the_recording_has_many_accepted_and_many_rejected_requests() -> None:
     verdicts = [case.real.accepted for found in cases().values() for case in found]
     assert min(verdicts.count(True), verdicts.count(False)) > len(verdicts) / 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from tests.embedded.apiserver.registry import admitted, corpus, plugins
+from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
 
 from traincrew.apimachinery import quota_usage
 from traincrew.apimachinery.api_errors import StatusError
@@ -16,7 +16,7 @@ SIZED = 'spec.containers[0].resources = {"limits": {"cpu": "1"}} ; spec.containe
 
 
 def pod(line: str = "", *objects: corpus.Object) -> corpus.Object:
-    return admitted.created(corpus.edited(plugins.pod(), line), *objects)
+    return write_steps.created(corpus.edited(admission_cases.pod(), line), *objects)
 
 
 def limit_range(limit: corpus.Object) -> corpus.Object:
@@ -27,7 +27,7 @@ def limited(hard: dict[str, str], used: dict[str, str]) -> corpus.Object:
     return {"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": {"hard": hard, "used": used}}
 
 
-def test_a_quota_with_room_is_charged() -> None:
+def test_a_quota_with_room_accepts_the_request() -> None:
     found = quota_usage.check_request(
         quota_usage.QuotaRequest(pod(SIZED), "pods"),
         [limited({"pods": "3", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "500m"})],
@@ -35,13 +35,13 @@ def test_a_quota_with_room_is_charged() -> None:
     assert found == {"q": {"pods": "3", "requests.cpu": "2"}}
 
 
-def test_a_quota_without_room_refuses() -> None:
+def test_an_exceeded_quota_is_an_error() -> None:
     with pytest.raises(StatusError) as refusal:
         quota_usage.check_request(quota_usage.QuotaRequest(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
     assert refusal.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 
 
-def test_a_quota_on_limits_wants_them_told() -> None:
+def test_a_quota_on_limits_requires_limits() -> None:
     with pytest.raises(StatusError) as refusal:
         quota_usage.check_request(
             quota_usage.QuotaRequest(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})]
@@ -49,7 +49,7 @@ def test_a_quota_on_limits_wants_them_told() -> None:
     assert refusal.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
 
 
-def test_what_is_used_is_counted_from_the_objects() -> None:
+def test_usage_is_counted_from_the_objects() -> None:
     ended = pod(SIZED)
     ended["status"]["phase"] = "Succeeded"
     requests = [quota_usage.QuotaRequest(each, "pods") for each in (pod(SIZED), pod(SIZED), ended)]
@@ -65,18 +65,18 @@ def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
     assert quota_usage.check_request(job, [limited({"pods": "0"}, {"pods": "0"})]) == {}
 
 
-def test_a_limit_range_fills_and_says_so() -> None:
+def test_limit_ranger_sets_defaults_and_annotates_the_pod() -> None:
     filled = pod("", limit_range({"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}))
     assert filled["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
     told = "LimitRanger plugin set: cpu request for container main; cpu limit for container main; "
     assert filled["metadata"]["annotations"][limit_ranger.ANNOTATION].startswith(told)
 
 
-def test_a_limit_range_refuses_what_is_too_large() -> None:
+def test_limit_ranger_rejects_a_container_above_the_maximum() -> None:
     large = pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}')
     limit = limit_range({"type": "Container", "max": {"cpu": "500m"}})
     with pytest.raises(StatusError) as refusal:
-        limit_ranger.validate(admitted.attributes(large), admitted.Objects([limit]))
+        limit_ranger.validate(write_steps.attributes(large), write_steps.Objects([limit]))
     assert "maximum cpu usage per Container is 500m, but limit is 1" in refusal.value.message
 
 
@@ -97,6 +97,6 @@ def test_a_namespace_that_enforces_also_warns_about_templates() -> None:
     assert policy.warnings(template, labels) == ['would violate PodSecurity "baseline:v1.30": host namespaces (hostPID=true)']
 
 
-def test_an_unknown_level_is_the_strictest_when_enforced_and_none_when_warned_about() -> None:
+def test_an_unknown_level_is_enforced_as_restricted_and_causes_no_warnings() -> None:
     labels = {f"pod-security.kubernetes.io/{mode}": "odd" for mode in ("enforce", "warn")}
     assert policy.policy(labels) == policy.Policy(enforce="restricted:latest", warn="privileged:latest")
