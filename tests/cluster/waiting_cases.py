@@ -301,7 +301,7 @@ SLOW = {
     ),
     "unseen": WaitingCase(
         "NotScheduled",
-        ("no scheduler has processed pod {job}-worker-0: is one running (kube-scheduler, or",),
+        ("no scheduler has processed pod {job}-master-0: is one running (kube-scheduler, or",),
         Scenario.submit,
     ),
 }
