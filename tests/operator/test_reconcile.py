@@ -1,0 +1,124 @@
+"""The reconcile loop of the operator: plans are executed, requeued, retried and batched."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import pathlib
+
+import pytest
+from tests.cluster.manifests import job, replicas
+from tests.operator.operator_cluster import Call, cluster
+from tests.operator.virtual_time import in_virtual_time
+
+from traincrew import errors, settings
+
+
+@in_virtual_time
+async def test_a_job_gets_its_pods_and_finishes_with_them(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found, found.operator():
+        await found.create(job("PyTorchJob", Master=1, Worker=2))
+        await asyncio.sleep(1)
+        assert await found.pods() == ["j-master-0", "j-worker-0", "j-worker-1"]
+        for pod in await found.pods():
+            await found.set_phase(pod, "Running")
+        await asyncio.sleep(1)
+        assert await found.conditions() == ["Created", "Running"]
+        for pod in await found.pods():
+            await found.set_phase(pod, "Succeeded")
+        await asyncio.sleep(1)
+        assert "Succeeded" in await found.conditions()
+
+
+@in_virtual_time
+async def test_a_deadline_is_enforced_though_nothing_changes(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found, found.operator():
+        await found.create(job("PyTorchJob", run={"activeDeadlineSeconds": 3600}, Master=1))
+        await asyncio.sleep(1)
+        await found.set_phase("j-master-0", "Running")
+        await asyncio.sleep(3590)
+        assert await found.conditions() == ["Created", "Running"]
+        await asyncio.sleep(20)
+        assert "Failed" in await found.conditions()
+
+
+@in_virtual_time
+async def test_a_finished_job_is_deleted_after_its_ttl(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found, found.operator():
+        await found.create(job("PyTorchJob", run={"ttlSecondsAfterFinished": 600}, Master=1))
+        await asyncio.sleep(1)
+        await found.set_phase("j-master-0", "Succeeded")
+        await asyncio.sleep(590)
+        assert "Succeeded" in await found.conditions()
+        await asyncio.sleep(20)
+        with pytest.raises(errors.NotFound):
+            await found.job()
+
+
+@in_virtual_time
+async def test_failed_writes_are_retried_with_growing_delays(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found:
+        client = found.faulty_client()
+
+        def fault(call: Call) -> errors.ApiError | None:
+            failing = (call.verb, call.plural) == ("create", "pods") and call.time < 100
+            return errors.ServerError("the API server has trouble") if failing else None
+
+        client.fault = fault
+        async with found.operator(client):
+            await found.create(job("PyTorchJob", Master=1))
+            await asyncio.sleep(200)
+            assert await found.pods() == ["j-master-0"]
+        times = [call.time for call in client.calls if (call.verb, call.plural) == ("create", "pods")]
+        delays = [later - earlier for earlier, later in itertools.pairwise(times)]
+        assert len(times) < 20
+        assert delays[0] < 1
+        assert delays[-1] > 10 * delays[0]
+        assert max(delays) <= 72
+
+
+@in_virtual_time
+async def test_changes_of_counts_are_written_together(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found, found.operator() as client:
+        await found.create(job("PyTorchJob", Master=1, Worker=8))
+        await asyncio.sleep(1)
+        await found.set_phase("j-master-0", "Running")
+        await asyncio.sleep(1)
+        before = len(client.status_writes())
+        for number in range(8):
+            await found.set_phase(f"j-worker-{number}", "Running")
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
+        status = (await found.job())["status"]
+        assert status["replicaStatuses"]["Worker"]["active"] == 8
+        assert len(client.status_writes()) - before == 1
+
+
+@in_virtual_time
+async def test_every_job_gets_its_pods_before_any_gets_a_status(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found:
+        names = [f"j{number}" for number in range(6)]
+        for name in names:
+            await found.create(job("PyTorchJob", name, Master=1))
+        options = settings.Operator(metrics_address="0", health_address="0", workers=1)
+        async with found.operator(options=options) as client:
+            await asyncio.sleep(5)
+        pods = [index for index, call in enumerate(client.calls) if (call.verb, call.plural) == ("create", "pods")]
+        first_status = client.calls.index(client.status_writes()[0])
+        assert len(pods) == len(names)
+        # The last job has no other job to wait for: its status may come before its pod.
+        assert all(index < first_status for index in pods[:-1])
+
+
+@in_virtual_time
+async def test_a_job_that_fails_forever_does_not_delay_the_others(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as found:
+        client = found.faulty_client()
+        client.fault = lambda call: errors.ServerError("broken") if call.name.startswith("broken-") else None
+        options = settings.Operator(metrics_address="0", health_address="0", workers=1)
+        async with found.operator(client, options):
+            await found.create(job("PyTorchJob", "broken", Master=replicas("PyTorchJob")))
+            await asyncio.sleep(30)
+            await found.create(job("PyTorchJob", "healthy", Master=1))
+            await asyncio.sleep(1)
+            assert "healthy-master-0" in await found.pods()
