@@ -56,7 +56,7 @@ def _told(machine: JoinedNode, job: Object) -> str:
     return "\n".join([f"{job['status']}", *statuses, *logs, machine.log()])
 
 
-def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: JoinedNode) -> None:
+def test_jobs_keep_communicating_while_the_kubelet_is_killed(machine: JoinedNode) -> None:
     over = pod_programs.notes_directory(machine) / "over"
     machine.create(
         pod_programs.pytorch(machine, "ddp", pod_programs.EXCHANGE), pod_programs.mpi(machine, "replicas", pod_programs.LAUNCHER)
@@ -77,7 +77,7 @@ def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was
         assert last.startswith("steps ")
 
 
-def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: JoinedNode) -> None:
+def test_the_roles_of_a_tfjob_connect_by_tf_config(machine: JoinedNode) -> None:
     machine.create(framework_free_jobs.tensorflow("tf"))
     _succeeded(machine, "tfjobs", "tf")
     assert machine.logs("tf-chief-0") == "chief 0 heard 31\n"
@@ -113,7 +113,7 @@ def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: JoinedNode) -> 
     assert batch["status"]["succeeded"] == 1
 
 
-def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: JoinedNode, kubectl: Kubectl) -> None:
+def test_the_token_of_a_pod_is_its_own_and_grants_nothing_by_itself(machine: JoinedNode, kubectl: Kubectl) -> None:
     """The real kubectl in a pod, which finds the API server and its rights as on any cluster."""
     machine.create(pod("closed", "sleep", "600"))
     machine.running("closed")
@@ -170,7 +170,7 @@ def test_pods_of_another_node_are_not_touched(machine: JoinedNode) -> None:
     machine.api.call("DELETE", "/api/v1/nodes/elsewhere")
 
 
-def test_pods_run_on_while_the_api_server_is_away(machine: JoinedNode) -> None:
+def test_pods_keep_running_while_the_api_server_is_down(machine: JoinedNode) -> None:
     over = pod_programs.notes_directory(machine) / "back"
     script = f"until [ -e {pod_programs.NOTES}/back ]; do sleep 0.05; done; exit 9"
     machine.create(pod("patient", "sh", "-c", script, **pod_programs.volumes(machine), **pod_programs.mounts()))
@@ -184,7 +184,7 @@ def test_pods_run_on_while_the_api_server_is_away(machine: JoinedNode) -> None:
     assert machine.ended("later")["status"]["phase"] == "Succeeded"
 
 
-def test_conditions_that_others_tell_of_the_node_are_kept(machine: JoinedNode) -> None:
+def test_node_conditions_of_other_components_are_kept(machine: JoinedNode) -> None:
     told = {"type": "example.com/Sound", "status": "True", "reason": "Heard", "message": "by somebody else"}
     body = {"status": {"conditions": [told]}}
     machine.api.call("PATCH", f"/api/v1/nodes/{machine.name}/status", body, "application/strategic-merge-patch+json")
@@ -194,7 +194,7 @@ def test_conditions_that_others_tell_of_the_node_are_kept(machine: JoinedNode) -
     assert {"Ready", "example.com/Sound"} <= types
 
 
-def test_a_node_that_somebody_deletes_comes_back(machine: JoinedNode) -> None:
+def test_a_deleted_node_is_registered_again(machine: JoinedNode) -> None:
     before = _node(machine)["metadata"]["uid"]
     machine.api.call("DELETE", f"/api/v1/nodes/{machine.name}")
     eventually(lambda: _node(machine)["metadata"]["uid"] != before)
@@ -203,7 +203,7 @@ def test_a_node_that_somebody_deletes_comes_back(machine: JoinedNode) -> None:
     assert machine.ended("anew")["status"]["phase"] == "Succeeded"
 
 
-def test_with_a_kubelets_rights_the_node_never_asks_for_what_it_may_not(machine: JoinedNode) -> None:
+def test_the_rights_of_a_kubelet_are_enough(machine: JoinedNode) -> None:
     machine.create(pod("modest", "true"))
     machine.ended("modest")
     user = f"system:node:{machine.name}"

@@ -79,7 +79,7 @@ def test_a_log_is_followed_to_the_end_of_a_pod_that_is_deleted(machine: JoinedNo
     assert [line.split(" ", 3)[3] for line in kept.read_text().splitlines()] == ["here", "told"]
 
 
-def test_why_there_is_no_log_yet_is_told(machine: JoinedNode, kubectl: Kubectl) -> None:
+def test_a_missing_log_is_explained(machine: JoinedNode, kubectl: Kubectl) -> None:
     machine.create(pod("unmade", "true", envFrom=[{"configMapRef": {"name": "is-not-there"}}]))
     eventually(lambda: "CreateContainerConfigError" in str(machine.pod("unmade")["status"]))
     said = kubectl("logs", "unmade", code=1)
@@ -123,7 +123,7 @@ def test_files_are_copied_both_ways(kubectl: Kubectl, waiting: str, tmp_path: pa
     assert not pathlib.Path("/brought").exists()
 
 
-def test_a_port_of_a_pod_is_reached_from_here(machine: JoinedNode, kubectl: Kubectl) -> None:
+def test_port_forward_reaches_a_port_of_a_pod(machine: JoinedNode, kubectl: Kubectl) -> None:
     script = "mkdir /www; cd /www; hostname > index.html; exec python3 -m http.server 8080 --bind 127.0.0.1"
     knock = ["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"]
     for name in _made(machine, script, "serving", readinessProbe={"exec": {"command": knock}, "periodSeconds": 1}):
@@ -135,7 +135,7 @@ def test_a_port_of_a_pod_is_reached_from_here(machine: JoinedNode, kubectl: Kube
                 connection.close()
 
 
-def test_attach_speaks_with_the_first_process(machine: JoinedNode, kubectl: Kubectl) -> None:
+def test_attach_connects_to_the_first_process(machine: JoinedNode, kubectl: Kubectl) -> None:
     script = "while read line; do echo heard $line; done; echo over; exit 4"
     machine.create(pod("listening", "sh", "-c", script, stdin=True, stdinOnce=True))
     machine.running("listening")
@@ -147,7 +147,7 @@ def test_attach_speaks_with_the_first_process(machine: JoinedNode, kubectl: Kube
     machine.gone("listening")
 
 
-def test_a_container_is_added_to_a_running_pod_to_look_into_it(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
+def test_an_ephemeral_container_is_added_to_a_running_pod(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     kubectl("debug", waiting, "--image=x", "--container=look", "--profile=general", "--", "sh", "-c", "hostname; sleep 60")
     eventually(lambda: kubectl("logs", waiting, "-c", "look") == f"{waiting}\n")
     assert kubectl("exec", waiting, "-c", "look", "--", "echo", "inside") == "inside\n"
@@ -175,7 +175,7 @@ def test_pods_and_nodes_are_described(machine: JoinedNode, kubectl: Kubectl, wai
     assert row[:2] == [machine.name, "Ready"]
 
 
-def test_a_pod_waits_for_what_kubectl_waits_for(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
+def test_kubectl_wait_works_for_pods(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     kubectl("wait", "--for=condition=Ready", f"pod/{waiting}", "--timeout=30s")
     assert kubectl("get", "pod", waiting, "--no-headers").split()[:3] == [waiting, "1/1", "Running"]
     kubectl("run", "brief", "--image=x", "--restart=Never", "--command", "--", "sh", "-c", "exit 0")

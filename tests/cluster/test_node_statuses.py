@@ -58,7 +58,7 @@ def deleted() -> SimulatedPod:
 
 
 @pytest.mark.parametrize("life", [finished, crashing, initializing, lost, late, deleted], ids=lambda life: life.__name__)
-def test_an_api_server_takes_every_status_of_a_life_as_it_is(life: Any, api: Api, namespace: str) -> None:
+def test_an_api_server_accepts_every_status_of_a_pod_lifecycle_unchanged(life: Any, api: Api, namespace: str) -> None:
     world: SimulatedPod = life().live(400)
     # The pod is bound to a node that is not there: nobody else tells its status.
     spec = {**world.object["spec"], "nodeName": "nowhere", "automountServiceAccountToken": False}

@@ -15,21 +15,21 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 def started(level: str) -> Iterator[LocalCluster]:
     if level == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    machine = LocalCluster(level)
+    cluster = LocalCluster(level)
     try:
-        yield machine.up()
+        yield cluster.up()
     finally:
-        machine.close()
+        cluster.close()
 
 
 @pytest.fixture(scope="module", params=LEVELS)
-def everywhere(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
-    """At each level."""
+def any_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+    """At each isolation level."""
     yield from started(request.param)
 
 
 @pytest.fixture(scope="module", params=LEVELS[:2])
-def machine(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     """Where pods have namespaces. A level that the kernel allows must work."""
     if request.param == "user" and os.geteuid() != 0 and (why := isolation.check(Isolation.USER)):
         pytest.skip(why)

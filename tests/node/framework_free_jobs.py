@@ -1,4 +1,4 @@
-"""Jobs of the kinds whose frameworks are not at hand: what they do with each other over the network, without the frameworks."""
+"""Jobs that communicate as their frameworks do, without the frameworks."""
 
 from __future__ import annotations
 

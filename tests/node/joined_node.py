@@ -1,4 +1,4 @@
-"""This machine as a node of a real Kubernetes: its API server, scheduler and controllers, and `traincrew node`."""
+"""This machine as a node of a real Kubernetes control plane: `traincrew node` in a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters on this machine at each level of isolation, as people start them: `traincrew up` in a process, real pods in it."""
+"""Clusters on this machine at each isolation level: `traincrew up` in a process, with real pods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traincrew.embedded import data_directory
 
 SOURCE = pathlib.Path(__file__).parents[2]
 ORDINARY = 60_000
-"""An id that nobody has."""
+"""A user id that does not exist."""
 LEVELS = ("root", "user", "none")
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
@@ -44,7 +44,7 @@ def _runs(program: str, user: int) -> bool:
 
 
 class LocalCluster:
-    """One cluster. At level `user` it belongs to an ordinary user, made up for the test if we are root."""
+    """One cluster. At level `user` it runs as an ordinary user, even if the tests run as root."""
 
     def __init__(self, level: str) -> None:
         self.level = level
@@ -91,7 +91,7 @@ class LocalCluster:
         return found
 
     def kill(self) -> None:
-        """As a crash does it, or somebody's kill -9."""
+        """With SIGKILL, like a crash."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists() or _is_dead(pid))
@@ -123,7 +123,7 @@ class LocalCluster:
         return self.api.get("pods", namespace, name)
 
     def ended(self, name: str, namespace: str = "default", within: float = 60) -> Object:
-        """The pod, once it has come to its end."""
+        """The pod, after it has terminated."""
         over = ("Succeeded", "Failed")
         found: Object = eventually(lambda: (pod := self.pod(name, namespace))["status"].get("phase") in over and pod, within)
         return found
@@ -151,7 +151,7 @@ class LocalCluster:
         self.traincrew("down", check=False)
 
     def close(self) -> None:
-        """Nothing of it may be left."""
+        """Stops the cluster. Fails if a process, a mount or a socket is left."""
         try:
             self.end()
             leaks.assert_none(self.data)
@@ -168,7 +168,7 @@ def _ready(pod: Object) -> bool:
 
 
 def pod(name: str, *command: str, **spec: Any) -> Object:
-    """A pod of one container; keywords that a container has are the container's."""
+    """A pod with one container. Keywords are fields of the container or of the pod's spec."""
     of_container = ("env", "envFrom", "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
                     "startupProbe", "lifecycle", "workingDir", "ports", "image", "args", "stdin", "stdinOnce", "tty",
                     "terminationMessagePolicy", "terminationMessagePath")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What runs in the pods of these tests: plain Python, no framework. Every program notes its start in /notes, once for each."""
+"""Programs for the pods of these tests, in plain Python. Every program records each of its starts in /notes."""
 
 from __future__ import annotations
 
@@ -118,29 +118,29 @@ sys.exit(0 if len(found) == len(hosts) and all(code == 0 and whole for code, who
 """As mpirun does: a command on every worker through the operator's script, and their output to the launcher."""
 
 
-def notes_directory(machine: LocalCluster) -> pathlib.Path:
+def notes_directory(cluster: LocalCluster) -> pathlib.Path:
     """Where programs leave their notes on the host."""
-    path = machine.home / "notes"
+    path = cluster.home / "notes"
     path.mkdir(exist_ok=True)
     path.chmod(0o777)
     return path
 
 
-def starts(machine: LocalCluster, name: str) -> int:
-    path = notes_directory(machine) / f"starts-{name}"
+def starts(cluster: LocalCluster, name: str) -> int:
+    path = notes_directory(cluster) / f"starts-{name}"
     return len(path.read_text()) if path.exists() else 0
 
 
-def volumes(machine: LocalCluster) -> dict[str, Any]:
-    return {"volumes": [{"name": "notes", "hostPath": {"path": str(notes_directory(machine))}}]}
+def volumes(cluster: LocalCluster) -> dict[str, Any]:
+    return {"volumes": [{"name": "notes", "hostPath": {"path": str(notes_directory(cluster))}}]}
 
 
 def mounts() -> dict[str, Any]:
     return {"volumeMounts": [{"name": "notes", "mountPath": NOTES}]}
 
 
-def program(machine: LocalCluster, name: str, text: str, *arguments: str, **spec: Any) -> Object:
-    return pod(name, "python3", "-c", escaped(text), *arguments, **volumes(machine), **mounts(), **spec)
+def program(cluster: LocalCluster, name: str, text: str, *arguments: str, **spec: Any) -> Object:
+    return pod(name, "python3", "-c", escaped(text), *arguments, **volumes(cluster), **mounts(), **spec)
 
 
 def escaped(text: str) -> str:
@@ -148,24 +148,24 @@ def escaped(text: str) -> str:
     return text.replace("$(", "$$(")
 
 
-def replica(machine: LocalCluster, count: int, container: str, text: str, **spec: Any) -> Object:
+def replica(cluster: LocalCluster, count: int, container: str, text: str, **spec: Any) -> Object:
     image = {"name": container, "image": "example", **mounts()}
     command = {"command": ["python3", "-c", escaped(text)]} if text else {}
-    pod_spec = {"containers": [{**image, **command}], "terminationGracePeriodSeconds": 2, **volumes(machine)}
+    pod_spec = {"containers": [{**image, **command}], "terminationGracePeriodSeconds": 2, **volumes(cluster)}
     return {"replicas": count, "template": {"spec": pod_spec}, **spec}
 
 
-def pytorch(machine: LocalCluster, name: str, text: str, workers: int = 2, restart: str = "OnFailure", **policy: Any) -> Object:
+def pytorch(cluster: LocalCluster, name: str, text: str, workers: int = 2, restart: str = "OnFailure", **policy: Any) -> Object:
     roles = {"Master": 1, "Worker": workers}
-    specs = {role: replica(machine, count, "pytorch", text, restartPolicy=restart) for role, count in roles.items() if count}
+    specs = {role: replica(cluster, count, "pytorch", text, restartPolicy=restart) for role, count in roles.items() if count}
     return {
         "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name},
         "spec": {"runPolicy": {"cleanPodPolicy": "None", **policy}, "pytorchReplicaSpecs": specs},
     }  # fmt: skip
 
 
-def mpi(machine: LocalCluster, name: str, text: str, workers: int = 2) -> Object:
-    specs = {"Launcher": replica(machine, 1, "mpi", text), "Worker": replica(machine, workers, "mpi", "")}
+def mpi(cluster: LocalCluster, name: str, text: str, workers: int = 2) -> Object:
+    specs = {"Launcher": replica(cluster, 1, "mpi", text), "Worker": replica(cluster, workers, "mpi", "")}
     return {
         "apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "metadata": {"name": name},
         "spec": {"runPolicy": {"cleanPodPolicy": "None"}, "mpiReplicaSpecs": specs},
@@ -176,11 +176,11 @@ def condition(job: Object, kind: str) -> bool:
     return any(each["type"] == kind and each["status"] == "True" for each in job["status"].get("conditions", ()))
 
 
-def wait_for_success(machine: LocalCluster, plural: str, name: str, within: float = 120.0) -> Object:
+def wait_for_success(cluster: LocalCluster, plural: str, name: str, within: float = 120.0) -> Object:
     """The job at its end, which has to be a good one."""
 
     def look() -> Any:
-        job = machine.api.get(plural, "default", name)
+        job = cluster.api.get(plural, "default", name)
         return (condition(job, "Succeeded") or condition(job, "Failed")) and job
 
     found: Object = eventually(look, within)

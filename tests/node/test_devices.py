@@ -15,7 +15,7 @@ SHOW = ("sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES,$CUDA_VISIBLE_DEVICES")
 
 
 @pytest.fixture(scope="module", params=["root", "user", "none"])
-def machine(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
     found = LocalCluster(request.param)
@@ -33,75 +33,75 @@ def asking(name: str, *command: str, **counts: int) -> Object:
     return pod(name, *command, resources={"limits": limits}, automountServiceAccountToken=False)
 
 
-def told(machine: LocalCluster, name: str) -> str:
-    return str(eventually(lambda: machine.logs(name).strip()))
+def told(cluster: LocalCluster, name: str) -> str:
+    return str(eventually(lambda: cluster.logs(name).strip()))
 
 
-def capacity(machine: LocalCluster) -> Object:
-    found: Object = machine.api.call("GET", "/api/v1/nodes/traincrew")["status"]["allocatable"]
+def capacity(cluster: LocalCluster) -> Object:
+    found: Object = cluster.api.call("GET", "/api/v1/nodes/traincrew")["status"]["allocatable"]
     return {name: found[name] for name in (GPU, MEMORY) if name in found}
 
 
-def pending(machine: LocalCluster, name: str) -> str:
+def pending(cluster: LocalCluster, name: str) -> str:
     """What a pod that finds no place is told."""
 
     def look() -> str:
-        found = [each for each in machine.pod(name)["status"].get("conditions", ()) if each["type"] == "PodScheduled"]
+        found = [each for each in cluster.pod(name)["status"].get("conditions", ()) if each["type"] == "PodScheduled"]
         return found[0].get("message", "") if found else ""
 
     return str(eventually(look))
 
 
-def test_the_node_counts_what_flags_and_the_settings_file_declare(machine: LocalCluster) -> None:
-    assert capacity(machine) == {GPU: "2", MEMORY: "1k"}
+def test_the_capacity_has_the_devices_of_flags_and_settings_file(cluster: LocalCluster) -> None:
+    assert capacity(cluster) == {GPU: "2", MEMORY: "1k"}
 
 
-def test_each_pod_sees_its_own_devices_and_others_none(machine: LocalCluster) -> None:
-    machine.create(asking("first", "sleep", "600", gpu=1), asking("second", *SHOW, gpu=1), asking("without", *SHOW))
-    machine.running("first")
-    assert machine.ended("without")["status"]["phase"] == "Succeeded"
-    assert told(machine, "without") == "void,"
-    assert machine.ended("second")["status"]["phase"] == "Succeeded"
-    devices = told(machine, "second").split(",")
+def test_each_pod_sees_only_its_own_devices(cluster: LocalCluster) -> None:
+    cluster.create(asking("first", "sleep", "600", gpu=1), asking("second", *SHOW, gpu=1), asking("without", *SHOW))
+    cluster.running("first")
+    assert cluster.ended("without")["status"]["phase"] == "Succeeded"
+    assert told(cluster, "without") == "void,"
+    assert cluster.ended("second")["status"]["phase"] == "Succeeded"
+    devices = told(cluster, "second").split(",")
     assert devices[0] == devices[1]
-    machine.create(asking("both", *SHOW, gpu=2))
-    assert pending(machine, "both").startswith(f"0/1 nodes are available: 1 Insufficient {GPU}.")
-    machine.api.delete("pods", "default", "first")
-    assert machine.ended("both")["status"]["phase"] == "Succeeded"
-    assert told(machine, "both") == "0,1,0,1"
+    cluster.create(asking("both", *SHOW, gpu=2))
+    assert pending(cluster, "both").startswith(f"0/1 nodes are available: 1 Insufficient {GPU}.")
+    cluster.api.delete("pods", "default", "first")
+    assert cluster.ended("both")["status"]["phase"] == "Succeeded"
+    assert told(cluster, "both") == "0,1,0,1"
 
 
-def test_a_pod_that_asks_for_more_than_there_is_names_the_option(machine: LocalCluster) -> None:
-    machine.create(asking("greedy", *SHOW, gpu=3), asking("greedier", *SHOW, memory=1001))
+def test_a_pod_that_requests_too_many_devices_names_the_option(cluster: LocalCluster) -> None:
+    cluster.create(asking("greedy", *SHOW, gpu=3), asking("greedier", *SHOW, memory=1001))
     assert f"This machine has 2 {GPU}. To declare more, start the cluster with `traincrew up --device {GPU}=N`." in pending(
-        machine, "greedy"
+        cluster, "greedy"
     )
-    assert f"1 Insufficient {MEMORY}" in pending(machine, "greedier")
+    assert f"1 Insufficient {MEMORY}" in pending(cluster, "greedier")
     for name in ("greedy", "greedier"):
-        machine.api.delete("pods", "default", name)
+        cluster.api.delete("pods", "default", name)
 
 
-def test_devices_stay_with_their_pod_when_the_daemon_dies(machine: LocalCluster) -> None:
-    machine.create(asking("keeps", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 600", gpu=1))
-    own = told(machine, "keeps")
-    machine.kill()
-    machine.up("--device", f"{GPU}=2")
-    machine.create(asking("other", *SHOW, gpu=1))
-    machine.ended("other")
-    assert told(machine, "other").split(",")[0] not in ("", own)
-    machine.create(asking("more", *SHOW, gpu=2))
-    assert "Insufficient" in pending(machine, "more")
-    machine.api.delete("pods", "default", "keeps")
-    assert machine.ended("more")["status"]["phase"] == "Succeeded"
+def test_devices_stay_with_their_pod_when_the_daemon_dies(cluster: LocalCluster) -> None:
+    cluster.create(asking("keeps", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 600", gpu=1))
+    own = told(cluster, "keeps")
+    cluster.kill()
+    cluster.up("--device", f"{GPU}=2")
+    cluster.create(asking("other", *SHOW, gpu=1))
+    cluster.ended("other")
+    assert told(cluster, "other").split(",")[0] not in ("", own)
+    cluster.create(asking("more", *SHOW, gpu=2))
+    assert "Insufficient" in pending(cluster, "more")
+    cluster.api.delete("pods", "default", "keeps")
+    assert cluster.ended("more")["status"]["phase"] == "Succeeded"
 
 
-def test_a_device_that_is_no_longer_declared_is_no_longer_counted(machine: LocalCluster) -> None:
-    machine.down()
-    machine.up("--device", f"{GPU}=0")
-    assert GPU not in capacity(machine)
-    assert MEMORY in capacity(machine)
-    machine.down()
-    machine.up("--device", f"{GPU}=2")
+def test_a_device_that_is_no_longer_declared_is_removed_from_the_capacity(cluster: LocalCluster) -> None:
+    cluster.down()
+    cluster.up("--device", f"{GPU}=0")
+    assert GPU not in capacity(cluster)
+    assert MEMORY in capacity(cluster)
+    cluster.down()
+    cluster.up("--device", f"{GPU}=2")
 
 
 @pytest.fixture
@@ -119,15 +119,15 @@ def driver(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-def test_gpus_are_found_and_their_files_are_in_the_pod_that_has_them(driver: pathlib.Path) -> None:
-    machine = LocalCluster("root")
+def test_gpus_are_discovered_and_their_files_are_in_the_pod_that_has_them(driver: pathlib.Path) -> None:
+    cluster = LocalCluster("root")
     try:
-        machine.up("--driver-root", str(driver))
-        assert capacity(machine) == {GPU: "2"}
+        cluster.up("--driver-root", str(driver))
+        assert capacity(cluster) == {GPU: "2"}
         script = f"echo $CUDA_VISIBLE_DEVICES; ls {driver}/dev; echo x > {driver}/dev/nvidiactl && echo written; sleep 600"
-        machine.create(asking("a", "sh", "-c", script, gpu=1), asking("b", "sh", "-c", script, gpu=1))
-        eventually(lambda: "written" in machine.logs("a") and "written" in machine.logs("b"))
-        seen = sorted(tuple(machine.logs(name).split()) for name in ("a", "b"))
+        cluster.create(asking("a", "sh", "-c", script, gpu=1), asking("b", "sh", "-c", script, gpu=1))
+        eventually(lambda: "written" in cluster.logs("a") and "written" in cluster.logs("b"))
+        seen = sorted(tuple(cluster.logs(name).split()) for name in ("a", "b"))
         assert seen == [("GPU-0", "nvidia0", "nvidiactl", "written"), ("GPU-1", "nvidia1", "nvidiactl", "written")]
     finally:
-        machine.close()
+        cluster.close()

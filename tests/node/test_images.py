@@ -26,14 +26,14 @@ def mpi(name: str, script: str) -> Object:
     return made
 
 
-def test_an_image_stands_for_what_was_said_of_it(machine: LocalCluster) -> None:
-    prefix = machine.home / "prefix"
+def test_an_image_runs_in_the_environment_that_it_is_mapped_to(cluster: LocalCluster) -> None:
+    prefix = cluster.home / "prefix"
     (prefix / "bin").mkdir(parents=True)
     program = prefix / "bin" / "greets"
     program.write_text('#!/bin/sh\necho "$GREETING from $(pwd): $*"\n')
     for each in (prefix, prefix / "bin", program):
         each.chmod(0o755)
-    machine.traincrew(
+    cluster.traincrew(
         "image",
         "set",
         "my/greeter:*",
@@ -46,42 +46,42 @@ def test_an_image_stands_for_what_was_said_of_it(machine: LocalCluster) -> None:
         "--set",
         "GREETING=hello",
     )
-    machine.create(pod("greets", image="my/greeter:7", args=["you"]))
-    assert machine.ended("greets")["status"]["phase"] == "Succeeded"
-    assert machine.logs("greets") == "hello from /usr: you\n"
-    machine.traincrew("image", "rm", "my/greeter:*")
-    machine.create(pod("greets-no-more", "greets", image="my/greeter:7"))
-    assert machine.ended("greets-no-more")["status"]["phase"] == "Failed"
+    cluster.create(pod("greets", image="my/greeter:7", args=["you"]))
+    assert cluster.ended("greets")["status"]["phase"] == "Succeeded"
+    assert cluster.logs("greets") == "hello from /usr: you\n"
+    cluster.traincrew("image", "rm", "my/greeter:*")
+    cluster.create(pod("greets-no-more", "greets", image="my/greeter:7"))
+    assert cluster.ended("greets-no-more")["status"]["phase"] == "Failed"
 
 
-def test_workers_of_a_pytorch_job_wait_for_the_masters_name(machine: LocalCluster) -> None:
+def test_workers_of_a_pytorch_job_wait_for_the_name_of_the_master(cluster: LocalCluster) -> None:
     names = "import socket; print(bool(socket.gethostbyname('named-master-0')))"
     master = replicas(1, {"name": "pytorch", "command": ["sleep", "300"]})
     worker = replicas(1, {"name": "pytorch", "command": ["python3", "-c", names]})
-    machine.create(job("PyTorchJob", "named", "pytorchReplicaSpecs", Master=master, Worker=worker))
-    assert machine.ended("named-worker-0")["status"]["phase"] == "Succeeded"
-    assert machine.logs("named-worker-0", container="pytorch") == "True\n"
-    machine.api.delete("pytorchjobs", "default", "named")
+    cluster.create(job("PyTorchJob", "named", "pytorchReplicaSpecs", Master=master, Worker=worker))
+    assert cluster.ended("named-worker-0")["status"]["phase"] == "Succeeded"
+    assert cluster.logs("named-worker-0", container="pytorch") == "True\n"
+    cluster.api.delete("pytorchjobs", "default", "named")
 
 
-def test_a_launcher_reaches_its_workers_and_hears_their_exit_codes(machine: LocalCluster) -> None:
+def test_a_launcher_runs_commands_on_its_workers_and_gets_their_exit_codes(cluster: LocalCluster) -> None:
     script = """
 for worker in reach-worker-0 reach-worker-1; do /etc/mpi/kubexec.sh $worker 'hostname; echo $0' 2>/dev/null; done
 /etc/mpi/kubexec.sh reach-worker-0 'exit 3' 2>/dev/null; echo "code $?"
 head -c 5000000 /dev/zero | /opt/kube/kubectl exec -i reach-worker-0 -- sh -c 'wc -c'
 /opt/kube/kubectl exec elsewhere -- true; echo "code $?"
 """
-    machine.create(mpi("reach", script))
-    assert machine.ended("reach-launcher", within=90)["status"]["phase"] == "Succeeded", machine.logs("reach-launcher")
-    assert machine.logs("reach-launcher").splitlines() == [
+    cluster.create(mpi("reach", script))
+    assert cluster.ended("reach-launcher", within=90)["status"]["phase"] == "Succeeded", cluster.logs("reach-launcher")
+    assert cluster.logs("reach-launcher").splitlines() == [
         "reach-worker-0", "/bin/sh", "reach-worker-1", "/bin/sh", "code 3", "5000000",
         'Error from server (Forbidden): pods "elsewhere" is forbidden: User "system:serviceaccount:default:reach-launcher" '
         'cannot create resource "pods/exec" in API group "" in the namespace "default"', "code 1",
     ]  # fmt: skip
 
 
-def test_what_a_launcher_began_lives_on_without_the_daemon(machine: LocalCluster) -> None:
-    word = machine.home / "go"
+def test_commands_of_a_launcher_survive_a_killed_daemon(cluster: LocalCluster) -> None:
+    word = cluster.home / "go"
     word.mkdir()
     word.chmod(0o777)
     script = "/etc/mpi/kubexec.sh outlive-worker-0 'echo begun; until [ -e /go/on ]; do sleep 0.05; done; echo ended' 2>/dev/null"
@@ -89,42 +89,42 @@ def test_what_a_launcher_began_lives_on_without_the_daemon(machine: LocalCluster
     template = made["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
     template["volumes"] = [{"name": "go", "hostPath": {"path": str(word)}}]
     template["containers"][0]["volumeMounts"] = [{"name": "go", "mountPath": "/go"}]
-    machine.create(made)
-    eventually(lambda: "begun" in machine.logs("outlive-launcher"), 60)
-    machine.kill()
+    cluster.create(made)
+    eventually(lambda: "begun" in cluster.logs("outlive-launcher"), 60)
+    cluster.kill()
     (word / "on").touch()
-    ended_alone = machine.data / "logs"
+    ended_alone = cluster.data / "logs"
     eventually(lambda: "ended" in _log(ended_alone, "outlive-launcher"))
-    machine.up()
-    assert machine.ended("outlive-launcher")["status"]["phase"] == "Succeeded"
-    assert machine.logs("outlive-launcher") == "begun\nended\n"
+    cluster.up()
+    assert cluster.ended("outlive-launcher")["status"]["phase"] == "Succeeded"
+    assert cluster.logs("outlive-launcher") == "begun\nended\n"
 
 
 def _log(logs: pathlib.Path, pod: str) -> str:
     return "".join(path.read_text() for path in logs.glob(f"default_{pod}_*/mpi/0.log"))
 
 
-def test_a_launcher_that_is_not_root_reaches_its_workers(machine: LocalCluster) -> None:
-    if machine.level != "root":
+def test_a_launcher_that_is_not_root_reaches_its_workers(cluster: LocalCluster) -> None:
+    if cluster.level != "root":
         pytest.skip("without root there is one user only")
     made = mpi("plain", "id -u; /opt/kube/kubectl exec plain-worker-0 -- hostname")
     launcher = made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
     launcher["securityContext"] = {"runAsUser": 1234}
-    machine.create(made)
-    machine.ended("plain-launcher", within=90)
-    assert machine.logs("plain-launcher") == "1234\nplain-worker-0\n"
+    cluster.create(made)
+    cluster.ended("plain-launcher", within=90)
+    assert cluster.logs("plain-launcher") == "1234\nplain-worker-0\n"
 
 
 @pytest.fixture
 def strict() -> Iterator[LocalCluster]:
-    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
+    cluster = LocalCluster("root" if os.geteuid() == 0 else "user")
     try:
-        yield machine.up("--strict-images")
+        yield cluster.up("--strict-images")
     finally:
-        machine.close()
+        cluster.close()
 
 
-def test_strictly_an_unknown_image_waits_with_the_command_that_mends_it(strict: LocalCluster) -> None:
+def test_with_strict_images_an_unknown_image_waits_with_the_remedy_in_its_event(strict: LocalCluster) -> None:
     strict.create(pod("unknown", "true", image="my/own:1"))
 
     def waiting() -> Object:

@@ -1,4 +1,4 @@
-"""kill -9 of the daemon at fifty moments: training goes on, and nothing of it is lost or done twice."""
+"""The daemon is killed at fifty moments: jobs continue, and nothing is lost or done twice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def moments(share: int) -> list[Moment]:
 class Killed:
     """A machine whose daemon has died so often."""
 
-    machine: LocalCluster
+    cluster: LocalCluster
     moments: tuple[Moment, ...]
 
     def of(self, *during: str) -> list[int]:
@@ -54,49 +54,49 @@ ALL = ("starting", "running", "ending", "adopting")
 def killed(request: pytest.FixtureRequest) -> Iterator[Killed]:
     """With two jobs in it that began before the first time."""
     level, share = request.param
-    for machine in started(level):
-        machine.create(
-            pod_programs.pytorch(machine, "ddp", pod_programs.EXCHANGE), pod_programs.mpi(machine, "mpi", pod_programs.LAUNCHER)
+    for cluster in started(level):
+        cluster.create(
+            pod_programs.pytorch(cluster, "ddp", pod_programs.EXCHANGE), pod_programs.mpi(cluster, "mpi", pod_programs.LAUNCHER)
         )
         for name in ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "mpi-launcher"):
-            machine.running(name)
+            cluster.running(name)
         for number, moment in enumerate(moments(share)):
-            _die(machine, number, moment)
-        (pod_programs.notes_directory(machine) / "over").touch()
-        yield Killed(machine, tuple(moments(share)))
+            _die(cluster, number, moment)
+        (pod_programs.notes_directory(cluster) / "over").touch()
+        yield Killed(cluster, tuple(moments(share)))
 
 
-def _die(machine: LocalCluster, number: int, moment: Moment) -> None:
+def _die(cluster: LocalCluster, number: int, moment: Moment) -> None:
     lasting = pod_programs.program(
-        machine, f"ending-{number}", pod_programs.LASTING, str(40 + number), terminationGracePeriodSeconds=30
+        cluster, f"ending-{number}", pod_programs.LASTING, str(40 + number), terminationGracePeriodSeconds=30
     )
     lasting["metadata"]["finalizers"] = [FINALIZER]
     if moment.during == "ending":
-        machine.create(lasting)
-        eventually(lambda: "ready" in machine.logs(f"ending-{number}"))
+        cluster.create(lasting)
+        eventually(lambda: "ready" in cluster.logs(f"ending-{number}"))
     loud = f"loud-{number}"
-    machine.create(pod_programs.program(machine, loud, pod_programs.LOUD, str(number)))
+    cluster.create(pod_programs.program(cluster, loud, pod_programs.LOUD, str(number)))
     if moment.during == "running":
-        eventually(lambda: "out" in _log(machine, loud))
+        eventually(lambda: "out" in _log(cluster, loud))
     if moment.during == "ending":
-        machine.api.delete("pods", "default", f"ending-{number}")
+        cluster.api.delete("pods", "default", f"ending-{number}")
     if moment.during != "adopting":
         time.sleep(moment.after)
-    machine.kill()
+    cluster.kill()
     if moment.during == "adopting":
-        _kill_while_it_starts(machine, moment.after)
-    machine.up()
+        _kill_while_it_starts(cluster, moment.after)
+    cluster.up()
 
 
-def _log(machine: LocalCluster, name: str) -> str:
-    found = list((machine.data / "logs").glob(f"default_{name}_*/main/0.log"))
+def _log(cluster: LocalCluster, name: str) -> str:
+    found = list((cluster.data / "logs").glob(f"default_{name}_*/main/0.log"))
     return found[0].read_text() if found else ""
 
 
-def _kill_while_it_starts(machine: LocalCluster, after: float) -> None:
-    ids: dict[str, Any] = {} if machine.user is None else {"user": machine.user, "group": machine.user, "extra_groups": []}
+def _kill_while_it_starts(cluster: LocalCluster, after: float) -> None:
+    ids: dict[str, Any] = {} if cluster.user is None else {"user": cluster.user, "group": cluster.user, "extra_groups": []}
     daemon = subprocess.Popen(
-        machine.command("up", "--isolation", machine.level), env=machine.environment(), cwd=machine.home,
+        cluster.command("up", "--isolation", cluster.level), env=cluster.environment(), cwd=cluster.home,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **ids,
     )  # fmt: skip
     time.sleep(0.5 + after)
@@ -106,8 +106,8 @@ def _kill_while_it_starts(machine: LocalCluster, after: float) -> None:
 
 def test_no_line_of_a_log_is_lost_or_doubled(killed: Killed) -> None:
     for number in killed.of(*ALL):
-        killed.machine.ended(f"loud-{number}", within=LONG)
-        lines = killed.machine.logs(f"loud-{number}").splitlines()
+        killed.cluster.ended(f"loud-{number}", within=LONG)
+        lines = killed.cluster.logs(f"loud-{number}").splitlines()
         for stream in ("out", "err"):
             said = [line for line in lines if line.startswith(stream)]
             assert said == [f"{stream} {each}" for each in range(pod_programs.LINES)], (number, len(said))
@@ -116,40 +116,40 @@ def test_no_line_of_a_log_is_lost_or_doubled(killed: Killed) -> None:
 
 def test_no_exit_code_is_lost_and_no_pod_started_twice(killed: Killed) -> None:
     for number in killed.of(*ALL):
-        ended = killed.machine.ended(f"loud-{number}", within=LONG)
+        ended = killed.cluster.ended(f"loud-{number}", within=LONG)
         assert terminated(ended)["exitCode"] == number
         assert ended["status"]["phase"] == ("Failed" if number else "Succeeded")
         assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
-        assert pod_programs.starts(killed.machine, f"loud-{number}") == 1
+        assert pod_programs.starts(killed.cluster, f"loud-{number}") == 1
 
 
-def test_a_pod_that_is_being_deleted_comes_to_its_end_with_its_exit_code(killed: Killed) -> None:
+def test_a_terminating_pod_keeps_its_exit_code(killed: Killed) -> None:
     for number in killed.of("ending"):
         name = f"ending-{number}"
-        ended = killed.machine.ended(name, within=LONG)
-        assert terminated(ended)["exitCode"] == 40 + number, (ended, killed.machine.log())
-        assert pod_programs.starts(killed.machine, name) == 1
-        assert killed.machine.logs(name).splitlines()[-1] == "ended"
-        killed.machine.api.patch("pods", "default", name, {"metadata": {"finalizers": None}})
-        killed.machine.gone(name)
+        ended = killed.cluster.ended(name, within=LONG)
+        assert terminated(ended)["exitCode"] == 40 + number, (ended, killed.cluster.log())
+        assert pod_programs.starts(killed.cluster, name) == 1
+        assert killed.cluster.logs(name).splitlines()[-1] == "ended"
+        killed.cluster.api.patch("pods", "default", name, {"metadata": {"finalizers": None}})
+        killed.cluster.gone(name)
 
 
-def test_processes_that_exchange_numbers_never_noticed(killed: Killed) -> None:
-    job = pod_programs.wait_for_success(killed.machine, "pytorchjobs", "ddp")
+def test_the_ranks_of_a_job_are_not_interrupted(killed: Killed) -> None:
+    job = pod_programs.wait_for_success(killed.cluster, "pytorchjobs", "ddp")
     assert "restarts" not in job["status"]
     pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1")
-    assert {name: pod_programs.starts(killed.machine, name) for name in pods} == dict.fromkeys(pods, 1)
+    assert {name: pod_programs.starts(killed.cluster, name) for name in pods} == dict.fromkeys(pods, 1)
     for name in pods:
-        ended = killed.machine.ended(name)
+        ended = killed.cluster.ended(name)
         assert terminated(ended, "pytorch")["exitCode"] == 0
         assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
-        *steps, last = killed.machine.logs(name).splitlines()
+        *steps, last = killed.cluster.logs(name).splitlines()
         assert steps == [f"step {20 * number}" for number in range(len(steps))]
         assert last.startswith("steps ")
 
 
-def test_a_launcher_and_its_commands_on_the_workers_never_noticed(killed: Killed) -> None:
-    job = pod_programs.wait_for_success(killed.machine, "mpijobs", "mpi")
+def test_a_launcher_and_its_commands_on_the_workers_are_not_interrupted(killed: Killed) -> None:
+    job = pod_programs.wait_for_success(killed.cluster, "mpijobs", "mpi")
     assert "restarts" not in job["status"]
-    assert pod_programs.starts(killed.machine, "mpi-launcher") == 1
-    assert terminated(killed.machine.ended("mpi-launcher"), "mpi")["exitCode"] == 0
+    assert pod_programs.starts(killed.cluster, "mpi-launcher") == 1
+    assert terminated(killed.cluster.ended("mpi-launcher"), "mpi")["exitCode"] == 0

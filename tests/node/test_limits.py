@@ -25,11 +25,11 @@ ROOM = 256 << 10
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[LocalCluster]:
-    machine = LocalCluster("root")
+    cluster = LocalCluster("root")
     try:
-        yield machine.up("--pod-pids", str(PIDS))
+        yield cluster.up("--pod-pids", str(PIDS))
     finally:
-        machine.close()
+        cluster.close()
 
 
 def limits(**wanted: str) -> Object:
@@ -55,12 +55,12 @@ def test_the_command_itself_out_of_memory_is_137(limited: LocalCluster) -> None:
     assert (told["exitCode"], told["reason"]) == (137, "OOMKilled")
 
 
-def test_what_stays_below_its_memory_limit_is_left_alone(limited: LocalCluster) -> None:
+def test_a_pod_below_its_memory_limit_is_not_killed(limited: LocalCluster) -> None:
     limited.create(pod("frugal", "python3", "-c", "kept = b'x' * (16 << 20)", resources=limits(memory="128Mi")))
     assert terminated(limited.ended("frugal"))["reason"] == "Completed"
 
 
-def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: LocalCluster) -> None:
+def test_a_cpu_limit_of_a_fifth_of_a_core_is_enforced(limited: LocalCluster) -> None:
     script = (
         "import time; began, spent = time.monotonic(), time.process_time()\n"
         "while time.monotonic() - began < 2: pass\n"
@@ -71,7 +71,7 @@ def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: LocalCluster) -> None:
     assert float(limited.logs("slow")) < 0.4
 
 
-def test_a_pod_that_forks_without_end_comes_to_its_own_and_no_further(limited: LocalCluster) -> None:
+def test_a_fork_bomb_is_stopped_at_the_process_limit_of_its_pod(limited: LocalCluster) -> None:
     script = (
         "import os, time, errno\n"
         "made = 0\n"
@@ -91,7 +91,7 @@ def test_a_pod_that_forks_without_end_comes_to_its_own_and_no_further(limited: L
     assert limited.ended("neighbour")["status"]["phase"] == "Succeeded"
 
 
-def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
+def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() -> None:
     lines = 6000
     script = (
         f"import os, time\nfor number in range({lines}): print('line', number, flush=True)\n"
@@ -99,15 +99,15 @@ def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
         "while not os.path.exists('/notes/freed'): time.sleep(0.02)\n"
         "print('more')"
     )
-    with _little_room() as machine:
-        filler = machine.data / "logs" / "filler"
+    with _little_room() as cluster:
+        filler = cluster.data / "logs" / "filler"
         filler.write_bytes(b"x" * (ROOM // 2))
-        machine.create(pod_programs.program(machine, "chatty", script))
-        eventually(lambda: (pod_programs.notes_directory(machine) / "written").exists())
+        cluster.create(pod_programs.program(cluster, "chatty", script))
+        eventually(lambda: (pod_programs.notes_directory(cluster) / "written").exists())
         filler.unlink()
-        (pod_programs.notes_directory(machine) / "freed").touch()
-        assert terminated(machine.ended("chatty"))["exitCode"] == 0
-        said = eventually(lambda: "were lost here" in (text := machine.logs("chatty")) and text.splitlines())
+        (pod_programs.notes_directory(cluster) / "freed").touch()
+        assert terminated(cluster.ended("chatty"))["exitCode"] == 0
+        said = eventually(lambda: "were lost here" in (text := cluster.logs("chatty")) and text.splitlines())
     kept = [line for line in said if line.startswith("line ")]
     lost = [int(line.split()[1]) for line in said if line.startswith("traincrew: ")]
     assert kept == [f"line {number}" for number in range(len(kept))]
@@ -119,22 +119,20 @@ def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
 @contextlib.contextmanager
 def _little_room() -> Iterator[LocalCluster]:
     """A machine whose logs are on a disk of their own, and a small one."""
-    machine = LocalCluster("root")
-    logs = machine.data / "logs"
+    cluster = LocalCluster("root")
+    logs = cluster.data / "logs"
     logs.mkdir(parents=True, mode=0o700)
-    machine.data.chmod(0o700)
+    cluster.data.chmod(0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", logs], check=True)
     try:
-        yield machine.up()
+        yield cluster.up()
     finally:
-        machine.traincrew("down", check=False)
+        cluster.traincrew("down", check=False)
         subprocess.run(["umount", logs], check=True)
-        machine.close()
+        cluster.close()
 
 
-def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(
-    limited: LocalCluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_hundred_pods_start_and_leave_nothing_behind(limited: LocalCluster, capsys: pytest.CaptureFixture[str]) -> None:
     gate = pod_programs.notes_directory(limited) / "gate"
     os.mkfifo(gate)
     names = [f"many-{number}" for number in range(MANY)]
@@ -156,21 +154,21 @@ def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(
     assert not left
 
 
-def _many(machine: LocalCluster) -> list[Object]:
-    return [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("many-")]
+def _many(cluster: LocalCluster) -> list[Object]:
+    return [each for each in cluster.api.all("pods", "default") if each["metadata"]["name"].startswith("many-")]
 
 
 def _phase(found: Object) -> str:
     return str(found["status"].get("phase"))
 
 
-def _memory(machine: LocalCluster) -> str:
+def _memory(cluster: LocalCluster) -> str:
     """What the daemon, and on average each shim and each first process of a container, hold for themselves."""
-    shims = [json.loads(each.read_text())["pid"] for each in (machine.data / "node" / "pods").glob("*/shim.json")]
+    shims = [json.loads(each.read_text())["pid"] for each in (cluster.data / "node" / "pods").glob("*/shim.json")]
     children = [int(pid) for shim in shims for pid in _text(f"/proc/{shim}/task/{shim}/children").split()]
     each = {"a shim": shims, "a container's first process": children}
     told = [f"{name} {sum(map(_pss, pids)) / max(len(pids), 1) / 1024:.2f} MB" for name, pids in each.items()]
-    return f"daemon {_pss(machine.pid) / 1024:.0f} MB, {', '.join(told)} (PSS)"
+    return f"daemon {_pss(cluster.pid) / 1024:.0f} MB, {', '.join(told)} (PSS)"
 
 
 def _pss(pid: int) -> int:

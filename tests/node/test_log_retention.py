@@ -20,37 +20,37 @@ def job(name: str, script: str) -> Object:
     return {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": name}, "spec": spec}
 
 
-def shown(machine: LocalCluster, name: str, *options: str) -> list[str]:
-    lines = machine.traincrew("logs", name, *options).stdout.splitlines()
+def shown(cluster: LocalCluster, name: str, *options: str) -> list[str]:
+    lines = cluster.traincrew("logs", name, *options).stdout.splitlines()
     return sorted(line.split("]")[-1].split("|")[-1].split()[-1] for line in lines if line.strip())
 
 
-def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: LocalCluster) -> None:
-    machine.create(job("kept", TWICE))
-    wait_for_success(machine, "tfjobs", "kept")
-    eventually(lambda: not [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("kept-")])
+def test_traincrew_logs_shows_every_attempt_of_deleted_pods(cluster: LocalCluster) -> None:
+    cluster.create(job("kept", TWICE))
+    wait_for_success(cluster, "tfjobs", "kept")
+    eventually(lambda: not [each for each in cluster.api.all("pods", "default") if each["metadata"]["name"].startswith("kept-")])
     whole = ["first", "first", "second", "second"]
-    assert shown(machine, "kept") == whole
-    assert shown(machine, "kept", "--replica", "worker-0") == ["first", "second"]
-    machine.traincrew("delete", "kept", "--wait")
-    assert shown(machine, "kept") == whole
-    machine.down()
-    machine.up()
-    assert shown(machine, "kept") == whole
+    assert shown(cluster, "kept") == whole
+    assert shown(cluster, "kept", "--replica", "worker-0") == ["first", "second"]
+    cluster.traincrew("delete", "kept", "--wait")
+    assert shown(cluster, "kept") == whole
+    cluster.down()
+    cluster.up()
+    assert shown(cluster, "kept") == whole
 
 
-def test_logs_of_a_pod_that_a_finalizer_holds_can_be_read_until_it_is_let_go(machine: LocalCluster) -> None:
+def test_logs_of_a_pod_with_a_finalizer_can_be_read_until_the_finalizer_is_removed(cluster: LocalCluster) -> None:
     held = pod("held", "sh", "-c", "echo words; exec sleep 600", terminationGracePeriodSeconds=1)
     held["metadata"]["finalizers"] = ["example.com/hold"]
-    machine.create(held)
-    eventually(lambda: machine.logs("held") == "words\n")
-    machine.api.delete("pods", "default", "held")
-    eventually(lambda: machine.pod("held")["metadata"]["deletionGracePeriodSeconds"] == 0)
-    consistently(lambda: machine.logs("held") == "words\n")
-    machine.kill()
-    machine.up()
-    assert machine.logs("held") == "words\n"
-    machine.api.patch("pods", "default", "held", {"metadata": {"finalizers": None}})
-    machine.gone("held")
+    cluster.create(held)
+    eventually(lambda: cluster.logs("held") == "words\n")
+    cluster.api.delete("pods", "default", "held")
+    eventually(lambda: cluster.pod("held")["metadata"]["deletionGracePeriodSeconds"] == 0)
+    consistently(lambda: cluster.logs("held") == "words\n")
+    cluster.kill()
+    cluster.up()
+    assert cluster.logs("held") == "words\n"
+    cluster.api.patch("pods", "default", "held", {"metadata": {"finalizers": None}})
+    cluster.gone("held")
     with rejected(404):
-        machine.logs("held")
+        cluster.logs("held")

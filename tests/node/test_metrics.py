@@ -20,56 +20,56 @@ def cores(usage: Object) -> float:
     return int(usage["cpu"][:-1]) / 1e9
 
 
-def used(machine: LocalCluster, name: str) -> Any:
+def used(cluster: LocalCluster, name: str) -> Any:
     """By container, once the pod was measured."""
 
     def look() -> Any:
-        items = machine.api.call("GET", f"{GROUP}/namespaces/default/pods")["items"]
+        items = cluster.api.call("GET", f"{GROUP}/namespaces/default/pods")["items"]
         found = [each for each in items if each["metadata"]["name"] == name]
         return found and {each["name"]: each["usage"] for each in found[0]["containers"]}
 
     return eventually(look, 60)
 
 
-def test_the_use_of_cpu_and_memory_is_told_of_each_container(everywhere: LocalCluster) -> None:
+def test_cpu_and_memory_usage_is_reported_for_each_container(any_cluster: LocalCluster) -> None:
     idle = {"name": "idle", "image": "example", "command": ["sleep", "600"]}
-    everywhere.create(pod("measured", *BUSY, resources=A_THIRD, containers=[idle]))
-    everywhere.running("measured")
-    found = used(everywhere, "measured")
+    any_cluster.create(pod("measured", *BUSY, resources=A_THIRD, containers=[idle]))
+    any_cluster.running("measured")
+    found = used(any_cluster, "measured")
     assert set(found) == {"main", "idle"}
     assert cores(found["main"]) > 0.05 > cores(found["idle"])
     assert all(int(each["memory"].removesuffix("Ki")) > 0 for each in found.values())
-    node = everywhere.api.call("GET", f"{GROUP}/nodes")["items"][0]
+    node = any_cluster.api.call("GET", f"{GROUP}/nodes")["items"][0]
     assert node["metadata"]["name"] == "traincrew"
     assert cores(node["usage"]) > 0.05
-    everywhere.api.delete("pods", "default", "measured")
-    everywhere.gone("measured")
-    assert not [each for each in everywhere.api.call("GET", f"{GROUP}/pods")["items"] if each["metadata"]["name"] == "measured"]
+    any_cluster.api.delete("pods", "default", "measured")
+    any_cluster.gone("measured")
+    assert not [each for each in any_cluster.api.call("GET", f"{GROUP}/pods")["items"] if each["metadata"]["name"] == "measured"]
 
 
-def top(machine: LocalCluster, *arguments: str) -> list[list[str]]:
+def top(cluster: LocalCluster, *arguments: str) -> list[list[str]]:
     if not build.is_there("kubectl"):
         pytest.skip("kubectl is not built yet: `make kube` does it")
-    kubeconfig = machine.data / "kubeconfig"
+    kubeconfig = cluster.data / "kubeconfig"
     command = [str(build.program("kubectl")), f"--kubeconfig={kubeconfig}", "top", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return [line.split() for line in done.stdout.splitlines()]
 
 
-def test_kubectl_top_shows_nodes_pods_and_containers(machine: LocalCluster) -> None:
-    machine.create(pod("topped", *BUSY, resources=A_THIRD))
-    machine.running("topped")
-    used(machine, "topped")
-    title, node = top(machine, "nodes")
+def test_kubectl_top_shows_nodes_pods_and_containers(cluster: LocalCluster) -> None:
+    cluster.create(pod("topped", *BUSY, resources=A_THIRD))
+    cluster.running("topped")
+    used(cluster, "topped")
+    title, node = top(cluster, "nodes")
     assert (title[0], node[0]) == ("NAME", "traincrew")
     assert node[2].endswith("%")
-    rows = top(machine, "pods")
+    rows = top(cluster, "pods")
     assert next(row for row in rows if row[0] == "topped")[1].endswith("m")
-    rows = top(machine, "pods", "topped", "--containers")
+    rows = top(cluster, "pods", "topped", "--containers")
     assert rows[1][:2] == ["topped", "main"]
-    machine.api.delete("pods", "default", "topped")
-    machine.gone("topped")
+    cluster.api.delete("pods", "default", "topped")
+    cluster.gone("topped")
 
 
 def elastic(name: str) -> Object:
@@ -82,13 +82,13 @@ def elastic(name: str) -> Object:
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": spec}
 
 
-def test_an_elastic_job_whose_workers_are_busy_is_scaled_up(machine: LocalCluster) -> None:
-    machine.create(elastic("grows"))
-    eventually(lambda: machine.api.find("pods", "default", "grows-worker-2"), 120)
-    job = machine.api.get("pytorchjobs", "default", "grows")
+def test_an_elastic_job_whose_workers_are_busy_is_scaled_up(cluster: LocalCluster) -> None:
+    cluster.create(elastic("grows"))
+    eventually(lambda: cluster.api.find("pods", "default", "grows-worker-2"), 120)
+    job = cluster.api.get("pytorchjobs", "default", "grows")
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
-    scaler = machine.api.get("horizontalpodautoscalers", "default", "grows")
+    scaler = cluster.api.get("horizontalpodautoscalers", "default", "grows")
     assert scaler["status"]["desiredReplicas"] == 3
-    machine.running("grows-worker-2")
-    machine.api.delete("pytorchjobs", "default", "grows")
-    machine.gone("grows-worker-0")
+    cluster.running("grows-worker-2")
+    cluster.api.delete("pytorchjobs", "default", "grows")
+    cluster.gone("grows-worker-0")

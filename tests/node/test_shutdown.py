@@ -1,4 +1,4 @@
-"""How `traincrew up` ends: whatever it is told meanwhile, and also where it never began."""
+"""Shutdown of `traincrew up`: repeated signals, and failed starts."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ PAUSE = 0.002
 @pytest.fixture(params=LEVELS[:2])
 def fresh(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     """One that was never up."""
-    machine = LocalCluster(request.param)
+    cluster = LocalCluster(request.param)
     try:
-        yield machine
+        yield cluster
     finally:
-        machine.close()
+        cluster.close()
 
 
-def in_the_foreground(machine: LocalCluster) -> subprocess.Popen[bytes]:
+def in_the_foreground(cluster: LocalCluster) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        machine.command("up", "--isolation", machine.level), env=machine.environment(), cwd=machine.home,
+        cluster.command("up", "--isolation", cluster.level), env=cluster.environment(), cwd=cluster.home,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
-def test_who_is_told_again_and_again_to_stop_ends_as_if_told_once(again: signal.Signals) -> None:
-    machine = LocalCluster("root")
+def test_repeated_stop_signals_have_the_effect_of_one(again: signal.Signals) -> None:
+    cluster = LocalCluster("root")
     try:
-        process = in_the_foreground(machine)
-        eventually((machine.data / "running.json").exists)
+        process = in_the_foreground(cluster)
+        eventually((cluster.data / "running.json").exists)
         process.send_signal(signal.SIGTERM)
         while process.poll() is None:
             process.send_signal(again)
@@ -50,34 +50,34 @@ def test_who_is_told_again_and_again_to_stop_ends_as_if_told_once(again: signal.
         assert process.returncode == 0, process.stderr.read()
         process.stderr.close()
     finally:
-        machine.close()
+        cluster.close()
 
 
-def fail_to_start(machine: LocalCluster) -> None:
+def fail_to_start(cluster: LocalCluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = machine.traincrew("up", "--isolation", machine.level, "--listen", f"127.0.0.1:{port}", check=False)
+        done = cluster.traincrew("up", "--isolation", cluster.level, "--listen", f"127.0.0.1:{port}", check=False)
     assert done.returncode != 0
 
 
-def test_a_start_that_fails_leaves_nothing_running(fresh: LocalCluster) -> None:
+def test_a_failed_start_leaves_nothing_running(fresh: LocalCluster) -> None:
     fail_to_start(fresh)
     assert leaks.found(fresh.data) == []
 
 
-def test_a_start_that_fails_leaves_the_pods_of_an_earlier_one_their_network(fresh: LocalCluster) -> None:
+def test_a_failed_start_keeps_the_network_of_adopted_pods(fresh: LocalCluster) -> None:
     fresh.up()
     fresh.create(pod("lasting", "sleep", "600"))
     fresh.running("lasting")
-    holder = _holder(fresh)
+    netns_daemon = _netns_daemon_pid(fresh)
     fresh.kill()
     fail_to_start(fresh)
-    assert _holder(fresh) == holder
-    assert pathlib.Path(f"/proc/{holder}").exists()
+    assert _netns_daemon_pid(fresh) == netns_daemon
+    assert pathlib.Path(f"/proc/{netns_daemon}").exists()
     fresh.up()
     assert fresh.running("lasting")["status"]["containerStatuses"][0]["restartCount"] == 0
 
 
-def _holder(machine: LocalCluster) -> int:
-    """The process that the network lives in."""
-    return int(json.loads((machine.data / "node" / "holder.json").read_text())["pid"])
+def _netns_daemon_pid(cluster: LocalCluster) -> int:
+    """The process of the netns daemon."""
+    return int(json.loads((cluster.data / "node" / "holder.json").read_text())["pid"])

@@ -16,24 +16,24 @@ from tests.node.local_cluster import LocalCluster, pod, terminated
 STAYS = ("sh", "-c", "trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.05; done")
 
 
-def status(machine: LocalCluster) -> Any:
-    return json.loads(machine.traincrew("status", "-o", "json").stdout)
+def status(cluster: LocalCluster) -> Any:
+    return json.loads(cluster.traincrew("status", "-o", "json").stdout)
 
 
-def test_status_tells_abilities_and_what_is_taken(everywhere: LocalCluster) -> None:
+def test_status_shows_isolation_limits_and_requested_resources(any_cluster: LocalCluster) -> None:
     limits = {"memory": "64Mi"}
     requests = {"cpu": "9", "memory": "64Mi"}
-    everywhere.create(
+    any_cluster.create(
         pod("taking", *STAYS, resources={"limits": limits, "requests": requests}, automountServiceAccountToken=False),
         pod("ended", "true", automountServiceAccountToken=False),
     )
-    everywhere.running("taking")
-    everywhere.ended("ended")
-    told = status(everywhere)
-    assert told["node"]["isolation"] == everywhere.level
-    assert told["node"]["isolated"]["holds"] == (everywhere.level != "none")
-    better = {"root": [], "user": ["root"], "none": ["root", "user"]}[everywhere.level]
-    assert all(f"not {each}: --isolation {everywhere.level} was given" in told["node"]["isolated"]["message"] for each in better)
+    any_cluster.running("taking")
+    any_cluster.ended("ended")
+    told = status(any_cluster)
+    assert told["node"]["isolation"] == any_cluster.level
+    assert told["node"]["isolated"]["holds"] == (any_cluster.level != "none")
+    better = {"root": [], "user": ["root"], "none": ["root", "user"]}[any_cluster.level]
+    assert all(f"not {each}: --isolation {any_cluster.level} was given" in told["node"]["isolated"]["message"] for each in better)
     assert told["node"]["egress"]["message"]
     assert told["node"]["limits"]["message"]
     assert told["overcommit"] == ["cpu"]
@@ -42,54 +42,54 @@ def test_status_tells_abilities_and_what_is_taken(everywhere: LocalCluster) -> N
     memory = told["resources"]["memory"]
     assert (memory["requested"], memory["free"]) == (64 << 20, memory["capacity"] - (64 << 20))
     assert told["pods"] == {"Running": 1, "Succeeded": 1}
-    text = everywhere.traincrew("status").stdout
+    text = any_cluster.traincrew("status").stdout
     for line in ("isolation ", "egress ", "limits ", "overcommit ", "cpu ", "memory ", "pods "):
         assert any(each.startswith(line) for each in text.splitlines()), text
     assert "9 requested by pods" in text
     assert "overcommitted" in text
 
 
-def test_pods_may_be_left_running_and_are_taken_over(everywhere: LocalCluster) -> None:
-    everywhere.create(pod("stays", *STAYS, automountServiceAccountToken=False))
-    everywhere.running("stays")
-    assert "Its pods keep running" in everywhere.traincrew("down", "--leave-pods").stdout
-    assert everywhere.traincrew("status", check=False).returncode == 1
-    found = everywhere.traincrew("doctor").stdout
-    if everywhere.level != "none" or os.geteuid() == 0:
-        assert f"of the cluster in {everywhere.data}, which is not running" in found
-        assert f"then `traincrew down --data {everywhere.data}` to stop them" in found
-    everywhere.up()
-    assert f"of the cluster in {everywhere.data}, which" not in everywhere.traincrew("doctor").stdout
-    assert everywhere.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
-    assert everywhere.logs("stays").split() == ["up"]
+def test_pods_that_are_left_running_are_adopted(any_cluster: LocalCluster) -> None:
+    any_cluster.create(pod("stays", *STAYS, automountServiceAccountToken=False))
+    any_cluster.running("stays")
+    assert "Its pods keep running" in any_cluster.traincrew("down", "--leave-pods").stdout
+    assert any_cluster.traincrew("status", check=False).returncode == 1
+    found = any_cluster.traincrew("doctor").stdout
+    if any_cluster.level != "none" or os.geteuid() == 0:
+        assert f"of the cluster in {any_cluster.data}, which is not running" in found
+        assert f"then `traincrew down --data {any_cluster.data}` to stop them" in found
+    any_cluster.up()
+    assert f"of the cluster in {any_cluster.data}, which" not in any_cluster.traincrew("doctor").stdout
+    assert any_cluster.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
+    assert any_cluster.logs("stays").split() == ["up"]
 
 
-def test_down_gives_pods_the_time_that_is_asked_for(everywhere: LocalCluster) -> None:
+def test_down_gives_pods_the_requested_grace_period(any_cluster: LocalCluster) -> None:
     slow = "trap 'sleep 0.5; echo over; exit 4' TERM; echo up; while :; do sleep 0.05; done"
-    everywhere.create(pod("slow", "sh", "-c", slow, terminationGracePeriodSeconds=30, automountServiceAccountToken=False))
-    everywhere.running("slow")
-    eventually(lambda: "up" in everywhere.logs("slow"))
-    everywhere.down("--grace", "20")
-    everywhere.up()
-    ended = everywhere.ended("slow")
+    any_cluster.create(pod("slow", "sh", "-c", slow, terminationGracePeriodSeconds=30, automountServiceAccountToken=False))
+    any_cluster.running("slow")
+    eventually(lambda: "up" in any_cluster.logs("slow"))
+    any_cluster.down("--grace", "20")
+    any_cluster.up()
+    ended = any_cluster.ended("slow")
     assert (terminated(ended)["exitCode"], ended["status"]["reason"]) == (4, "Terminated")
-    assert not (everywhere.data / "grace.json").exists()
-    refused = everywhere.traincrew("down", "--grace", "3", "--leave-pods", check=False)
+    assert not (any_cluster.data / "grace.json").exists()
+    refused = any_cluster.traincrew("down", "--grace", "3", "--leave-pods", check=False)
     assert refused.returncode == 2
     assert "--grace cannot be used with --leave-pods" in refused.stderr
 
 
 @pytest.fixture
 def foreground() -> Any:
-    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
-    yield machine
-    machine.close()
+    cluster = LocalCluster("root" if os.geteuid() == 0 else "user")
+    yield cluster
+    cluster.close()
 
 
 @pytest.mark.parametrize(
     ("number", "told"), [(signal.SIGINT, "Stopping the cluster and 1 pod (up to 10 s)"), (signal.SIGUSR1, "1 pod left running")]
 )
-def test_ctrl_c_tells_what_becomes_of_pods(foreground: LocalCluster, number: signal.Signals, told: str) -> None:
+def test_ctrl_c_says_what_happens_to_the_pods(foreground: LocalCluster, number: signal.Signals, told: str) -> None:
     command = foreground.command("up", "--isolation", foreground.level)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=foreground.environment(), cwd=foreground.home)
     try:
@@ -121,7 +121,9 @@ def test_doctor_names_processes_whose_directory_is_gone(foreground: LocalCluster
     found = foreground.traincrew("doctor").stdout
     assert f"1 pod and the network of the cluster in {moved}, which is not running" in found
     line = next(
-        each for each in found.splitlines() if "The data directory is gone. Run: kill -9" in each and str(_holder(moved)) in each
+        each
+        for each in found.splitlines()
+        if "The data directory is gone. Run: kill -9" in each and str(_netns_daemon_pid(moved)) in each
     )
     for pid in line.rpartition("-9")[2].split():
         os.kill(int(pid), signal.SIGKILL)
@@ -133,22 +135,22 @@ def test_doctor_names_processes_whose_directory_is_gone(foreground: LocalCluster
     assert foreground.ended("orphan")["status"]["phase"] == "Failed"
 
 
-def _holder(data: pathlib.Path) -> int:
+def _netns_daemon_pid(data: pathlib.Path) -> int:
     return int(json.loads((data / "node" / "holder.json").read_text())["pid"])
 
 
-def test_logs_of_pods_that_are_gone_go_by_age_and_size() -> None:
-    machine = LocalCluster("root" if os.geteuid() == 0 else "user")
+def test_logs_of_deleted_pods_are_removed_by_age_and_size() -> None:
+    cluster = LocalCluster("root" if os.geteuid() == 0 else "user")
     try:
-        machine.up()
+        cluster.up()
         for name in ("one", "two"):
-            machine.create(pod(name, "sh", "-c", f"echo {name}", automountServiceAccountToken=False))
-            machine.ended(name)
-            machine.api.delete("pods", "default", name)
-            machine.gone(name)
-        assert len(list((machine.data / "logs").iterdir())) == 2
-        machine.down()
-        machine.up("--log-bytes", "1")
-        eventually(lambda: not list((machine.data / "logs").iterdir()))
+            cluster.create(pod(name, "sh", "-c", f"echo {name}", automountServiceAccountToken=False))
+            cluster.ended(name)
+            cluster.api.delete("pods", "default", name)
+            cluster.gone(name)
+        assert len(list((cluster.data / "logs").iterdir())) == 2
+        cluster.down()
+        cluster.up("--log-bytes", "1")
+        eventually(lambda: not list((cluster.data / "logs").iterdir()))
     finally:
-        machine.close()
+        cluster.close()

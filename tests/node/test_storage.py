@@ -32,72 +32,72 @@ def logger(name: str, size: int, **spec: object) -> Object:
     return pod(name, "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' '\\n'; exec sleep 600", **spec)
 
 
-def assert_evicted(machine: LocalCluster, name: str, message: str) -> None:
-    ended = machine.ended(name)
+def assert_evicted(cluster: LocalCluster, name: str, message: str) -> None:
+    ended = cluster.ended(name)
     status = ended["status"]
     assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Evicted", message)
     assert not [each for each in status["conditions"] if each["type"] == "DisruptionTarget"], "its own doing is no disruption"
     assert terminated(ended)["exitCode"] in (137, 143)
-    eventually(lambda: ("Evicted", message) in machine.events(name))
+    eventually(lambda: ("Evicted", message) in cluster.events(name))
 
 
-def test_a_pod_whose_scratch_space_outgrows_its_limit_is_evicted(machine: LocalCluster) -> None:
-    machine.create(writer("grows", "/space/file", LARGE, **scratch("1Mi")))
-    assert_evicted(machine, "grows", 'Usage of EmptyDir volume "space" exceeds the limit "1Mi". ')
+def test_a_pod_whose_empty_dir_exceeds_its_limit_is_evicted(cluster: LocalCluster) -> None:
+    cluster.create(writer("grows", "/space/file", LARGE, **scratch("1Mi")))
+    assert_evicted(cluster, "grows", 'Usage of EmptyDir volume "space" exceeds the limit "1Mi". ')
 
 
-def test_a_container_whose_own_layer_outgrows_its_limit_is_evicted(machine: LocalCluster) -> None:
+def test_a_pod_whose_writable_layer_exceeds_its_limit_is_evicted(cluster: LocalCluster) -> None:
     """One limit is that of the whole pod, too, which is looked at first; another container's room makes the difference."""
     other = {"name": "other", "image": "example", "command": ["sleep", "600"], **limit("1Gi")}
-    machine.create(writer("layer", "$HOME/file", LARGE, **limit("1Mi"), containers=[other]))
-    assert_evicted(machine, "layer", 'Container main exceeded its local ephemeral storage limit "1Mi". ')
+    cluster.create(writer("layer", "$HOME/file", LARGE, **limit("1Mi"), containers=[other]))
+    assert_evicted(cluster, "layer", 'Container main exceeded its local ephemeral storage limit "1Mi". ')
 
 
-def test_a_pod_whose_layers_volumes_and_logs_outgrow_its_limits_is_evicted(machine: LocalCluster) -> None:
+def test_a_pod_whose_layers_volumes_and_logs_exceed_its_limit_is_evicted(cluster: LocalCluster) -> None:
     message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. "
-    machine.create(writer("whole", "/space/file", LARGE, **scratch(), **limit("1Mi")))
-    machine.create(logger("talks", LARGE // 40, **limit("1Mi")))
-    assert_evicted(machine, "whole", message)
-    assert_evicted(machine, "talks", message)
+    cluster.create(writer("whole", "/space/file", LARGE, **scratch(), **limit("1Mi")))
+    cluster.create(logger("talks", LARGE // 40, **limit("1Mi")))
+    assert_evicted(cluster, "whole", message)
+    assert_evicted(cluster, "talks", message)
 
 
-def test_who_stays_below_and_who_has_no_limit_stays(machine: LocalCluster) -> None:
-    machine.create(writer("below", "/space/file", SMALL, **scratch("2Mi"), **limit("2Mi")), writer("free", "$HOME/f", LARGE))
-    machine.create(writer("sentinel", "/space/file", LARGE, **scratch("1Mi")))
+def test_pods_below_or_without_a_limit_are_not_evicted(cluster: LocalCluster) -> None:
+    cluster.create(writer("below", "/space/file", SMALL, **scratch("2Mi"), **limit("2Mi")), writer("free", "$HOME/f", LARGE))
+    cluster.create(writer("sentinel", "/space/file", LARGE, **scratch("1Mi")))
     for name in ("below", "free"):
-        eventually(lambda name=name: machine.logs(name) == "written\n")  # type: ignore[misc]
-    machine.ended("sentinel")  # so everybody has been looked at since they wrote, or will be in the same round
-    consistently(lambda: all(machine.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
+        eventually(lambda name=name: cluster.logs(name) == "written\n")  # type: ignore[misc]
+    cluster.ended("sentinel")  # so everybody has been looked at since they wrote, or will be in the same round
+    consistently(lambda: all(cluster.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
     for name in ("below", "free"):
-        machine.api.delete("pods", "default", name, grace=0)
+        cluster.api.delete("pods", "default", name, grace=0)
 
 
-def test_an_eviction_for_storage_is_the_jobs_failure(machine: LocalCluster) -> None:
-    job = pod_programs.pytorch(machine, "greedy", "", workers=0, restart="Never")
+def test_an_eviction_for_storage_is_the_jobs_failure(cluster: LocalCluster) -> None:
+    job = pod_programs.pytorch(cluster, "greedy", "", workers=0, restart="Never")
     template = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     template["volumes"] = scratch("1Mi")["volumes"]
     command = ["sh", "-c", f"head -c {LARGE} /dev/zero > /space/file; exec sleep 600"]
     template["containers"][0] |= {"command": command, "volumeMounts": scratch()["volumeMounts"]}
-    machine.create(job)
-    found = eventually(lambda: pod_programs.condition(job := _job(machine), "Failed") and job, 60)
+    cluster.create(job)
+    found = eventually(lambda: pod_programs.condition(job := _job(cluster), "Failed") and job, 60)
     assert found["status"]["failure"]["reason"] == "Evicted"
     assert "disruptions" not in found["status"].get("restarts", {})
 
 
-def _job(machine: LocalCluster) -> Object:
-    return machine.api.get("pytorchjobs", "default", "greedy")
+def _job(cluster: LocalCluster) -> Object:
+    return cluster.api.get("pytorchjobs", "default", "greedy")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root gives files to any group; this is about an ordinary user that root makes up")
-def test_a_group_that_cannot_be_had_is_told_and_does_not_hold_the_pod_up(machine: LocalCluster) -> None:
+def test_an_unavailable_fs_group_is_an_event_and_does_not_delay_the_pod(cluster: LocalCluster) -> None:
     made = pod("grouped", "sh", "-c", "stat -c %g /space", **scratch())
     made["spec"]["securityContext"] = {"fsGroup": 4321}
-    machine.create(made)
-    assert machine.ended("grouped")["status"]["phase"] == "Succeeded"
-    told = [message for reason, message in machine.events("grouped") if reason == "FSGroupNotApplied"]
-    if machine.level == "root":
-        assert (machine.logs("grouped"), told) == ("4321\n", [])
+    cluster.create(made)
+    assert cluster.ended("grouped")["status"]["phase"] == "Succeeded"
+    told = [message for reason, message in cluster.events("grouped") if reason == "FSGroupNotApplied"]
+    if cluster.level == "root":
+        assert (cluster.logs("grouped"), told) == ("4321\n", [])
         return
-    told = eventually(lambda: [text for reason, text in machine.events("grouped") if reason == "FSGroupNotApplied"])
+    told = eventually(lambda: [text for reason, text in cluster.events("grouped") if reason == "FSGroupNotApplied"])
     assert len(told) == 1
     assert told[0].startswith("neither files nor processes of the pod belong to fsGroup 4321: ")

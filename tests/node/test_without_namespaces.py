@@ -100,7 +100,7 @@ def ports(bare: LocalCluster, plural: str, name: str) -> list[int]:
     return [port for each in found.get("status", {}).get("hostPorts", {}).values() for port in each]
 
 
-def test_two_pytorch_jobs_at_a_time_exchange_within_and_do_not_meet(bare: LocalCluster) -> None:
+def test_two_concurrent_pytorch_jobs_do_not_connect_to_each_other(bare: LocalCluster) -> None:
     names = ("torch-a", "torch-b")
     bare.create(*(star("PyTorchJob", name, TORCH, Master=1, Worker=2) for name in names))
     for name in names:
@@ -123,7 +123,7 @@ def test_a_tensorflow_cluster_has_an_address_for_each_of_its_members(bare: Local
             assert bare.logs(f"{name}-{replica}") == "met 4\n"
 
 
-def test_jax_and_xgboost_find_their_first(bare: LocalCluster) -> None:
+def test_jax_and_xgboost_connect_to_their_coordinator(bare: LocalCluster) -> None:
     bare.create(star("JAXJob", "jax", JAX, Worker=3), star("XGBoostJob", "boost", TORCH, Master=1, Worker=2))
     wait_for_success(bare, "jaxjobs", "jax")
     wait_for_success(bare, "xgboostjobs", "boost")
@@ -144,7 +144,7 @@ def test_a_worker_waits_until_its_master_is_ready(bare: LocalCluster) -> None:
     wait_for_success(bare, "pytorchjobs", "slow")
 
 
-def test_ports_outlive_the_daemon_and_nobody_else_gets_them(bare: LocalCluster) -> None:
+def test_allocated_ports_survive_a_killed_daemon(bare: LocalCluster) -> None:
     over = bare.home / "over"
     bare.create(star("PyTorchJob", "lasting", TORCH, str(over), Master=1, Worker=1))
     eventually(lambda: condition(bare.api.get("pytorchjobs", "default", "lasting"), "Running"))
@@ -161,7 +161,7 @@ def test_ports_outlive_the_daemon_and_nobody_else_gets_them(bare: LocalCluster) 
         wait_for_success(bare, "pytorchjobs", name)
 
 
-def test_a_port_that_somebody_listens_on_is_not_given(bare: LocalCluster) -> None:
+def test_a_port_in_use_is_not_allocated(bare: LocalCluster) -> None:
     with contextlib.ExitStack() as stack:
         bare.create(star("JAXJob", "before", JAX, Worker=1))
         wait_for_success(bare, "jaxjobs", "before")
@@ -178,7 +178,7 @@ def test_a_port_that_somebody_listens_on_is_not_given(bare: LocalCluster) -> Non
         wait_for_success(bare, "jaxjobs", "around")
 
 
-def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: LocalCluster) -> None:
+def test_an_impossible_mount_fails_the_pod_with_its_reason(bare: LocalCluster) -> None:
     volumes = [{"name": "cache", "emptyDir": {}}]
     mounts = [{"name": "cache", "mountPath": "/brand/new/cache"}]
     bare.create(pod("mounts", "true", volumes=volumes, volumeMounts=mounts))
@@ -188,7 +188,7 @@ def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: LocalCl
     assert "--isolation none" in told["message"]
 
 
-def test_a_host_path_at_the_very_same_path_can_be_had(bare: LocalCluster) -> None:
+def test_a_host_path_can_be_mounted_at_its_own_path(bare: LocalCluster) -> None:
     (bare.home / "shared").mkdir()
     volumes = [{"name": "shared", "hostPath": {"path": str(bare.home / "shared")}}]
     mounts = [{"name": "shared", "mountPath": str(bare.home / "shared")}]
@@ -197,7 +197,7 @@ def test_a_host_path_at_the_very_same_path_can_be_had(bare: LocalCluster) -> Non
     assert (bare.home / "shared" / "it").exists()
 
 
-def test_an_mpi_job_fails_and_says_what_it_lacks(bare: LocalCluster) -> None:
+def test_an_mpi_job_fails_with_the_missing_feature_as_the_reason(bare: LocalCluster) -> None:
     container = {"name": "mpi", "image": "example", "command": ["true"]}
     replica = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
     specs = {"Launcher": replica, "Worker": replica}
@@ -210,7 +210,7 @@ def test_an_mpi_job_fails_and_says_what_it_lacks(bare: LocalCluster) -> None:
     assert "cannot mount a volume at" in bare.traincrew("why", "mpi", check=False).stdout
 
 
-def test_variables_name_this_host_where_somebody_wrote_a_services_name(bare: LocalCluster) -> None:
+def test_service_names_in_variables_are_replaced_by_localhost(bare: LocalCluster) -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "store"}, "spec": {"clusterIP": "None"}}
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "places"}, "data": {"URL": "http://store:9000/x"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "word"}, "stringData": {"PASSWORD": "store"}}

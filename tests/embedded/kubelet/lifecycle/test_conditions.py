@@ -98,7 +98,9 @@ def test_sidecars_count_for_readiness_too(statuses: Any, message: str | None) ->
         (["gate1", "gate2"], {"gate1": "True", "gate2": "True"}, said("True")),
     ],
 )
-def test_readiness_gates_hold_a_pod_back(gates: list[str], known_conditions: dict[str, str], expected: dict[str, Any]) -> None:
+def test_a_pod_is_not_ready_until_its_readiness_gates_are_true(
+    gates: list[str], known_conditions: dict[str, str], expected: dict[str, Any]
+) -> None:
     parsed = Pod(pod(readinessGates=[{"conditionType": gate} for gate in gates]))
     others = [{"type": kind, "status": status} for kind, status in known_conditions.items()]
     ready = conditions.containers_ready(parsed, {"main": READY}, "Running")
@@ -125,7 +127,7 @@ def test_a_pod_is_initialized_when_its_init_containers_are(inits: Any, statuses:
     assert (found["status"], found.get("reason")) == expected
 
 
-def test_conditions_of_others_are_kept_and_times_change_with_the_status_only() -> None:
+def test_other_conditions_are_kept_and_transition_times_change_with_the_status_only() -> None:
     old = [
         {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": timestamp(-5)},
         {"type": "example.com/gate", "status": "False", "lastTransitionTime": timestamp(-4)},

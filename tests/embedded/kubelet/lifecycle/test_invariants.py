@@ -93,7 +93,7 @@ thorough = settings(max_examples=60, deadline=None)
 
 @thorough
 @given(pods)
-def test_every_pod_comes_to_an_end_when_its_processes_do(simulated: SimulatedPod) -> None:
+def test_every_pod_terminates_when_its_processes_exit(simulated: SimulatedPod) -> None:
     simulated.run()
     assert simulated.status["phase"] in ("Succeeded", "Failed")
     assert not isinstance(simulated.observed.sandbox, SandboxReady)
@@ -102,7 +102,7 @@ def test_every_pod_comes_to_an_end_when_its_processes_do(simulated: SimulatedPod
 
 @thorough
 @given(pods)
-def test_a_finished_phase_is_the_last_one_and_told_when_nothing_runs(simulated: SimulatedPod) -> None:
+def test_a_terminal_phase_is_final_and_reported_only_when_no_container_runs(simulated: SimulatedPod) -> None:
     simulated.run()
     phases = [status["phase"] for status in simulated.statuses]
     finished = [index for index, phase in enumerate(phases) if phase in ("Succeeded", "Failed")]
@@ -115,7 +115,7 @@ def test_a_finished_phase_is_the_last_one_and_told_when_nothing_runs(simulated: 
 
 @thorough
 @given(pods)
-def test_restart_counts_never_fall(simulated: SimulatedPod) -> None:
+def test_restart_counts_never_decrease(simulated: SimulatedPod) -> None:
     simulated.run()
     for field in ("initContainerStatuses", "containerStatuses"):
         counted = [[each["restartCount"] for each in status.get(field, ())] for status in simulated.statuses]
@@ -125,7 +125,7 @@ def test_restart_counts_never_fall(simulated: SimulatedPod) -> None:
 
 @thorough
 @given(pods)
-def test_no_attempt_is_made_twice_nor_beside_another_of_its_container(simulated: SimulatedPod) -> None:
+def test_no_attempt_runs_twice_or_together_with_another_attempt_of_its_container(simulated: SimulatedPod) -> None:
     simulated.run()
     names = {name for name, _, _, _ in simulated.runs}
     for name in names:
@@ -137,7 +137,7 @@ def test_no_attempt_is_made_twice_nor_beside_another_of_its_container(simulated:
 
 @thorough
 @given(pods)
-def test_a_pod_that_is_being_deleted_is_never_started(simulated: SimulatedPod) -> None:
+def test_a_terminating_pod_is_never_started(simulated: SimulatedPod) -> None:
     simulated.run()
     if "deletionTimestamp" in simulated.object["metadata"]:
         grace = simulated.object["metadata"]["deletionGracePeriodSeconds"]
@@ -148,7 +148,7 @@ def test_a_pod_that_is_being_deleted_is_never_started(simulated: SimulatedPod) -
 
 @thorough
 @given(pods)
-def test_main_containers_start_when_initialization_is_done(simulated: SimulatedPod) -> None:
+def test_containers_start_after_the_init_containers(simulated: SimulatedPod) -> None:
     simulated.run()
     parsed = Pod(simulated.object)
     began = [
@@ -168,7 +168,7 @@ def test_main_containers_start_when_initialization_is_done(simulated: SimulatedP
 
 @thorough
 @given(pods)
-def test_of_a_finished_pod_only_the_remains_are_cleared_away(simulated: SimulatedPod) -> None:
+def test_a_finished_pod_is_only_cleaned_up(simulated: SimulatedPod) -> None:
     simulated.run()
     finished = {**simulated.object, "metadata": {**simulated.object["metadata"], "deletionTimestamp": None}}
     for seconds_later in (0, 10, 1000):
@@ -195,14 +195,14 @@ class FrequentlySynced(SimulatedPod):
 
 @thorough
 @given(pods)
-def test_before_it_is_time_to_look_again_nothing_changes(simulated: SimulatedPod) -> None:
+def test_time_changes_nothing_before_the_next_sync(simulated: SimulatedPod) -> None:
     simulated.__class__ = FrequentlySynced
     simulated.run()
 
 
 @thorough
 @given(pods)
-def test_the_exit_codes_told_are_the_real_ones(simulated: SimulatedPod) -> None:
+def test_the_reported_exit_codes_are_the_real_ones(simulated: SimulatedPod) -> None:
     simulated.run()
     lost = isinstance(simulated.observed.sandbox, SandboxGone) and simulated.observed.sandbox.reason != STOPPED
     for status in simulated.status["containerStatuses"]:

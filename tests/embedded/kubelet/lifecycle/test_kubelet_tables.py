@@ -61,7 +61,7 @@ def test_which_containers_are_started(policy: str, letters: str, expected: str) 
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
-def test_a_container_that_failed_its_check_is_ended_alone(kind: ProbeKind) -> None:
+def test_a_container_that_fails_its_probe_is_terminated_alone(kind: ProbeKind) -> None:
     sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod("a", {"name": "b", f"{kind}Probe": CHECK}, "c")
     result = next_steps_at(checked, observed_pod({**found("ac", "RR"), "b": sick}))
@@ -112,16 +112,14 @@ def test_which_sidecars_are_started(policy: str, sidecars: str, mains: str, expe
 
 
 @pytest.mark.parametrize(("kind", "mains"), [("liveness", "abc"), ("startup", "")])
-def test_a_sidecar_that_fails_its_liveness_check_holds_nothing_up_one_that_has_not_started_does(
-    kind: ProbeKind, mains: str
-) -> None:
+def test_only_a_sidecar_that_has_not_started_delays_the_other_containers(kind: ProbeKind, mains: str) -> None:
     sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod(*"abc", inits=[sidecar("1"), sidecar("2", **{f"{kind}Probe": CHECK})])
     result = next_steps_at(checked, observed_pod({**found("1abc", "R---"), "2": sick}))
     assert (started(result), ended(result)) == (mains, "2")
 
 
-def test_when_all_main_containers_succeeded_the_sidecars_end_the_last_first() -> None:
+def test_sidecars_stop_in_reverse_order_when_all_containers_succeeded() -> None:
     result = next_steps_at(
         pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy="Never"), observed_pod(found("123abc", "RRR000"))
     )
@@ -138,6 +136,6 @@ def test_when_all_main_containers_succeeded_the_sidecars_end_the_last_first() ->
         ("Always", "000", True),
     ],
 )
-def test_a_sandbox_is_made_anew_only_if_something_is_to_run_in_it(policy: str, letters: str, made: bool) -> None:
+def test_a_sandbox_is_created_again_only_if_a_container_has_to_run_in_it(policy: str, letters: str, made: bool) -> None:
     result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(found("abc", letters), sandbox=SandboxGone(LOST)))
     assert (result.steps == (steps.CreateSandbox(),)) is made

@@ -89,7 +89,7 @@ def test_init_containers_come_first(policy: str, statuses: dict[str, Any], phase
         ({"x": SUCCEEDED, "a": SUCCEEDED, "b": SUCCEEDED}, True, "Succeeded"),
     ],
 )
-def test_how_a_sidecar_ended_does_not_count(statuses: dict[str, Any], over: bool, phase: str) -> None:
+def test_the_exit_of_a_sidecar_does_not_count_for_the_phase(statuses: dict[str, Any], over: bool, phase: str) -> None:
     assert found(pod("a", "b", inits=[sidecar("x")]), statuses, over) == phase
 
 
@@ -102,5 +102,5 @@ def test_how_a_sidecar_ended_does_not_count(statuses: dict[str, Any], over: bool
         ({"x": SUCCEEDED, "y": RUNNING, "a": RUNNING}, "Running"),
     ],
 )
-def test_a_pod_that_has_run_is_not_pending_for_its_sidecar(statuses: dict[str, Any], phase: str) -> None:
+def test_a_pod_that_has_run_is_not_pending_because_of_its_sidecar(statuses: dict[str, Any], phase: str) -> None:
     assert found(pod("a", inits=["x", sidecar("y")]), statuses) == phase

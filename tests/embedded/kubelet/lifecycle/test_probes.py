@@ -35,15 +35,15 @@ def probes(result: steps.NextSteps) -> set[str]:
     return {step.kind for step in result.steps if isinstance(step, steps.RunProbe)}
 
 
-def test_three_failures_in_a_row_make_a_failure() -> None:
+def test_the_failure_threshold_makes_a_failure() -> None:
     assert folded(EXEC, "+--+---+") == [True, True, True, True, True, True, False, True]
 
 
-def test_as_many_successes_as_the_threshold_says_make_a_success() -> None:
+def test_the_success_threshold_makes_a_success() -> None:
     assert folded({**EXEC, "successThreshold": 3, "failureThreshold": 1}, "++++-+") == [None, None, True, True, False, False]
 
 
-def test_a_probe_that_cannot_be_made_counts_neither_way() -> None:
+def test_a_probe_that_cannot_be_executed_is_neither_success_nor_failure() -> None:
     assert folded({**EXEC, "failureThreshold": 2}, "-?-") == [None, None, False]
 
 
@@ -56,7 +56,7 @@ def test_no_probe_before_its_initial_delay(kind: str) -> None:
     assert probes(next_steps_at(probed, observed_pod({"main": observed_container(UP)}), 10)) == {kind}
 
 
-def test_a_probe_comes_again_after_its_period_and_not_while_one_is_under_way() -> None:
+def test_a_probe_is_repeated_after_its_period_but_not_while_it_runs() -> None:
     probed = pod({"name": "main", "readinessProbe": {**EXEC, "periodSeconds": 7, "timeoutSeconds": 3}})
     first = next_steps_at(probed, observed_pod({"main": observed_container(UP)}), 0)
     assert first.steps == (steps.RunProbe("main", 0, "readiness", EXEC, 3.0),)
@@ -67,7 +67,7 @@ def test_a_probe_comes_again_after_its_period_and_not_while_one_is_under_way() -
     assert probes(next_steps_at(probed, answered, 7)) == {"readiness"}
 
 
-def test_the_startup_probe_holds_the_others_back() -> None:
+def test_the_startup_probe_delays_the_other_probes() -> None:
     probed = pod({"name": "main", "startupProbe": EXEC, "readinessProbe": EXEC, "livenessProbe": EXEC})
     before = next_steps_at(probed, observed_pod({"main": observed_container(UP)}), 1)
     assert probes(before) == {"startup"}
@@ -78,19 +78,19 @@ def test_the_startup_probe_holds_the_others_back() -> None:
     assert (status_of(after, "main")["started"], status_of(after, "main")["ready"]) == (True, False)
 
 
-def test_a_pod_that_is_being_deleted_is_probed_for_readiness_only() -> None:
+def test_a_terminating_pod_is_probed_for_readiness_only() -> None:
     probed = deleting(pod({"name": "main", "readinessProbe": EXEC, "livenessProbe": EXEC}), 5)
     assert probes(next_steps_at(probed, observed_pod({"main": observed_container(UP)}), 6)) == {"readiness"}
 
 
-def test_after_a_failed_liveness_probe_none_is_made_until_the_next_attempt() -> None:
+def test_after_a_failed_liveness_probe_no_probe_runs_until_the_next_attempt() -> None:
     probed = pod({"name": "main", "livenessProbe": EXEC})
     failed = observed_container(UP, probes={"liveness": ProbeResults(0, 3, at(20), "down", result=False)})
     result = next_steps_at(probed, observed_pod({"main": failed}), 60)
     assert result.steps == (steps.TerminateContainer("main", 0, 30.0, "liveness"),)
 
 
-def test_the_probes_own_grace_period_goes_before_the_pods() -> None:
+def test_the_grace_period_of_a_probe_overrides_that_of_the_pod() -> None:
     probed = pod({"name": "main", "livenessProbe": {**EXEC, "terminationGracePeriodSeconds": 5}})
     failed = observed_container(UP, probes={"liveness": ProbeResults(0, 3, at(20), "down", result=False)})
     assert next_steps_at(probed, observed_pod({"main": failed}), 21).steps == (
@@ -98,7 +98,7 @@ def test_the_probes_own_grace_period_goes_before_the_pods() -> None:
     )
 
 
-def test_results_that_a_daemon_forgot_are_taken_from_the_api() -> None:
+def test_probe_results_lost_by_a_restart_are_taken_from_the_api() -> None:
     told = {"name": "main", "containerID": f"traincrew://{UID}/main/0", "ready": True, "started": True}
     probed = pod({"name": "main", "startupProbe": EXEC, "readinessProbe": EXEC})
     probed["status"]["containerStatuses"] = [told]
@@ -121,7 +121,7 @@ def test_a_container_that_fails_its_liveness_probe_is_restarted_and_its_events_s
     assert simulated.status["containerStatuses"][0]["restartCount"] == 1
 
 
-def test_where_nothing_is_restarted_a_failed_startup_probe_ends_the_pod() -> None:
+def test_a_failed_startup_probe_fails_a_pod_with_restart_policy_never() -> None:
     probe = {**EXEC, "periodSeconds": 1, "failureThreshold": 1}
     simulated = SimulatedPod(
         pod({"name": "main", "startupProbe": probe}, restartPolicy="Never"),

@@ -68,9 +68,9 @@ def test_the_number_of_processes_is_passed_on() -> None:
         ([asking("a", BOTH, BOTH), asking("b")], "Burstable"),
     ],
 )
-def test_the_class_of_service_follows_from_the_resources(containers: list[dict[str, Any]], expected: str) -> None:
+def test_the_qos_class_follows_from_the_resources(containers: list[dict[str, Any]], expected: str) -> None:
     assert qos.qos_class(pod(*containers, status={})) == expected
 
 
-def test_the_class_that_the_api_server_found_holds() -> None:
+def test_the_qos_class_in_the_status_is_used() -> None:
     assert qos.qos_class(pod(asking("a", BOTH, BOTH), status={"qosClass": "Burstable"})) == "Burstable"

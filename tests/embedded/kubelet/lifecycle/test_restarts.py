@@ -32,14 +32,14 @@ def ended(attempt: int, code: int, began: float, finished: float) -> Exited:
     return Exited(attempt, ExitStatus(code, started=at(began), finished=at(finished)))
 
 
-def test_a_container_that_keeps_failing_waits_ten_seconds_then_twice_as_long_up_to_five_minutes() -> None:
+def test_the_crash_loop_back_off_doubles_from_ten_seconds_to_five_minutes() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(1, exit_code=1)]}).run(1400)
     moments = [moment for moment, _, _ in simulated.starts()]
     waits = [round(later - earlier - 1) for earlier, later in itertools.pairwise(moments)]
     assert waits == [0, 10, 20, 40, 80, 160, 300, 300, 300]
 
 
-def test_ten_minutes_of_running_are_forgiven() -> None:
+def test_ten_minutes_of_running_reset_the_back_off() -> None:
     simulated = SimulatedPod(
         pod(), {"main": [Behavior(1, 1), Behavior(1, 1), Behavior(1, 1), Behavior(601, 1), Behavior(1, 1), Behavior()]}
     ).run(2000)
@@ -48,12 +48,12 @@ def test_ten_minutes_of_running_are_forgiven() -> None:
     assert round(moments[5] - moments[4] - 1) == 10
 
 
-def test_a_daemon_that_forgot_the_back_off_takes_it_from_the_attempt() -> None:
+def test_a_restarted_kubelet_computes_the_back_off_from_the_attempt() -> None:
     assert next_steps_at(pod(), observed_pod({"main": observed_container(ended(3, 1, 98, 99))})).sync_at == at(139)
 
 
 @pytest.mark.parametrize(("delay", "words"), [(10, "10s"), (80, "1m20s"), (160, "2m40s"), (300, "5m0s")])
-def test_waiting_for_the_next_attempt_is_a_crash_loop_in_the_kubelets_words(delay: int, words: str) -> None:
+def test_a_container_in_back_off_waits_with_the_message_of_the_kubelet(delay: int, words: str) -> None:
     result = next_steps_at(pod(), observed_pod({"main": observed_container(ended(1, 1, 90, 99), backoff=delay)}))
     assert status_of(result, "main")["state"] == {
         "waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {words} {WORDS}"},
@@ -80,7 +80,7 @@ def test_the_first_restart_is_at_once() -> None:
         ("Never", 1, False),
     ],
 )
-def test_the_policy_says_who_is_restarted(policy: str, code: int, again: bool) -> None:
+def test_the_restart_policy_decides_which_containers_restart(policy: str, code: int, again: bool) -> None:
     up = observed_container(Running(0, at(1)))
     result = next_steps_at(
         pod("main", "other", restartPolicy=policy),
@@ -89,7 +89,7 @@ def test_the_policy_says_who_is_restarted(policy: str, code: int, again: bool) -
     assert result.steps == ((steps.StartContainer("main", 1, 10),) if again else ())
 
 
-def test_while_it_is_being_restarted_what_was_told_before_holds() -> None:
+def test_the_reported_state_is_kept_while_a_container_restarts() -> None:
     waiting = next_steps_at(pod(), observed_pod({"main": observed_container(ended(1, 1, 80, 85), backoff=10)}), 90)
     told_before = {**pod(), "status": waiting.status}
     begun = transitions.step_started(
@@ -101,7 +101,7 @@ def test_while_it_is_being_restarted_what_was_told_before_holds() -> None:
     assert status_of(running, "main")["lastState"]["terminated"]["containerID"] == "traincrew://12345678/main/1"
 
 
-def test_configuration_that_is_missing_is_told_and_tried_again_without_counting() -> None:
+def test_missing_configuration_is_reported_and_retried_without_a_restart() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(start_failure="CreateContainerConfigError")]}).run(30)
     status = simulated.status["containerStatuses"][0]
     assert status["state"] == {"waiting": {"reason": "CreateContainerConfigError", "message": "executable not found"}}
@@ -111,7 +111,7 @@ def test_configuration_that_is_missing_is_told_and_tried_again_without_counting(
     assert simulated.messages("Failed")[0] == "Error: executable not found"
 
 
-def test_what_cannot_be_run_counts_as_an_attempt_that_failed_with_128() -> None:
+def test_a_start_error_is_an_attempt_with_exit_code_128() -> None:
     refused = observed_container(StartFailure(0, "StartError", "exec: not found", at(99)), backoff=0)
     now = next_steps_at(pod(), observed_pod({"main": refused}))
     assert now.steps == (steps.StartContainer("main", 1, 10),)
@@ -124,7 +124,7 @@ def test_what_cannot_be_run_counts_as_an_attempt_that_failed_with_128() -> None:
     assert status_of(later, "main")["state"]["waiting"]["reason"] == "CrashLoopBackOff"
 
 
-def test_what_cannot_be_run_fails_a_pod_that_is_not_restarted() -> None:
+def test_a_start_error_fails_a_pod_with_restart_policy_never() -> None:
     simulated = SimulatedPod(pod(restartPolicy="Never"), {"main": [Behavior(start_failure="StartError")]}).run()
     assert simulated.phases() == ["Pending", "Failed"]
     end = simulated.status["containerStatuses"][0]["state"]["terminated"]
@@ -160,13 +160,13 @@ def test_an_image_without_environment_is_a_failed_pull_then_a_back_off() -> None
 @pytest.mark.parametrize(
     ("reason", "event"), [("InvalidImageName", "InspectFailed"), ("ErrImageNeverPull", "ErrImageNeverPull")],
 )  # fmt: skip
-def test_images_that_cannot_be_had_at_all_have_words_of_their_own(reason: str, event: str) -> None:
+def test_images_that_are_never_pulled_have_their_own_reasons(reason: str, event: str) -> None:
     result = next_steps_at(pod(), observed_pod({"main": ObservedContainer(image=StartFailure(0, reason, "why", at(99)))}), 99.5)
     assert status_of(result, "main")["state"] == {"waiting": {"reason": reason, "message": "why"}}
     assert event_fields(result) == [("Warning", event, "why"), ("Warning", "Failed", f"Error: {reason}")]
 
 
-def test_an_image_that_is_found_later_starts_the_container() -> None:
+def test_a_container_starts_when_its_image_is_resolved_later() -> None:
     refused = transitions.image_pull_failed(observed_pod(), "main", "ErrImagePull", "why", at(1))
     again = transitions.image_pull_failed(refused, "main", "ErrImagePull", "why", at(2))
     environment = again.container("main").image
@@ -177,7 +177,7 @@ def test_an_image_that_is_found_later_starts_the_container() -> None:
     )
 
 
-def test_memory_is_told_as_the_reason_whatever_the_code() -> None:
+def test_an_oom_kill_is_the_reason_whatever_the_exit_code() -> None:
     for code in (0, 1, 137):
         last = Exited(0, ExitStatus(code, oom_killed=True, started=at(1), finished=at(2)))
         end = status_of(next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": observed_container(last)})), "main")[
@@ -186,7 +186,7 @@ def test_memory_is_told_as_the_reason_whatever_the_code() -> None:
         assert (end["reason"], end["exitCode"]) == ("OOMKilled", code)
 
 
-def test_the_message_of_the_container_is_told() -> None:
+def test_the_termination_message_is_reported() -> None:
     last = Exited(0, ExitStatus(0, started=at(1), finished=at(2), message="loss 0.1"))
     result = next_steps_at(
         pod({"name": "main", "terminationMessagePolicy": "FallbackToLogsOnError"}, restartPolicy="Never"),
@@ -196,7 +196,7 @@ def test_the_message_of_the_container_is_told() -> None:
     assert (end["reason"], end["message"]) == ("Completed", "loss 0.1")
 
 
-def test_the_end_of_the_log_stands_in_for_a_message_and_is_awaited() -> None:
+def test_the_log_tail_is_the_termination_message_and_is_awaited() -> None:
     falls_back = pod({"name": "main", "terminationMessagePolicy": "FallbackToLogsOnError"}, restartPolicy="Never")
     falls_back["status"]["phase"] = "Running"
     found = observed_pod({"main": observed_container(ended(0, 1, 1, 2))})
@@ -217,14 +217,14 @@ def test_messages_of_all_containers_share_twelve_kilobytes() -> None:
     assert len(message.encode()) == 4096
 
 
-def test_a_lost_record_is_an_unknown_end_with_137() -> None:
+def test_a_lost_exit_record_is_reported_as_an_unknown_exit_with_137() -> None:
     end = status_of(
         next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": observed_container(Exited(0, None))})), "main"
     )["state"]["terminated"]
     assert (end["exitCode"], end["reason"]) == (137, "ContainerStatusUnknown")
 
 
-def test_a_restart_count_never_falls() -> None:
+def test_a_restart_count_never_decreases() -> None:
     forgetful = pod(status={"phase": "Running", "containerStatuses": [{"name": "main", "restartCount": 4}]})
     assert (
         status_of(next_steps_at(forgetful, observed_pod({"main": observed_container(Starting(0, at(1)))})), "main")[

@@ -35,7 +35,7 @@ HOOK = {"exec": {"command": ["hook"]}}
 DONE = observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(2))))
 
 
-def test_volumes_come_first_then_the_sandbox_then_containers() -> None:
+def test_volumes_are_mounted_before_the_sandbox_and_the_containers() -> None:
     assert next_steps_at(pod(), ObservedPod()).steps == (steps.MountVolumes(),)
     assert next_steps_at(pod(), ObservedPod(volumes=MountingVolumes(START))).steps == ()
     assert next_steps_at(pod(), ObservedPod(volumes=VolumesMounted())).steps == (steps.CreateSandbox(),)
@@ -45,7 +45,7 @@ def test_volumes_come_first_then_the_sandbox_then_containers() -> None:
     assert next_steps_at(pod(), observed_pod({"main": observed_container(Starting(0, START))})).steps == ()
 
 
-def test_volumes_that_are_not_there_yet_are_tried_again_and_told() -> None:
+def test_volumes_that_cannot_be_mounted_are_retried_and_an_event() -> None:
     waiting = ObservedPod(volumes=MountFailure("FailedMount", 'configmap "x" not found', at(0), 2), first_seen=START)
     early = next_steps_at(pod(), waiting, 1)
     assert (early.steps, early.sync_at) == ((), at(2))
@@ -54,7 +54,7 @@ def test_volumes_that_are_not_there_yet_are_tried_again_and_told() -> None:
     assert next_steps_at(pod(), waiting, 2).steps == (steps.MountVolumes(),)
 
 
-def test_a_sandbox_that_cannot_be_made_is_tried_again_and_told() -> None:
+def test_a_sandbox_that_cannot_be_created_is_retried_and_an_event() -> None:
     unmade = ObservedPod(volumes=VolumesMounted(), sandbox=SandboxFailure("no bridge", at(0)), first_seen=START)
     result = next_steps_at(pod(), unmade, 0)
     assert (result.steps, result.sync_at) == ((), at(1))
@@ -62,7 +62,7 @@ def test_a_sandbox_that_cannot_be_made_is_tried_again_and_told() -> None:
     assert condition(result, "PodReadyToStartContainers")["status"] == "False"
 
 
-def test_tries_are_counted_over_marks() -> None:
+def test_failures_are_counted_across_retries() -> None:
     waiting = transitions.mount_failed(ObservedPod(), "FailedMount", "x", at(0))
     again = transitions.mount_failed(transitions.step_started(waiting, steps.MountVolumes(), at(1)), "FailedMount", "x", at(1))
     unmade = transitions.sandbox_failed(
@@ -82,7 +82,7 @@ def test_init_containers_run_one_after_another() -> None:
     assert next_steps_at(two, observed_pod({**resolved, "one": DONE, "two": DONE})).steps == (steps.StartContainer("main", 0),)
 
 
-def test_while_init_containers_run_the_others_wait_for_them() -> None:
+def test_containers_wait_while_init_containers_run() -> None:
     result = next_steps_at(pod(inits=["one"]), observed_pod({"one": observed_container(Running(0, at(1)))}))
     assert status_of(result, "main")["state"] == {"waiting": {"reason": "PodInitializing"}}
     assert result.status["phase"] == "Pending"
@@ -94,7 +94,7 @@ def test_an_init_container_whose_processes_were_killed_for_memory_has_failed() -
     assert next_steps_at(pod(inits=["one"]), observed_pod({"one": killed})).steps == (steps.StartContainer("one", 1, 10),)
 
 
-def test_a_failed_init_container_fails_the_pod_where_nothing_is_restarted() -> None:
+def test_a_failed_init_container_fails_a_pod_with_restart_policy_never() -> None:
     simulated = SimulatedPod(pod(inits=["one", "two"], restartPolicy="Never"), {"one": [Behavior(1, exit_code=3)]}).run()
     assert simulated.phases() == ["Pending", "Failed"]
     assert [name for _, name, _ in simulated.starts()] == ["one"]
@@ -102,7 +102,7 @@ def test_a_failed_init_container_fails_the_pod_where_nothing_is_restarted() -> N
     assert simulated.status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
 
 
-def test_what_follows_a_sidecar_waits_for_its_startup_probe() -> None:
+def test_containers_after_a_sidecar_wait_for_its_startup_probe() -> None:
     beside = pod(inits=[sidecar("proxy", startupProbe=HOOK), "one"])
     up = observed_container(Running(0, at(1)), probes={"startup": ProbeResults(last_started_at=at(99), running_since=at(99))})
     assert next_steps_at(beside, observed_pod({"proxy": up, "one": observed_container()})).steps == ()
@@ -112,7 +112,7 @@ def test_what_follows_a_sidecar_waits_for_its_startup_probe() -> None:
     )
 
 
-def test_a_sidecar_that_ends_is_restarted_whatever_the_policy() -> None:
+def test_a_sidecar_that_exits_is_restarted_whatever_the_policy() -> None:
     simulated = SimulatedPod(
         pod(inits=[sidecar("proxy"), "one"], restartPolicy="Never"),
         {"proxy": [Behavior(2), Behavior(3), Behavior()], "one": [Behavior(4)], "main": [Behavior(20)]},
@@ -121,7 +121,7 @@ def test_a_sidecar_that_ends_is_restarted_whatever_the_policy() -> None:
     assert simulated.phases() == ["Pending", "Running", "Succeeded"]
 
 
-def test_a_sidecar_in_back_off_does_not_hold_up_what_was_reached() -> None:
+def test_a_sidecar_in_back_off_does_not_stop_the_containers_after_it() -> None:
     crashed = observed_container(Exited(3, ExitStatus(1, started=at(90), finished=at(95))), backoff=40)
     result = next_steps_at(
         pod(inits=[sidecar("proxy"), "one", "two"]), observed_pod({"proxy": crashed, "one": DONE, "two": observed_container()})
@@ -136,7 +136,7 @@ def test_containers_start_together() -> None:
     )
 
 
-def test_a_post_start_hook_holds_back_the_containers_after_its_own() -> None:
+def test_a_post_start_hook_delays_the_containers_after_its_own() -> None:
     hooked = pod("a", {"name": "b", "lifecycle": {"postStart": HOOK}}, "c")
     resolved = {name: observed_container() for name in "abc"}
     up = observed_container(Running(0, at(1)))
@@ -153,7 +153,7 @@ def test_a_post_start_hook_holds_back_the_containers_after_its_own() -> None:
     assert "running" in status_of(done, "b")["state"]
 
 
-def test_a_failed_post_start_hook_ends_its_container() -> None:
+def test_a_failed_post_start_hook_terminates_its_container() -> None:
     hooked = pod({"name": "main", "lifecycle": {"postStart": HOOK}})
     failed = transitions.hook_finished(
         observed_pod({"main": observed_container(Running(0, at(1)))}), "main", "postStart", "command hook exited with 1"
@@ -169,7 +169,7 @@ def test_a_failed_post_start_hook_ends_its_container() -> None:
     }
 
 
-def test_a_started_container_is_told_in_the_kubelets_words() -> None:
+def test_a_started_container_has_the_events_of_the_kubelet() -> None:
     running = observed_pod(
         {"main": observed_container(Running(0, at(1)), image=ResolvedImage("Environment torch stands in for img:1"))}
     )
@@ -183,7 +183,7 @@ def test_a_started_container_is_told_in_the_kubelets_words() -> None:
     assert {event.field_path for event in plain.events} == {"spec.containers{main}"}
 
 
-def test_what_was_told_is_not_told_again() -> None:
+def test_events_are_recorded_once() -> None:
     running = observed_pod({"main": observed_container(Running(0, at(1)))})
     first = next_steps_at(pod(), running)
     assert (
@@ -194,7 +194,7 @@ def test_what_was_told_is_not_told_again() -> None:
     )
 
 
-def test_an_adopted_container_is_not_told_again_where_the_api_knows_it() -> None:
+def test_events_of_an_adopted_container_are_not_recorded_again() -> None:
     running = observed_pod({"main": observed_container(Running(0, at(1)))})
     before = next_steps_at(pod(), running)
     adopted = next_steps_at(
@@ -217,7 +217,7 @@ def test_ephemeral_containers_start_once_and_never_again() -> None:
     assert status_of(ended, "shell")["state"]["terminated"]["exitCode"] == 1
 
 
-def test_the_status_tells_addresses_and_beginnings() -> None:
+def test_the_status_has_addresses_and_the_start_time() -> None:
     status = next_steps_at(pod(), observed_pod({"main": observed_container(Running(0, at(1)))})).status
     assert {key: status[key] for key in ("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime", "qosClass")} == {
         "phase": "Running", "podIP": "10.244.0.5", "podIPs": [{"ip": "10.244.0.5"}], "hostIP": "192.0.2.1",
@@ -225,12 +225,12 @@ def test_the_status_tells_addresses_and_beginnings() -> None:
     }  # fmt: skip
 
 
-def test_a_pod_of_the_hosts_network_has_the_hosts_address() -> None:
+def test_a_pod_with_host_network_has_the_address_of_the_host() -> None:
     shared = next_steps_at(pod(hostNetwork=True), observed_pod(sandbox=SandboxReady("", START)))
     assert shared.status["podIP"] == "192.0.2.1"
 
 
-def test_a_running_container_is_told_whole() -> None:
+def test_the_status_of_a_running_container_is_complete() -> None:
     mounted = pod({"name": "main", "volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": True}]})
     assert status_of(next_steps_at(mounted, observed_pod({"main": observed_container(Running(0, at(1)))})), "main") == {
         "name": "main", "state": {"running": {"startedAt": "2026-01-01T00:00:01Z"}}, "lastState": {}, "ready": True,

@@ -54,7 +54,7 @@ def went_through(simulated: SimulatedPod, kind: type) -> list[tuple[float, str]]
 # deletion
 
 
-def test_a_deleted_pod_is_asked_to_end_then_killed_then_forgotten() -> None:
+def test_a_deleted_pod_gets_sigterm_then_sigkill_and_is_removed() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(exits_after_term=None)]})
     simulated.delete(10, grace=7)
     simulated.run()
@@ -66,7 +66,7 @@ def test_a_deleted_pod_is_asked_to_end_then_killed_then_forgotten() -> None:
     assert simulated.phases() == ["Pending", "Running", "Failed"]
 
 
-def test_a_deleted_pod_whose_containers_end_well_has_succeeded() -> None:
+def test_a_deleted_pod_whose_containers_exit_with_zero_has_succeeded() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(12)]})
     simulated.delete(10, grace=7)
     simulated.behaviors = {"main": [Behavior(12, exits_after_term=None)]}
@@ -75,22 +75,22 @@ def test_a_deleted_pod_whose_containers_end_well_has_succeeded() -> None:
 
 
 @pytest.mark.parametrize("last", [None, observed_container(Exited(0, ExitStatus(1, started=at(1), finished=at(2))), backoff=0)])
-def test_a_pod_that_is_being_deleted_is_never_started(last: Any) -> None:
+def test_a_terminating_pod_is_never_started(last: Any) -> None:
     result = next_steps_at(deleting(pod(), 90), observed_pod({"main": last or observed_container()}))
     assert result.steps == (steps.StopSandbox(),)
     assert result.status["phase"] == "Failed"
 
 
-def test_a_deleted_pod_that_never_ran_is_forgotten_at_once() -> None:
+def test_a_deleted_pod_that_never_ran_is_removed_at_once() -> None:
     assert next_steps_at(deleting(pod(), 90), ObservedPod(first_seen=START)).steps == (steps.RemovePod(),)
     assert next_steps_at(deleting(pod(), 90), ObservedPod(first_seen=START, sandbox=CreatingSandbox(START))).steps == ()
 
 
-def test_a_container_that_is_being_started_is_awaited_before_it_is_ended() -> None:
+def test_a_starting_container_is_awaited_before_it_is_terminated() -> None:
     assert next_steps_at(deleting(pod(), 90), observed_pod({"main": observed_container(Starting(0, at(89)))})).steps == ()
 
 
-def test_a_crashed_container_shows_its_real_end_when_its_pod_goes() -> None:
+def test_a_crashed_container_keeps_its_exit_code_when_its_pod_is_deleted() -> None:
     crashed = observed_container(Exited(3, ExitStatus(3, started=at(80), finished=at(85))), backoff=80)
     end = status_of(next_steps_at(deleting(pod(), 90), observed_pod({"main": crashed})), "main")["state"]["terminated"]
     assert end["exitCode"] == 3
@@ -103,7 +103,7 @@ def test_the_grace_period_is_never_shorter_than_two_seconds() -> None:
     assert went_through(simulated, steps.KillContainer) == [(12.0, "main")]
 
 
-def test_deleting_again_with_less_grace_shortens_the_wait() -> None:
+def test_a_second_deletion_with_a_shorter_grace_period_shortens_the_wait() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(exits_after_term=None)]})
     simulated.delete(10, grace=600)
     simulated.delete(20, grace=5)
@@ -111,7 +111,7 @@ def test_deleting_again_with_less_grace_shortens_the_wait() -> None:
     assert went_through(simulated, steps.KillContainer) == [(25.0, "main")]
 
 
-def test_a_daemon_that_forgot_when_the_end_began_goes_by_the_deletion() -> None:
+def test_a_restarted_kubelet_computes_the_grace_period_from_the_deletion_timestamp() -> None:
     result = next_steps_at(deleting(pod(), 80, grace=30), observed_pod({"main": UP}, adopted=True), 100)
     assert result.steps == (steps.TerminateContainer("main", 0, 10.0, "deletion"),)
 
@@ -121,7 +121,7 @@ def test_a_pod_with_finalizers_is_deleted_only_once() -> None:
     assert next_steps_at(held, observed_pod({"main": FINISHED}, sandbox=SandboxGone(STOPPED))).steps == ()
 
 
-def test_a_pod_that_left_the_api_is_ended_and_cleared_away() -> None:
+def test_a_pod_whose_object_is_deleted_is_terminated_and_removed() -> None:
     removed = observed_pod({"main": UP}, object_deleted=True)
     result = next_steps_at(pod(), removed)
     assert [type(step) for step in result.steps] == [steps.TerminateContainer]
@@ -150,7 +150,7 @@ def test_pre_stop_runs_before_term_and_within_the_grace_period() -> None:
     assert next_steps_at(hooked, signalled, 122).steps == (steps.KillContainer("main", 0),)
 
 
-def test_a_failed_pre_stop_hook_is_told_and_the_container_ends() -> None:
+def test_a_failed_pre_stop_hook_is_an_event_and_the_container_is_terminated() -> None:
     hooked = deleting(pod({"name": "main", "lifecycle": {"preStop": HOOK}}), 100)
     found = dataclasses.replace(UP, stopping=Stopping(at(100), 30, "deletion"), pre_stop="exit 1")
     result = next_steps_at(hooked, observed_pod({"main": found}), 101)
@@ -158,7 +158,7 @@ def test_a_failed_pre_stop_hook_is_told_and_the_container_ends() -> None:
     assert ("Warning", "FailedPreStopHook", "PreStopHook failed") in event_fields(result)
 
 
-def test_sidecars_end_after_the_others_in_reverse_order() -> None:
+def test_sidecars_are_terminated_last_in_reverse_order() -> None:
     simulated = SimulatedPod(
         pod("a", "b", inits=[sidecar("one"), sidecar("two")]),
         {"a": [Behavior(exits_after_term=2)], "b": [Behavior(exits_after_term=1)]},
@@ -168,7 +168,7 @@ def test_sidecars_end_after_the_others_in_reverse_order() -> None:
     assert went_through(simulated, steps.TerminateContainer) == [(10.0, "a"), (10.0, "b"), (12.0, "two"), (12.5, "one")]
 
 
-def test_sidecars_that_wait_have_no_more_time_than_the_others() -> None:
+def test_sidecars_have_the_same_grace_period_as_the_other_containers() -> None:
     simulated = SimulatedPod(
         pod("a", inits=[sidecar("one")]), {"a": [Behavior(exits_after_term=None)], "one": [Behavior(exits_after_term=None)]}
     )
@@ -178,14 +178,14 @@ def test_sidecars_that_wait_have_no_more_time_than_the_others() -> None:
     assert went_through(simulated, steps.KillContainer) == [(30.0, "a"), (32.0, "one")]
 
 
-def test_sidecars_do_not_keep_a_pod_alive() -> None:
+def test_sidecars_do_not_keep_a_pod_running() -> None:
     simulated = SimulatedPod(pod("a", inits=[sidecar("one")], restartPolicy="OnFailure"), {"a": [Behavior(5)]}).run()
     assert went_through(simulated, steps.TerminateContainer) == [(5.0, "one")]
     assert simulated.phases() == ["Pending", "Running", "Succeeded"]
     assert simulated.starts("one") == [(0.0, "one", 0)]
 
 
-def test_a_kill_that_did_not_help_is_sent_again() -> None:
+def test_sigkill_is_sent_again_if_the_container_survives() -> None:
     killed = dataclasses.replace(UP, stopping=Stopping(at(50), 5, "deletion", at(50), at(55)))
     result = next_steps_at(deleting(pod(), 50, 5), observed_pod({"main": killed}), 60)
     assert (result.steps, result.sync_at) == ((), at(65))
@@ -195,7 +195,7 @@ def test_a_kill_that_did_not_help_is_sent_again() -> None:
 # an end of its own
 
 
-def test_a_finished_pod_ends_its_sandbox_and_nothing_else() -> None:
+def test_a_finished_pod_only_stops_its_sandbox() -> None:
     done = pod(restartPolicy="Never")
     result = next_steps_at(done, observed_pod({"main": FINISHED}))
     assert (result.steps, result.status["phase"], result.sync_at) == ((steps.StopSandbox(),), "Succeeded", None)
@@ -207,7 +207,7 @@ def test_a_finished_pod_ends_its_sandbox_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_there_is_no_way_back_from_a_finished_phase(phase: str) -> None:
+def test_a_terminal_phase_never_changes(phase: str) -> None:
     over = pod(status={"phase": phase, "reason": "Why", "message": "because"})
     result = next_steps_at(
         over, observed_pod({"main": observed_container(Exited(0, ExitStatus(1, started=at(1), finished=at(2))))})
@@ -216,7 +216,7 @@ def test_there_is_no_way_back_from_a_finished_phase(phase: str) -> None:
     assert not any(isinstance(step, steps.StartContainer) for step in result.steps)
 
 
-def test_a_pod_whose_sandbox_the_node_has_ended_is_not_brought_back() -> None:
+def test_a_pod_whose_sandbox_was_stopped_is_not_started_again() -> None:
     """The daemon may have died before it told why."""
     stopped = observed_container(Exited(0, ExitStatus(143, 15, started=at(1), finished=at(50))))
     result = next_steps_at(
@@ -228,14 +228,14 @@ def test_a_pod_whose_sandbox_the_node_has_ended_is_not_brought_back() -> None:
 @pytest.mark.parametrize(
     "last", [Exited(1, ExitStatus(3, started=at(1), finished=at(2), message="x")), StartFailure(1, "StartError", "no", at(2))]
 )
-def test_an_end_whose_record_is_missing_is_taken_from_the_api(last: Any) -> None:
+def test_an_exit_whose_record_is_missing_is_restored_from_the_api(last: Any) -> None:
     before = next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": observed_container(last)}))
     told_before = pod(restartPolicy="Never", status={**before.status, "phase": "Running"})
     after = next_steps_at(told_before, observed_pod({"main": observed_container(Exited(1, None))}, adopted=True))
     assert status_of(after, "main") == status_of(before, "main")
 
 
-def test_a_finished_pod_that_was_cleared_away_keeps_the_ends_that_the_api_knows() -> None:
+def test_a_removed_pod_keeps_the_exits_that_the_api_server_holds() -> None:
     """A finalizer keeps it; the daemon was started anew meanwhile."""
     before = next_steps_at(
         pod(), observed_pod({"main": observed_container(Exited(0, ExitStatus(44, started=at(1), finished=at(2))))})
@@ -250,7 +250,7 @@ def test_a_finished_pod_that_was_cleared_away_keeps_the_ends_that_the_api_knows(
 # deadlines
 
 
-def test_a_pod_past_its_deadline_fails_with_the_kubelets_words() -> None:
+def test_a_pod_past_its_active_deadline_fails_with_the_kubelets_message() -> None:
     simulated = SimulatedPod(pod(activeDeadlineSeconds=20), {"main": [Behavior(exits_after_term=3)]}).run()
     assert simulated.executed_steps(steps.TerminateContainer) == [(20.0, steps.TerminateContainer("main", 0, 30.0, "deadline"))]
     assert simulated.phases() == ["Pending", "Running", "Failed"], "not before its containers have ended"
@@ -269,13 +269,13 @@ def test_a_deadline_set_on_a_running_pod_counts_from_its_start() -> None:
     assert simulated.status["reason"] == "DeadlineExceeded"
 
 
-def test_a_pod_that_ended_in_time_has_not_exceeded_its_deadline_even_if_that_is_noticed_later() -> None:
+def test_a_pod_that_finished_in_time_has_not_exceeded_its_deadline_even_if_its_exit_is_noticed_later() -> None:
     result = next_steps_at(pod(activeDeadlineSeconds=60, restartPolicy="Never"), observed_pod({"main": FINISHED}), 1000)
     assert result.status["phase"] == "Succeeded"
     assert "reason" not in result.status
 
 
-def test_the_deadline_is_when_to_look_again() -> None:
+def test_the_active_deadline_is_the_time_of_the_next_sync() -> None:
     assert next_steps_at(pod(activeDeadlineSeconds=500), observed_pod({"main": UP})).sync_at == at(500)
 
 
@@ -288,7 +288,7 @@ def disruption(result: steps.NextSteps) -> objects.PodCondition | None:
 
 
 @pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
-def test_a_lost_shim_ends_its_pod_as_a_disruption(policy: str) -> None:
+def test_a_lost_shim_fails_its_pod_as_a_disruption(policy: str) -> None:
     result = next_steps_at(pod(restartPolicy=policy), observed_pod({"main": UP}, sandbox=SandboxGone(LOST, at(99))))
     assert (result.steps, result.status["phase"], result.status["reason"]) == ((), "Failed", "SandboxLost")
     assert disruption(result) is not None
@@ -296,7 +296,7 @@ def test_a_lost_shim_ends_its_pod_as_a_disruption(policy: str) -> None:
     assert (end["exitCode"], end["reason"]) == (137, "ContainerStatusUnknown")
 
 
-def test_a_rebooted_node_ends_its_pods_as_a_disruption() -> None:
+def test_a_reboot_fails_the_pods_as_a_disruption() -> None:
     for found in (observed_pod({"main": UP}, rebooted=True), observed_pod({"main": UP}, sandbox=SandboxGone(REBOOTED))):
         result = next_steps_at(pod(), found)
         assert (result.status["phase"], result.status["reason"]) == ("Failed", "NodeLost")
@@ -304,19 +304,19 @@ def test_a_rebooted_node_ends_its_pods_as_a_disruption() -> None:
         assert disruption(result) is not None
 
 
-def test_what_only_the_api_remembers_to_have_run_is_lost_too() -> None:
+def test_a_container_that_only_the_api_reports_as_running_is_lost_too() -> None:
     running = next_steps_at(pod(), observed_pod({"main": UP})).status
     result = next_steps_at({**pod(), "status": running}, ObservedPod(first_seen=START, sandbox=SandboxGone(LOST)))
     assert (result.status["phase"], result.status["reason"]) == ("Failed", "SandboxLost")
 
 
-def test_a_pod_that_had_finished_before_its_shim_went_keeps_its_outcome() -> None:
+def test_a_pod_that_finished_before_its_shim_was_lost_keeps_its_phase() -> None:
     for gone in (SandboxGone(LOST), SandboxGone(REBOOTED)):
         result = next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": FINISHED}, sandbox=gone))
         assert (result.status["phase"], disruption(result)) == ("Succeeded", None)
 
 
-def test_a_sandbox_that_went_while_nothing_ran_is_made_anew_and_initialized_again() -> None:
+def test_a_sandbox_lost_while_no_container_ran_is_created_and_initialized_again() -> None:
     crashed = observed_container(Exited(2, ExitStatus(1, started=at(80), finished=at(85))), backoff=20)
     inits = {"one": observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(2))))}
     lost = observed_pod({"main": crashed, **inits}, sandbox=SandboxGone(LOST, at(90)))
@@ -328,7 +328,7 @@ def test_a_sandbox_that_went_while_nothing_ran_is_made_anew_and_initialized_agai
 
 
 @pytest.mark.parametrize("policy", ["OnFailure", "Never"])
-def test_an_initialization_that_cannot_be_told_to_begin_again_is_lost_with_its_sandbox(policy: str) -> None:
+def test_a_completed_initialization_is_lost_with_its_sandbox_unless_the_policy_is_always(policy: str) -> None:
     done = observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(2))))
     result = next_steps_at(
         pod(inits=["one"], restartPolicy=policy),
@@ -338,7 +338,7 @@ def test_an_initialization_that_cannot_be_told_to_begin_again_is_lost_with_its_s
     assert disruption(result) is not None
 
 
-def test_an_evicted_pod_fails_as_a_disruption_once_its_containers_have_ended() -> None:
+def test_an_evicted_pod_fails_as_a_disruption_when_its_containers_have_exited() -> None:
     found = observed_pod({"main": UP}, eviction=Eviction("Evicted", "The node was low on resource: memory.", grace=3))
     first = next_steps_at(pod(), found)
     assert first.steps == (steps.TerminateContainer("main", 0, 3.0, "eviction"),)
@@ -351,7 +351,7 @@ def test_an_evicted_pod_fails_as_a_disruption_once_its_containers_have_ended() -
     assert disruption(last) is not None
 
 
-def test_a_rejected_pod_is_failed_and_nothing_is_begun() -> None:
+def test_a_rejected_pod_fails_and_nothing_is_started() -> None:
     result = next_steps_at(
         pod(), ObservedPod(rejection=Rejection("OutOfcpu", "Node didn't have enough resource: cpu"), first_seen=START)
     )
@@ -363,7 +363,7 @@ def test_a_rejected_pod_is_failed_and_nothing_is_begun() -> None:
     assert event_fields(result) == [("Warning", "OutOfcpu", "Node didn't have enough resource: cpu")]
 
 
-def test_a_pod_that_never_ran_and_is_over_accounts_for_every_container() -> None:
+def test_a_terminated_pod_that_never_ran_has_a_status_for_every_container() -> None:
     result = next_steps_at(deleting(pod("a", "b"), 90), ObservedPod(first_seen=START, volumes=VolumesMounted()))
     assert [each["state"]["terminated"]["reason"] for each in result.status["containerStatuses"]] == [
         "ContainerStatusUnknown"
