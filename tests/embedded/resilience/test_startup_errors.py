@@ -38,8 +38,8 @@ def flags(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 def test_a_file_in_place_of_the_directory_is_an_error(tmp_path: pathlib.Path, flags: tuple[str, ...]) -> None:
     (tmp_path / "file").write_text("mine")
-    assert f"{tmp_path}/file: File exists; " in startup_error(*flags, "--data", tmp_path / "file")
-    assert f"{tmp_path}/file/below: Not a directory; " in startup_error(*flags, "--data", tmp_path / "file" / "below")
+    assert f"{tmp_path}/file: File exists. " in startup_error(*flags, "--data", tmp_path / "file")
+    assert f"{tmp_path}/file/below: Not a directory. " in startup_error(*flags, "--data", tmp_path / "file" / "below")
     assert (tmp_path / "file").read_text() == "mine"
 
 
