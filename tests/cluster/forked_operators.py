@@ -84,9 +84,7 @@ class ForkServer:
         return ForkedOperator(self, pid, pathlib.Path(name))
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(10)
+        self._process.communicate(timeout=10)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 import subprocess
@@ -139,12 +140,13 @@ def test_two_builds_of_one_environment_wait_for_each_other(cache: pathlib.Path) 
         "from tools.frameworks import cache_paths;"
         "cache_paths.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
     )
-    with cache_paths.only_one_at_a_time("trial", print):
-        other = subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE, text=True)
-        assert other.stdout is not None
-        assert "another process builds it" in other.stdout.readline()
-        assert other.poll() is None
-    assert other.wait() == 0
+    with contextlib.ExitStack() as stack:
+        with cache_paths.only_one_at_a_time("trial", print):
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE, text=True))
+            assert other.stdout is not None
+            assert "another process builds it" in other.stdout.readline()
+            assert other.poll() is None
+        assert other.wait() == 0
 
 
 def test_without_a_compiler_horovod_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:

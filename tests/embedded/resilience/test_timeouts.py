@@ -36,8 +36,8 @@ class InProcessEndpoint:
 
 @pytest.fixture
 async def cluster(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InProcessEndpoint]:
-    monkeypatch.setattr(server, "IDLE", 0.5)
-    monkeypatch.setattr(responses, "STALLED", 0.5)
+    monkeypatch.setattr(server, "KEEPALIVE_SECONDS", 0.5)
+    monkeypatch.setattr(responses, "CLIENT_TIMEOUT", 0.5)
     async with daemon.run(in_process_cluster.options(tmp_path / "data")) as found:
         yield InProcessEndpoint(found)
 
