@@ -1,6 +1,6 @@
-"""`make demo`: a cluster in a scratch directory, three pods that train together, one of them killed, the outcome.
+"""`make demo`: starts a cluster in a temporary directory, trains on three pods, kills a process in one and checks the result.
 
-Every command is shown as one would type it. Nothing is left behind. The exit code is 0 if everything was as it is told here.
+Every command is printed before it runs. Everything is removed at the end. The exit code is 0 if all checks pass.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
 JOB, VICTIM, RANK = "digits", "worker-1", 2
 LIMIT = 120
-"""Seconds after which something must be wrong."""
+"""Maximum duration in seconds."""
 KILL_AT = 200
-"""The step of rank 0 at which one is killed."""
+"""The step of rank 0 at which a process is killed."""
 
 
 class Demo:
@@ -32,7 +32,7 @@ class Demo:
         self.work.mkdir()
         shutil.copy(HERE / "train.py", self.work)
         kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "TRAINCREW_DATA")}
-        # The environment that the cluster is started from is the one that pods run in.
+        # Pods run in the environment that the cluster is started from.
         path = f"{pathlib.Path(sys.executable).parent}:{kept.get('PATH', os.defpath)}"
         self.job: subprocess.Popen[str] | None = None
         self.env = {**kept, "PATH": path, "TRAINCREW_DATA": str(scratch / "cluster")}
@@ -50,7 +50,7 @@ class Demo:
         )
         print(done.stdout, end="", flush=True)
         if check and done.returncode:
-            raise SystemExit(f"demo: that failed with {done.returncode}")
+            raise SystemExit(f"demo: the command failed with exit code {done.returncode}")
         return done.stdout
 
     def lines_of_the_job(self) -> Iterator[str]:
@@ -65,14 +65,14 @@ class Demo:
             print(f"  {line}", end="", flush=True)
             yield line
         if process.wait():
-            raise SystemExit(f"demo: the job failed with {process.returncode}")
+            raise SystemExit(f"demo: the job failed with exit code {process.returncode}")
 
     def stop(self) -> None:
-        """Also when something went wrong: whatever still runs goes first."""
+        """Stop the job and the cluster, also after an error."""
         if self.job is not None and self.job.poll() is None:
             self.job.terminate()  # deletes the job, and waits for its pods
             self.job.wait()
-        print("\n== the cluster of this demo is cleared away; one of your own stays up until you stop it")
+        print("\n== removing the cluster of the demo (a cluster of your own runs until you stop it)")
         self.show("delete", JOB, "--wait", check=False)
         self.show("down", check=False)
 
@@ -82,13 +82,13 @@ class Demo:
             lines.append(line)
             if not killed and f"rank 0 step {KILL_AT} " in line:
                 killed = True
-                print(f"\n== now rank {RANK} is killed; its pod starts it again, and all go on from the last checkpoint")
+                print(f"\n== killing rank {RANK}: its pod restarts it, and all ranks continue from the last checkpoint")
                 self.show("exec", JOB, "--replica", VICTIM, "--", "sh", "-c", f"kill -9 $(cat rank-{RANK}.pid)")
         return lines
 
 
 def _too_long(number: int, frame: object) -> None:
-    raise SystemExit(f"demo: not done after {LIMIT} s")
+    raise SystemExit(f"demo: not finished after {LIMIT} s")
 
 
 def _stopped(number: int, frame: object) -> None:
@@ -97,7 +97,7 @@ def _stopped(number: int, frame: object) -> None:
 
 def remove(tree: pathlib.Path) -> None:
     for directory, names, _ in os.walk(tree):
-        for name in names:  # the kernel makes some that not even their owner may enter
+        for name in names:  # the kernel creates some that not even their owner can enter
             path = pathlib.Path(directory, name)
             if not path.is_symlink():
                 path.chmod(0o700)
@@ -105,15 +105,15 @@ def remove(tree: pathlib.Path) -> None:
 
 
 def verdict(lines: list[str], described: str) -> list[str]:
-    """What is not as it should be."""
+    """Print all checks; return those that failed."""
     text = "".join(lines)
     losses = [float(found) for found in re.findall(r"rank 0 step \d+ loss ([\d.]+)", text)]
     accuracy = re.search(r"never seen: ([\d.]+)", text)
     claims = {
         "three ranks trained": all(f"rank {rank} of 3" in text for rank in range(3)),
-        "the loss fell": len(losses) > 2 and losses[-1] < losses[0] / 2,
-        "digits never seen are told apart": accuracy is not None and float(accuracy[1]) > 0.8,
-        "the killed rank was started again": text.count(f"rank {RANK} of 3") == 2 and "lost a peer" in text,
+        "the loss decreased": len(losses) > 2 and losses[-1] < losses[0] / 2,
+        "the accuracy on unseen digits is above 0.8": accuracy is not None and float(accuracy[1]) > 0.8,
+        "the killed rank was restarted": text.count(f"rank {RANK} of 3") == 2 and "lost a peer" in text,
         "the job succeeded": "Succeeded" in described,
     }
     for claim, holds in claims.items():
@@ -125,15 +125,15 @@ def main() -> int:
     began = time.monotonic()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-demo-"))
     demo = Demo(scratch)
-    print(f"== a cluster on this machine, in {scratch}")
+    print(f"== starting a cluster on this machine in {scratch}")
     signal.signal(signal.SIGALRM, _too_long)
     signal.signal(signal.SIGTERM, _stopped)
     signal.alarm(LIMIT)
     try:
         demo.show("up", "--detach")
-        print("\n== three pods train a network on pictures of digits; gradients are averaged over the pods' network")
+        print("\n== three pods train a network on images of digits; gradients are averaged over the pod network")
         lines = demo.train()
-        print("\n== what is left of it")
+        print("\n== the finished job")
         described = demo.show("ls")
         demo.show("logs", JOB, "--replica", VICTIM, "--tail", "6")
         print()
@@ -142,8 +142,8 @@ def main() -> int:
         signal.alarm(0)
         demo.stop()
         remove(scratch)
-    left = f"{scratch} could not be removed whole" if scratch.exists() else "nothing was left behind"
-    print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To go on with a cluster of your own:")
+    left = f"{scratch} could not be removed completely" if scratch.exists() else "everything was removed"
+    print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To continue with a cluster of your own:")
     print("""
   .venv/bin/traincrew run job.yaml                          # from a file; `make frameworks` builds PyTorch and others
   .venv/bin/traincrew run --kind PyTorchJob --workers 2 -- python your_script.py
