@@ -69,14 +69,12 @@ def on_waiting(reason: str, message: str, job: str) -> str:
     return ""
 
 
-_DEFAULT_ENVIRONMENT = re.compile(
-    r'Image "([^"]+)" is not pulled: the (?:default )?environment (.+?)(?: \(images .*\))? stands in for it'
-)
+_ENVIRONMENT = re.compile(r'Image "([^"]+)".*?\benvironment (/.+?)(?= \(images | stands | runs |[;.,](?: |$)|$)')
 
 
 def environment(image_message: str) -> str:
     """The environment of a pod, from the kubelet's message about its image, and how to change it."""
-    if not (found := _DEFAULT_ENVIRONMENT.match(image_message)):
+    if not (found := _ENVIRONMENT.match(image_message)):
         return "the environment of the image, or use another image"
     image, directory = found.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
