@@ -1,4 +1,4 @@
-"""Server-side apply: a configuration is merged into the live object, and its applier owns what it says."""
+"""Server-side apply: merges a configuration into the live object, and makes the applier the manager of its fields."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def apply(
-    live: Object | None, applied: Object, schema: Schema, *, force: bool = False, **writing: Unpack[WriteContextFields]
+    live: Object | None, applied: Object, schema: Schema, *, force: bool = False, **context_fields: Unpack[WriteContextFields]
 ) -> Object:
-    """The live object with the configuration in it, and managedFields that say so. `live` None: it is made.
+    """The live object merged with the configuration, with its managedFields. `live` None: the object is created.
 
-    Neither argument is changed; the result shares with them what it can. Refusals: 409 for what others own unless by
-    force, 400 and 500 for what is no configuration.
+    The arguments are not changed; the result shares parts with them. Raises 409 for conflicts with other managers unless
+    forced, 400 and 500 for an invalid configuration.
     """
-    writer = WriteContext(**writing)
+    context = WriteContext(**context_fields)
     validate(applied, schema, (live["apiVersion"], live["kind"]) if live else None)
-    known = _current_managers(live, schema, writer)
+    managers = _current_managers(live, schema, context)
     try:
-        merged, found = _merge_applied(live, applied, schema, known, (writer, force))
+        merged, found = _merge_applied(live, applied, schema, managers, (context, force))
     except ApplyConflicts as conflicts:
-        left = _conflicts_after_migration(conflicts, live, applied, schema, writer)
+        left = _conflicts_after_migration(conflicts, live, applied, schema, context)
         if left:
             raise conflict_error(left) from None
-        merged, found = _merge_applied(live, applied, schema, known, (writer, True))
+        merged, found = _merge_applied(live, applied, schema, managers, (context, True))
     merged = {**merged, "metadata": with_managers(merged.get("metadata") or {}, found)}
-    return _with_last_applied(merged, applied) if writer.manager == _KUBECTL else merged
+    return _with_last_applied(merged, applied) if context.manager == _KUBECTL else merged
 
 
 def validate(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
-    """That it is a configuration: of the kind that was asked for (`titled`), and with no field that the schema does not know."""
+    """The configuration must be of the requested kind (`titled`) and must not have unknown fields."""
     if not isinstance(applied, dict | None):
         found = f"cannot unmarshal {go_format.json_type(applied)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {found}")
@@ -71,15 +71,15 @@ def validate(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> No
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    if faults := apply_validation.error_message(applied, typed_schemas.type_of(schema)):
-        raise StatusError(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {faults}")
+    if errors := apply_validation.error_message(applied, typed_schemas.type_of(schema)):
+        raise StatusError(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {errors}")
 
 
 def _named(document: Object) -> str:
     metadata: Any = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    told = (metadata.get("namespace"), metadata.get("name"))
-    return "/".join(each if isinstance(each, str) else "" for each in told)
+    names = (metadata.get("namespace"), metadata.get("name"))
+    return "/".join(each if isinstance(each, str) else "" for each in names)
 
 
 def _kind(document: Object) -> str:
@@ -87,81 +87,81 @@ def _kind(document: Object) -> str:
     return f"{version if '/' in version else f'/{version}'}, Kind={kind}"
 
 
-def _current_managers(live: Object | None, schema: Schema, writer: WriteContext) -> Managers:
+def _current_managers(live: Object | None, schema: Schema, context: WriteContext) -> Managers:
     if live is None:
         return {}
     entries = live["metadata"].get("managedFields")
-    return managed_fields.decode(entries) if entries else first_apply(live, schema, writer)
+    return managed_fields.decode(entries) if entries else first_apply(live, schema, context)
 
 
 def _merge_applied(
-    live: Object | None, applied: Object, schema: Schema, known: Managers, how: tuple[WriteContext, bool]
+    live: Object | None, applied: Object, schema: Schema, managers: Managers, how: tuple[WriteContext, bool]
 ) -> tuple[Object, Managers]:
-    writer, force = how
-    shape, version = typed_schemas.type_of(schema), applied["apiVersion"]
-    fields = field_sets.recursive_difference(to_field_set(applied, shape), reset_fields(writer.reset))
-    own = FieldManager(writer.manager or "unknown", APPLY, "", writer.subresource)
-    share = VersionedSet(fields, version, writer.now)
+    context, force = how
+    type_def, version = typed_schemas.type_of(schema), applied["apiVersion"]
+    fields = field_sets.recursive_difference(to_field_set(applied, type_def), reset_fields(context.reset))
+    own = FieldManager(context.manager or "unknown", APPLY, "", context.subresource)
+    versioned_set = VersionedSet(fields, version, context.now)
     if live is None:
-        return applied, _with_manager({}, own, share)
-    known = reconcile_managers(known, applied, schema, writer)
-    last = known.get(own)
-    merged = prune(apply_merge.merge(live, applied, shape), last, {**known, own: share}, schema, writer)
-    changes = VersionedComparison(live, merged, schema, version, writer)
-    if not force and (found := _conflicts(known, changes, own)):
+        return applied, _with_manager({}, own, versioned_set)
+    managers = reconcile_managers(managers, applied, schema, context)
+    last = managers.get(own)
+    merged = prune(apply_merge.merge(live, applied, type_def), last, {**managers, own: versioned_set}, schema, context)
+    changes = VersionedComparison(live, merged, schema, version, context)
+    if not force and (found := _conflicts(managers, changes, own)):
         raise ApplyConflicts(found)
-    left = release_changed({**known, own: share}, changes, own)
+    left = release_changed({**managers, own: versioned_set}, changes, own)
     if json_equality.values_equal(live, merged):
-        share = VersionedSet(fields, version, last.time if last is not None else "")
-    return merged, _with_manager(left, own, share)
+        versioned_set = VersionedSet(fields, version, last.time if last is not None else "")
+    return merged, _with_manager(left, own, versioned_set)
 
 
-def _with_manager(others: Managers, own: FieldManager, share: VersionedSet) -> Managers:
-    fields = field_sets.difference(share.fields, managed_fields.STRIPPED_FIELDS)
-    kept = {owner: each for owner, each in others.items() if owner != own}
-    return {**kept, own: share.owning(fields)} if fields else kept
+def _with_manager(others: Managers, own: FieldManager, versioned_set: VersionedSet) -> Managers:
+    fields = field_sets.difference(versioned_set.fields, managed_fields.STRIPPED_FIELDS)
+    kept = {manager: each for manager, each in others.items() if manager != own}
+    return {**kept, own: versioned_set.with_fields(fields)} if fields else kept
 
 
-def _conflicts(known: Managers, changes: VersionedComparison, own: FieldManager) -> dict[FieldManager, Fields]:
+def _conflicts(managers: Managers, changes: VersionedComparison, own: FieldManager) -> dict[FieldManager, Fields]:
     found = {}
-    for owner, share in known.items():
-        if owner != own and (seen := changes.seen_in(share.version)) is not None:
-            fields = field_sets.intersection(share.fields, seen.changed)
+    for manager, versioned_set in managers.items():
+        if manager != own and (seen := changes.in_version(versioned_set.version)) is not None:
+            fields = field_sets.intersection(versioned_set.fields, seen.changed)
             if fields:
-                found[owner] = fields
+                found[manager] = fields
     return found
 
 
 def _conflicts_after_migration(
-    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, writer: WriteContext
+    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, context: WriteContext
 ) -> dict[FieldManager, Fields]:
-    """The conflicts that are left when kubectl takes over what it had applied by itself: its annotation tells what that was."""
-    if writer.manager != _KUBECTL or live is None:
+    """The conflicts without fields that kubectl applied on the client side, according to its annotation."""
+    if context.manager != _KUBECTL or live is None:
         return conflicts.fields
     allowed = _last_applied_fields(live, applied["apiVersion"], schema)
-    left = {owner: field_sets.difference(fields, allowed) for owner, fields in conflicts.fields.items()}
-    return {owner: fields for owner, fields in left.items() if fields}
+    left = {manager: field_sets.difference(fields, allowed) for manager, fields in conflicts.fields.items()}
+    return {manager: fields for manager, fields in left.items() if fields}
 
 
 def _last_applied_fields(live: Object, version: str, schema: Schema) -> Fields:
-    """What the annotation says and the live object still holds."""
+    """The fields of the last-applied annotation whose values are still live."""
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED) or "null"
-    shape = typed_schemas.type_of(schema)
+    type_def = typed_schemas.type_of(schema)
     try:
         last = msgspec.json.decode(text)
     except msgspec.DecodeError:
         return field_sets.EMPTY
-    if not isinstance(last, dict) or last.get("apiVersion") != version or apply_validation.error_message(last, shape):
+    if not isinstance(last, dict) or last.get("apiVersion") != version or apply_validation.error_message(last, type_def):
         return field_sets.EMPTY
-    found = compare(last, live, shape)
-    fields = to_field_set(last, shape)
+    found = compare(last, live, type_def)
+    fields = to_field_set(last, type_def)
     for differing in (found.modified, found.added, found.removed):
         fields = field_sets.difference(fields, differing)
     return fields
 
 
 def _with_last_applied(merged: Object, applied: Object) -> Object:
-    """kubectl's own annotation follows, so that its client-side apply goes on working."""
+    """Keeps kubectl's annotation up to date, so that client-side apply continues to work."""
     metadata = merged["metadata"]
     annotations = metadata.get("annotations") or {}
     if not annotations.get(LAST_APPLIED):

@@ -1,4 +1,4 @@
-"""Conflicts of server-side apply, and how they are told."""
+"""Conflicts of server-side apply."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ class ApplyConflicts(Exception):
 
 def conflict_error(conflicts: dict[FieldManager, Fields]) -> StatusError:
     """409, with a cause for every field."""
-    owners = sorted(conflicts, key=lambda owner: owner.identifier)
-    told = [(owner, _field_path(path)) for owner in owners for path in field_sets.paths(conflicts[owner])]
+    managers = sorted(conflicts, key=lambda manager: manager.identifier)
+    told = [(manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager])]
     causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {owner.told()}", "field": path} for owner, path in told
+        {"reason": "FieldManagerConflict", "message": f"conflict with {manager.display()}", "field": path}
+        for manager, path in told
     ]
     if len(told) == 1:
-        text = f"1 conflict: conflict with {told[0][0].told()}: {told[0][1]}"
+        text = f"1 conflict: conflict with {told[0][0].display()}: {told[0][1]}"
     else:
         lines = []
-        for owner in owners:
-            lines += [f"conflicts with {owner.told()}:", *(f"- {path}" for each, path in told if each == owner)]
+        for manager in managers:
+            lines += [f"conflicts with {manager.display()}:", *(f"- {path}" for each, path in told if each == manager)]
         text = f"{len(told)} conflicts: " + "\n".join(lines)
     return StatusError(409, "Conflict", f"Apply failed with {text}", causes=causes)
 

@@ -1,4 +1,4 @@
-"""What an applier no longer says leaves the object, unless somebody else owns it."""
+"""Prunes fields that an applier no longer applies and that no other manager manages."""
 
 from __future__ import annotations
 
@@ -11,53 +11,56 @@ from traincrew.apimachinery.patches.typed_schemas import TypeDef
 from traincrew.apimachinery.resource_info import Object, Schema
 
 
-def prune(merged: Object, last: VersionedSet | None, known: Managers, schema: Schema, writer: WriteContext) -> Object:
-    """`last` is what the applier owned before, `known` what everybody owns now."""
-    shape = _type_of(last.version, schema, writer) if last is not None else None
-    if last is None or shape is None:
+def prune(merged: Object, last: VersionedSet | None, managers: Managers, schema: Schema, context: WriteContext) -> Object:
+    """last: the fields of the applier before; managers: all managers now."""
+    type_def = _type_of(last.version, schema, context) if last is not None else None
+    if last is None or type_def is None:
         return merged
-    owned = with_declared_parents(last.fields, shape)
-    if _needs_no_pruning(owned, known, shape):
+    owned = with_declared_parents(last.fields, type_def)
+    if _needs_no_pruning(owned, managers, type_def):
         return merged
-    left = apply_merge.remove_fields(merged, owned, shape) or {}
-    for version, fields in _by_version(known, last.version).items():
-        if fields and (seen := _type_of(version, schema, writer)) is not None:
+    left = apply_merge.remove_fields(merged, owned, type_def) or {}
+    for version, fields in _by_version(managers, last.version).items():
+        if fields and (seen := _type_of(version, schema, context)) is not None:
             left = _restore_owned(merged, left, fields, seen)
-    return _restore_dangling(merged, left, owned, shape)
+    return _restore_dangling(merged, left, owned, type_def)
 
 
-def _needs_no_pruning(owned: Fields, known: Managers, shape: TypeDef) -> bool:
-    """Quick: when all that was owned still is by one owner of the same version, pruning takes nothing away."""
-    return any(not field_sets.difference(owned, with_declared_parents(share.fields, shape)) for share in known.values())
+def _needs_no_pruning(owned: Fields, managers: Managers, type_def: TypeDef) -> bool:
+    """A quick check: nothing is pruned if one manager of the same version still has all the fields."""
+    return any(
+        not field_sets.difference(owned, with_declared_parents(versioned_set.fields, type_def))
+        for versioned_set in managers.values()
+    )
 
 
-def _by_version(known: Managers, first: str) -> dict[str, Fields]:
+def _by_version(managers: Managers, first: str) -> dict[str, Fields]:
     found: dict[str, Fields] = {first: field_sets.EMPTY}
-    for share in known.values():
-        found[share.version] = field_sets.union(found.get(share.version, field_sets.EMPTY), share.fields)
+    for versioned_set in managers.values():
+        found[versioned_set.version] = field_sets.union(found.get(versioned_set.version, field_sets.EMPTY), versioned_set.fields)
     return found
 
 
-def _type_of(version: str, schema: Schema, writer: WriteContext) -> TypeDef | None:
-    told = schema if writer.versions is None else writer.versions.get(version)
+def _type_of(version: str, schema: Schema, context: WriteContext) -> TypeDef | None:
+    told = schema if context.versions is None else context.versions.get(version)
     return None if told is None else typed_schemas.type_of(told)
 
 
-def _restore_owned(merged: Object, left: Object, fields: Fields, shape: TypeDef) -> Object:
-    """With what was taken away though somebody owns it."""
+def _restore_owned(merged: Object, left: Object, fields: Fields, type_def: TypeDef) -> Object:
+    """Restores pruned fields that other managers have."""
     whole, kept = (
-        with_declared_parents(to_field_set(merged, shape), shape),
-        with_declared_parents(to_field_set(left, shape), shape),
+        with_declared_parents(to_field_set(merged, type_def), type_def),
+        with_declared_parents(to_field_set(left, type_def), type_def),
     )
-    gone = field_sets.difference(whole, field_sets.union(kept, with_declared_parents(fields, shape)))
-    return apply_merge.remove_fields(merged, gone, shape) or {}
+    gone = field_sets.difference(whole, field_sets.union(kept, with_declared_parents(fields, type_def)))
+    return apply_merge.remove_fields(merged, gone, type_def) or {}
 
 
-def _restore_dangling(merged: Object, left: Object, owned: Fields, shape: TypeDef) -> Object:
-    """With what was taken away along with its surroundings, though the applier never owned it."""
+def _restore_dangling(merged: Object, left: Object, owned: Fields, type_def: TypeDef) -> Object:
+    """Restores fields that were pruned with their parents though the applier did not manage them."""
     whole, kept = (
-        with_declared_parents(to_field_set(merged, shape), shape),
-        with_declared_parents(to_field_set(left, shape), shape),
+        with_declared_parents(to_field_set(merged, type_def), type_def),
+        with_declared_parents(to_field_set(left, type_def), type_def),
     )
     gone = field_sets.intersection(field_sets.difference(whole, kept), owned)
-    return apply_merge.remove_fields(merged, gone, shape) or {}
+    return apply_merge.remove_fields(merged, gone, type_def) or {}

@@ -1,4 +1,4 @@
-"""What is wrong with an applied configuration, by its schema, in the words of the API server."""
+"""Validation of applied configurations by their schema, with the messages of the API server."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ TypedError = tuple[str, str]
 """Path and message."""
 
 
-def error_message(document: Object, shape: TypeDef) -> str:
-    """All that is wrong, as one text. Empty if nothing is."""
-    found = [f"{path}: {message}" if path else message for path, message in _errors(document, shape)]
+def error_message(document: Object, type_def: TypeDef) -> str:
+    """All errors as one message; empty if there are none."""
+    found = [f"{path}: {message}" if path else message for path, message in _errors(document, type_def)]
     return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
 
 
-def _errors(value: Any, shape: TypeDef) -> list[TypedError]:
-    kind = shape.kind(value)
+def _errors(value: Any, type_def: TypeDef) -> list[TypedError]:
+    kind = type_def.kind(value)
     if value is None:
         return []
     if kind == MAP:
-        return _map_errors(value, shape) if isinstance(value, dict) else [("", f"expected map, got {_boxed(value)}")]
+        return _map_errors(value, type_def) if isinstance(value, dict) else [("", f"expected map, got {_boxed(value)}")]
     if kind == LIST:
-        return _list_errors(value, shape) if isinstance(value, list) else [("", f"expected list, got {_boxed(value)}")]
-    message = _scalar_error(value, shape.scalar)
+        return _list_errors(value, type_def) if isinstance(value, list) else [("", f"expected list, got {_boxed(value)}")]
+    message = _scalar_error(value, type_def.scalar)
     return [("", message)] if message else []
 
 
-def _map_errors(value: Object, shape: TypeDef) -> list[TypedError]:
+def _map_errors(value: Object, type_def: TypeDef) -> list[TypedError]:
     found: list[TypedError] = []
     for name, each in value.items():
-        below = shape.field(name)
+        below = type_def.field(name)
         if below is None:
             return [*found, (f".{name}", "field not declared in schema")]
         if faulty := _errors(each, below):
@@ -42,18 +42,18 @@ def _map_errors(value: Object, shape: TypeDef) -> list[TypedError]:
     return found
 
 
-def _list_errors(value: list[Any], shape: TypeDef) -> list[TypedError]:
+def _list_errors(value: list[Any], type_def: TypeDef) -> list[TypedError]:
     found: list[TypedError] = []
     seen = set()
     for at, each in enumerate(value):
         try:
-            element = f"i:{at}" if shape.atomic_list else list_items.path_element(each, shape)
-        except list_items.MissingKeyError as fault:
-            return [*found, ("", f"element {at}: {fault}")]
+            element = f"i:{at}" if type_def.atomic_list else list_items.path_element(each, type_def)
+        except list_items.MissingKeyError as error:
+            return [*found, ("", f"element {at}: {error}")]
         if element in seen:
             found.append(("", f"duplicate entries for key {path_elements.display(element)}"))
         seen.add(element)
-        if faulty := _errors(each, shape.items):
+        if faulty := _errors(each, type_def.items):
             found += [(f"{path_elements.display(element)}{path}", message) for path, message in faulty]
     return found
 

@@ -1,4 +1,4 @@
-"""The fields that an object holds, and those in which two objects differ."""
+"""The field sets of objects, and comparisons of two objects."""
 
 from __future__ import annotations
 
@@ -28,100 +28,100 @@ class Comparison:
         return field_sets.union(self.modified, self.added)
 
 
-def compare(before: Object, after: Object, shape: TypeDef) -> Comparison:
+def compare(before: Object, after: Object, type_def: TypeDef) -> Comparison:
     found = _FieldDiff({}, {}, {})
-    _compare_maps(before, after, shape, found)
+    _compare_maps(before, after, type_def, found)
     return Comparison(found.added, found.modified, found.removed)
 
 
 @dataclasses.dataclass(slots=True)
 class _FieldDiff:
-    """What was found below one field, as it is gathered."""
+    """The differences below one field."""
 
     added: Fields
     modified: Fields
     removed: Fields
 
 
-def to_field_set(document: Object, shape: TypeDef) -> Fields:
-    """The fields that an applied configuration holds."""
-    return _value_fields(document, shape) or EMPTY
+def to_field_set(document: Object, type_def: TypeDef) -> Fields:
+    """The field set of an applied configuration."""
+    return _value_fields(document, type_def) or EMPTY
 
 
-def _value_fields(value: Any, shape: TypeDef) -> Fields | None:
-    kind = shape.kind(value)
+def _value_fields(value: Any, type_def: TypeDef) -> Fields | None:
+    kind = type_def.kind(value)
     if kind == MAP:
-        return FIELD if shape.atomic_map else _map_fields(value, shape) if isinstance(value, dict) else None
+        return FIELD if type_def.atomic_map else _map_fields(value, type_def) if isinstance(value, dict) else None
     if kind == LIST:
-        return FIELD if shape.atomic_list else _list_fields(value, shape) if isinstance(value, list) else None
+        return FIELD if type_def.atomic_list else _list_fields(value, type_def) if isinstance(value, list) else None
     return FIELD
 
 
-def _map_fields(value: Object, shape: TypeDef) -> Fields | None:
+def _map_fields(value: Object, type_def: TypeDef) -> Fields | None:
     found = {}
     for name, each in value.items():
-        below = _value_fields(each, shape.field(name) or ATOMIC)
-        if each is None or (not each and isinstance(each, dict)) or not shape.declares(name):
+        below = _value_fields(each, type_def.field(name) or ATOMIC)
+        if each is None or (not each and isinstance(each, dict)) or not type_def.declares(name):
             below = field_sets.member(below or FIELD)
         if below is not None:
             found[f"f:{name}"] = below
     return found or None
 
 
-def _list_fields(value: list[Any], shape: TypeDef) -> Fields | None:
+def _list_fields(value: list[Any], type_def: TypeDef) -> Fields | None:
     found = {}
-    for name, alike in list_items.group_by_element(value, shape).items():
-        found[name] = FIELD if len(alike) > 1 else field_sets.member(_value_fields(alike[0], shape.items) or FIELD)
+    for name, alike in list_items.group_by_element(value, type_def).items():
+        found[name] = FIELD if len(alike) > 1 else field_sets.member(_value_fields(alike[0], type_def.items) or FIELD)
     return found or None
 
 
-def all_fields(value: Any, shape: TypeDef) -> Fields:
-    """Everything that comes or goes with a value, itself included."""
-    kind = shape.kind(value)
+def all_fields(value: Any, type_def: TypeDef) -> Fields:
+    """All fields of a value, with the value itself."""
+    kind = type_def.kind(value)
     found = {}
-    if kind == MAP and not shape.atomic_map and isinstance(value, dict):
-        found = {f"f:{name}": all_fields(each, shape.field(name) or ATOMIC) for name, each in value.items()}
-    elif kind == LIST and not shape.atomic_list and isinstance(value, list):
-        for name, alike in list_items.group_by_element(value, shape).items():
-            found[name] = FIELD if len(alike) > 1 else all_fields(alike[0], shape.items)
+    if kind == MAP and not type_def.atomic_map and isinstance(value, dict):
+        found = {f"f:{name}": all_fields(each, type_def.field(name) or ATOMIC) for name, each in value.items()}
+    elif kind == LIST and not type_def.atomic_list and isinstance(value, list):
+        for name, alike in list_items.group_by_element(value, type_def).items():
+            found[name] = FIELD if len(alike) > 1 else all_fields(alike[0], type_def.items)
     return field_sets.member(found)
 
 
-def _compare_values(before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> bool:
-    """Whether the value itself was modified; what differs below it is put into `found`."""
-    was, now = shape.kind(before), shape.kind(after)
-    modified = _compare_kind(was, before, after, shape, found) if was != now else False
-    return _compare_kind(now, before, after, shape, found) or modified
+def _compare_values(before: Any, after: Any, type_def: TypeDef, found: _FieldDiff) -> bool:
+    """Whether the value itself was modified. Differences below it are added to `found`."""
+    was, now = type_def.kind(before), type_def.kind(after)
+    modified = _compare_kind(was, before, after, type_def, found) if was != now else False
+    return _compare_kind(now, before, after, type_def, found) or modified
 
 
-def _compare_kind(kind: str, before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> bool:
-    if kind == MAP and not shape.atomic_map:
+def _compare_kind(kind: str, before: Any, after: Any, type_def: TypeDef, found: _FieldDiff) -> bool:
+    if kind == MAP and not type_def.atomic_map:
         here, there = before if isinstance(before, dict) else None, after if isinstance(after, dict) else None
         if here or there:
-            _compare_maps(here or {}, there or {}, shape, found)
+            _compare_maps(here or {}, there or {}, type_def, found)
             return False
-    elif kind == LIST and not shape.atomic_list:
+    elif kind == LIST and not type_def.atomic_list:
         rows, lines = before if isinstance(before, list) else None, after if isinstance(after, list) else None
         if rows or lines:
-            _compare_lists(rows or [], lines or [], shape, found)
+            _compare_lists(rows or [], lines or [], type_def, found)
             return False
     return not json_equality.values_equal(before, after)
 
 
-def _compare_maps(before: Object, after: Object, shape: TypeDef, found: _FieldDiff) -> None:
+def _compare_maps(before: Object, after: Object, type_def: TypeDef, found: _FieldDiff) -> None:
     for name, value in after.items():
         if name not in before:
-            found.added[f"f:{name}"] = all_fields(value, shape.field(name) or ATOMIC)
+            found.added[f"f:{name}"] = all_fields(value, type_def.field(name) or ATOMIC)
         elif not json_equality.quickly_equal(before[name], value):
-            _compare_child(f"f:{name}", before[name], value, shape.field(name) or ATOMIC, found)
+            _compare_child(f"f:{name}", before[name], value, type_def.field(name) or ATOMIC, found)
     for name, value in before.items():
         if name not in after:
-            found.removed[f"f:{name}"] = all_fields(value, shape.field(name) or ATOMIC)
+            found.removed[f"f:{name}"] = all_fields(value, type_def.field(name) or ATOMIC)
 
 
-def _compare_child(element: str, before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> None:
+def _compare_child(element: str, before: Any, after: Any, type_def: TypeDef, found: _FieldDiff) -> None:
     inner = _FieldDiff({}, {}, {})
-    modified = _compare_values(before, after, shape, inner)
+    modified = _compare_values(before, after, type_def, inner)
     if inner.added:
         found.added[element] = inner.added
     if inner.removed:
@@ -130,19 +130,19 @@ def _compare_child(element: str, before: Any, after: Any, shape: TypeDef, found:
         found.modified[element] = field_sets.member(inner.modified) if modified else inner.modified
 
 
-def _compare_lists(before: list[Any], after: list[Any], shape: TypeDef, found: _FieldDiff) -> None:
-    here, there = list_items.group_by_element(before, shape), list_items.group_by_element(after, shape)
+def _compare_lists(before: list[Any], after: list[Any], type_def: TypeDef, found: _FieldDiff) -> None:
+    here, there = list_items.group_by_element(before, type_def), list_items.group_by_element(after, type_def)
     for name in {**here, **there}:
         was, now = here.get(name, ()), there.get(name, ())
         if len(was) == 1 and len(now) == 1:
             if not json_equality.quickly_equal(was[0], now[0]):
-                _compare_child(name, was[0], now[0], shape.items, found)
+                _compare_child(name, was[0], now[0], type_def.items, found)
         elif len(was) > 1 and len(now) > 1:
             if not json_equality.values_equal(was, now):
                 found.modified[name] = FIELD
         else:
-            # Items that share a name are owned as one, with nothing below.
+            # Items that versioned_set a name are owned as one, with nothing below.
             if now:
-                found.added[name] = all_fields(now[0], shape.items) if len(now) == 1 else FIELD
+                found.added[name] = all_fields(now[0], type_def.items) if len(now) == 1 else FIELD
             if was:
-                found.removed[name] = all_fields(was[0], shape.items) if len(was) == 1 else FIELD
+                found.removed[name] = all_fields(was[0], type_def.items) if len(was) == 1 else FIELD

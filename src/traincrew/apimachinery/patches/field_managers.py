@@ -1,4 +1,4 @@
-"""Fields change hands when objects are written."""
+"""Updates the managers of fields when objects are written."""
 
 from __future__ import annotations
 
@@ -24,36 +24,37 @@ from traincrew.apimachinery.resource_info import Object, Schema
 BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-def update_managed_fields(before: Object | None, after: Object, schema: Schema, **writing: Unpack[WriteContextFields]) -> None:
-    """Sets metadata.managedFields of `after`, which a Writer has put in the place of `before`.
+def update_managed_fields(
+    before: Object | None, after: Object, schema: Schema, **context_fields: Unpack[WriteContextFields]
+) -> None:
+    """Sets metadata.managedFields of `after`, which replaces `before`.
 
-    `before` None: the object is new, and the writer owns all of it. An object whose owners were not kept until now
-    stays without. The writer may have set managedFields itself: a list of one empty entry forgets them, and so does an
-    empty list, but that of custom resources the API server does not see.
+    `before` None: the object is new and the writer manages all of it. An object without managedFields stays without. A client
+    may reset managedFields with a list of one empty entry. An empty list resets them too, but not those of custom resources.
     """
-    writer = WriteContext(**writing)
+    context = WriteContext(**context_fields)
     given = after["metadata"].get("managedFields")
-    if writer.subresource or (given == [] and is_custom(schema)):
+    if context.subresource or (given == [] and is_custom(schema)):
         given = None
-    known = _current_managers(before, given)
-    if known or before is None:
-        known = _after_update(before, after, schema, known, writer)
-    after["metadata"] = with_managers(after["metadata"], known)
+    managers = _current_managers(before, given)
+    if managers or before is None:
+        managers = _after_update(before, after, schema, managers, context)
+    after["metadata"] = with_managers(after["metadata"], managers)
 
 
 def with_managers(metadata: Object, by: Managers) -> Object:
-    """Metadata that names these owners. It is often shared with other objects, so it is not changed but copied."""
+    """A copy of the metadata with these managers. Metadata may be shared with other objects."""
     bare = {key: value for key, value in metadata.items() if key != "managedFields"}
     return {**bare, "managedFields": managed_fields.encode(by)} if by else bare
 
 
-def first_apply(live: Object, schema: Schema, writer: WriteContext) -> Managers:
-    """Owners of an object that has none yet: whatever it holds is `before-first-apply`'s."""
-    return _after_update(None, live, schema, {}, dataclasses.replace(writer, manager=BEFORE_FIRST_APPLY))
+def first_apply(live: Object, schema: Schema, context: WriteContext) -> Managers:
+    """The managers of an object that has none yet: `before-first-apply` manages all its fields."""
+    return _after_update(None, live, schema, {}, dataclasses.replace(context, manager=BEFORE_FIRST_APPLY))
 
 
 def ignore_timestamps(before: Object, after: Object) -> Object:
-    """`before`, if the two differ in nothing but the times of managedFields: then nothing was written."""
+    """`before` if both differ only in the times of managedFields: then the write is a no-op."""
     was, now = before["metadata"], after["metadata"]
     if not _equal_without_times(was.get("managedFields"), now.get("managedFields")):
         return after
@@ -81,40 +82,40 @@ def _current_managers(before: Object | None, given: Any) -> Managers:
     return managed_fields.decode(live)
 
 
-def _after_update(before: Object | None, after: Object, schema: Schema, known: Managers, writer: WriteContext) -> Managers:
+def _after_update(before: Object | None, after: Object, schema: Schema, managers: Managers, context: WriteContext) -> Managers:
     if before is None:
         before = zero_object(schema, after)
     version = after["apiVersion"]
-    known = reconcile_managers(known, after, schema, writer)
-    changes = VersionedComparison(before, after, schema, version, writer)
-    left = release_changed(known, changes)
+    managers = reconcile_managers(managers, after, schema, context)
+    changes = VersionedComparison(before, after, schema, version, context)
+    left = release_changed(managers, changes)
     found = changes.own
     gained = field_sets.difference(field_sets.union(found.modified, found.added), managed_fields.STRIPPED_FIELDS)
     if gained:
-        owner = FieldManager(writer.manager or "unknown", UPDATE, version, writer.subresource)
-        had = left[owner].fields if owner in left else field_sets.EMPTY
-        left[owner] = VersionedSet(field_sets.union(gained, had), version, writer.now)
+        manager = FieldManager(context.manager or "unknown", UPDATE, version, context.subresource)
+        had = left[manager].fields if manager in left else field_sets.EMPTY
+        left[manager] = VersionedSet(field_sets.union(gained, had), version, context.now)
     return managed_fields.cap_updaters(left)
 
 
-def reconcile_managers(known: Managers, after: Object, schema: Schema, writer: WriteContext) -> Managers:
-    """Owners by the schemas of today. Those of built-in kinds do not change while a server runs."""
-    if not is_custom(schema) or not known:
-        return known
-    return reconcile(known, schema, writer)
+def reconcile_managers(managers: Managers, after: Object, schema: Schema, context: WriteContext) -> Managers:
+    """Adapts the managers to the current schema. Schemas of built-in kinds do not change at run time."""
+    if not is_custom(schema) or not managers:
+        return managers
+    return reconcile(managers, schema, context)
 
 
 class VersionedComparison:
-    """In what two objects differ, in whichever version somebody owns them. Versions have the same fields."""
+    """The comparison of two objects in every API version that some manager uses."""
 
-    def __init__(self, before: Object, after: Object, schema: Schema, version: str, writer: WriteContext) -> None:
-        self._before, self._after, self._versions = before, after, writer.versions
-        self.version, self.reset = version, reset_fields(writer.reset)
+    def __init__(self, before: Object, after: Object, schema: Schema, version: str, context: WriteContext) -> None:
+        self._before, self._after, self._versions = before, after, context.versions
+        self.version, self.reset = version, reset_fields(context.reset)
         self.own = compare(before, after, typed_schemas.type_of(schema)).without(self.reset)
         self._found: dict[str, Comparison] = {version: self.own}
 
-    def seen_in(self, version: str) -> Comparison | None:
-        """None: there is no such version."""
+    def in_version(self, version: str) -> Comparison | None:
+        """None: the version is not served."""
         if version in self._found or self._versions is None:
             return self._found.get(version, self.own)
         schema = self._versions.get(version)
@@ -124,16 +125,16 @@ class VersionedComparison:
         return self._found[version]
 
 
-def release_changed(known: Managers, changes: VersionedComparison, but: FieldManager | None = None) -> Managers:
-    """What is left to all owners when somebody else has made these changes."""
+def release_changed(managers: Managers, changes: VersionedComparison, but: FieldManager | None = None) -> Managers:
+    """The managers without the fields that this change takes from them."""
     left: Managers = {}
-    for owner, share in known.items():
-        if owner == but:
-            left[owner] = share
-        elif (seen := changes.seen_in(share.version)) is not None:
-            fields = field_sets.difference(field_sets.difference(share.fields, seen.changed), seen.removed)
+    for manager, versioned_set in managers.items():
+        if manager == but:
+            left[manager] = versioned_set
+        elif (seen := changes.in_version(versioned_set.version)) is not None:
+            fields = field_sets.difference(field_sets.difference(versioned_set.fields, seen.changed), seen.removed)
             if fields:
-                left[owner] = share.owning(fields)
+                left[manager] = versioned_set.with_fields(fields)
     return left
 
 

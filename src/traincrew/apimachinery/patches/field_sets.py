@@ -24,7 +24,7 @@ def is_member(node: Fields) -> bool:
 
 
 def member(below: Fields) -> Fields:
-    """The field itself, with what is below it."""
+    """The field itself, with the fields below it."""
     return {SELF: FIELD, **below} if below and SELF not in below else below
 
 
@@ -57,7 +57,7 @@ def _union(one: Fields, other: Fields) -> Fields:
 
 
 def difference(one: Fields, other: Fields) -> Fields:
-    """Without the fields of the other; what is below them stays. The very same set if there is nothing to take away."""
+    """Without the fields of the other set; fields below them stay. Returns the same object if nothing is removed."""
     found: Fields | None = None
     for key in other if len(other) < len(one) else one:
         if key in one and key in other:
@@ -82,7 +82,7 @@ def _difference(one: Fields, other: Fields) -> Fields | None:
 
 
 def recursive_difference(one: Fields, other: Fields) -> Fields:
-    """Without the fields of the other and all that is below them."""
+    """Without the fields of the other set and all fields below them."""
     found: Fields | None = None
     for key in other:
         if key in one:
@@ -134,7 +134,7 @@ def has(fields: Fields, path: tuple[str, ...]) -> bool:
 
 
 def paths(fields: Fields, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """In the order in which the API server names them: a level's own fields first."""
+    """In the order of the API server: the fields of a level come first."""
     keys = sorted((key for key in fields if key != SELF), key=path_elements.sort_key)
     yield from ((*before, key) for key in keys if is_member(fields[key]))
     for key in keys:
@@ -143,13 +143,13 @@ def paths(fields: Fields, before: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 
 def ordered(fields: Fields) -> Fields:
-    """The same set, its keys in the order in which the API server writes them."""
+    """The same set with its keys in the order of the API server."""
     keys = sorted(fields) if all(key[0] in "f." for key in fields) else sorted(fields, key=path_elements.sort_key)
     return {key: ordered(node) if (node := fields[key]) else node for key in keys}
 
 
 def decode(fields: Any) -> Fields:
-    """A set that somebody wrote. A ValueError if it is none."""
+    """Decodes a set from a client. Raises ValueError."""
     if not isinstance(fields, dict):
         raise ValueError(fields)
     found: Fields = {}

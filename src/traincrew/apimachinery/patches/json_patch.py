@@ -1,4 +1,4 @@
-"""JSON patch (RFC 6902), with the liberties that a Kubernetes API server takes."""
+"""JSON patch (RFC 6902), with the deviations of the Kubernetes API server."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def apply(document: Object, operations: Any, *, lenient: bool = False) -> Object:
-    """The patched document. The arguments are not changed; the result shares with them what it can.
+    """The patched document. The arguments are not changed; the result shares parts with them.
 
     Lenient: fieldValidation is Ignore, then the API server reads the patch in another way.
     """
     validate(operations, lenient)
     patched = _Document(document)
     for operation in operations or ():
-        patched.carry_out(operation)
+        patched.execute(operation)
     return ensure_object(patched.root)
 
 
 def validate(operations: Any, lenient: bool = False) -> None:
-    """That the body is a list of operations: a 400 if not."""
+    """The body must be a list of operations. Raises 400."""
     if operations is None:
         return
     if not isinstance(operations, list):
@@ -45,7 +45,7 @@ def validate(operations: Any, lenient: bool = False) -> None:
 
 
 def ensure_object(patched: Any) -> Object:
-    """What a patch has made of an object: it must still be one."""
+    """The patched value must still be an object."""
     if isinstance(patched, dict):
         return patched
     text, found = path_elements.literal(patched), go_format.json_type(patched)
@@ -54,7 +54,7 @@ def ensure_object(patched: Any) -> Object:
 
 
 def unknown_fields(operations: list[Object]) -> list[str]:
-    """What strict field validation holds against a patch that `check` let pass."""
+    """The errors of strict field validation for a patch that `validate` accepts."""
     found = ((at, field) for at, operation in enumerate(operations) for field in operation or () if field not in _FIELDS)
     return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
 
@@ -80,14 +80,14 @@ def _decode_error(value: Any, wanted: str, lenient: bool) -> StatusError:
 
 
 class _Document:
-    """A document that shares with the given one whatever the patch leaves alone."""
+    """A document that shares unchanged parts with the original."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self._own: dict[int, Any] = {}
-        """Containers that no one else holds, by their identity."""
+        """Containers that are not shared, by identity."""
 
-    def carry_out(self, operation: Object | None) -> None:
+    def execute(self, operation: Object | None) -> None:
         do = _OPERATIONS.get((operation or {}).get("op") or "")
         if do is None or operation is None:
             raise PatchRejected()
@@ -149,7 +149,7 @@ class _Document:
         return container.pop(key)
 
     def _find(self, path: str) -> tuple[Any, str]:
-        """The container that holds what the path points to, ready to be changed, and the key within it."""
+        """The container of the value at a path, ready to be changed, and the key of the value."""
         keys = path.split("/")[1:]
         if not keys or not isinstance(self.root, dict | list):
             raise PatchRejected()
@@ -171,7 +171,7 @@ class _Document:
         return copied
 
     def _disown(self, value: Any) -> None:
-        """It is about to stand in two places: each must be changed apart."""
+        """The value will be in two places, which must change independently."""
         if isinstance(value, dict | list) and self._own.pop(id(value), None) is not None:
             for each in value.values() if isinstance(value, dict) else value:
                 self._disown(each)

@@ -1,4 +1,4 @@
-"""Items of lists that are not owned as a whole, by the path elements that name them."""
+"""Items of associative lists and sets, by their path elements."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from traincrew.apimachinery.patches.typed_schemas import TypeDef
 
 
 class MissingKeyError(ValueError):
-    """An item that lacks what it is named by."""
+    """An item lacks a key of its list."""
 
 
-def path_element(item: Any, shape: TypeDef) -> str:
-    """The path element of one item in a list of this shape."""
-    return _key(item, shape) if shape.keys else _value(item)
+def path_element(item: Any, type_def: TypeDef) -> str:
+    """The path element of an item of a list of this type."""
+    return _key(item, type_def) if type_def.keys else _value(item)
 
 
-def _key(item: Any, shape: TypeDef) -> str:
+def _key(item: Any, type_def: TypeDef) -> str:
     if item is None:
         raise MissingKeyError("associative list with keys may not have a null element")
     if not isinstance(item, dict):
         raise MissingKeyError("associative list with keys may not have non-map elements")
-    keys = shape.keys
+    keys = type_def.keys
     if len(keys) == 1 and type(value := item.get(keys[0])) is str:
         return path_elements.single_key_element(keys[0], value)
     values = {}
     for key in keys:
         if key in item:
             values[key] = item[key]
-        elif shape.defaults.get(key) is not None:
-            values[key] = shape.defaults[key]
+        elif type_def.defaults.get(key) is not None:
+            values[key] = type_def.defaults[key]
         else:
             raise MissingKeyError(
                 f'associative list with keys has an element that omits key field "{key}" (and doesn\'t have default value)'
@@ -49,12 +49,12 @@ def _value(item: Any) -> str:
     return path_elements.value_element(item)
 
 
-def group_by_element(items: Sequence[Any], shape: TypeDef) -> dict[str, list[Any]]:
-    """Items by their path elements. What cannot be named is left out: nobody owns it."""
+def group_by_element(items: Sequence[Any], type_def: TypeDef) -> dict[str, list[Any]]:
+    """Items by their path elements. Items without one are left out: nobody manages them."""
     found: dict[str, list[Any]] = {}
     for item in items:
         try:
-            name = path_element(item, shape)
+            name = path_element(item, type_def)
         except MissingKeyError:
             continue
         if name in found:

@@ -1,4 +1,4 @@
-"""Who owns which fields of an object: metadata.managedFields."""
+"""metadata.managedFields: the managers of an object's fields."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ STRIPPED_FIELDS = field_sets.from_paths(
 
 @dataclasses.dataclass(frozen=True)
 class WriteContext:
-    """Who writes, when, and by which door."""
+    """The manager, time and subresource of a write."""
 
     manager: str
     now: str
     """RFC 3339, in seconds: 2025-01-31T12:00:00Z."""
     subresource: str = ""
     reset: frozenset[tuple[str, ...]] = frozenset()
-    """Fields that cannot be written by this door, such as ("status",): nobody gets or loses them by it."""
+    """Fields that this endpoint resets, such as ("status",): the write does not change their managers."""
     versions: Mapping[str, Schema] | None = None
-    """Schemas of all served versions by apiVersion. What is owned in a version that is not among them is forgotten.
-    None: one schema for all."""
+    """The schemas of all served versions, by apiVersion. Sets of other versions are dropped. None: one schema for all."""
 
 
 class WriteContextFields(TypedDict):
-    """A Writer's fields, as keyword arguments."""
+    """The fields of WriteContext, as keyword arguments."""
 
     manager: str
     now: str
@@ -47,7 +46,7 @@ class WriteContextFields(TypedDict):
 
 @dataclasses.dataclass(frozen=True)
 class FieldManager:
-    """Who did what: one entry of managedFields is one owner's. An applier stays the same whatever version it uses."""
+    """The identity of an entry of managedFields. For Apply the version is no part of it."""
 
     manager: str
     operation: str
@@ -56,13 +55,14 @@ class FieldManager:
 
     @property
     def identifier(self) -> str:
-        """As the API server makes it: it sorts by this."""
+        """The manager identifier of the API server, by which it sorts."""
         named = {"manager": self.manager, "operation": self.operation}
         named |= {"apiVersion": self.version} if self.version else {}
         named |= {"subresource": self.subresource} if self.subresource else {}
         return "{" + ",".join(f'"{key}":{path_elements.literal(value)}' for key, value in named.items()) + "}"
 
-    def told(self) -> str:
+    def display(self) -> str:
+        """As conflict messages show it."""
         text = go_format.quote(self.manager)
         if self.subresource:
             text += f" with subresource {go_format.quote(self.subresource)}"
@@ -71,15 +71,15 @@ class FieldManager:
 
 @dataclasses.dataclass(frozen=True)
 class VersionedSet:
-    """What one owner owns."""
+    """The fields of one manager, in one API version."""
 
     fields: Fields
     version: str
     time: str = ""
     entry: Object | None = None
-    """The entry that it was read from, if it is still the same."""
+    """The decoded entry, if the set has not changed since."""
 
-    def owning(self, fields: Fields) -> VersionedSet:
+    def with_fields(self, fields: Fields) -> VersionedSet:
         return self if fields is self.fields else VersionedSet(fields, self.version, self.time)
 
 
@@ -87,7 +87,7 @@ Managers = dict[FieldManager, VersionedSet]
 
 
 def decode(entries: Any) -> Managers:
-    """A ValueError if that is not how managedFields are written."""
+    """Raises ValueError for malformed entries."""
     if not isinstance(entries, list):
         raise ValueError(entries)
     found: Managers = {}
@@ -96,31 +96,31 @@ def decode(entries: Any) -> Managers:
         if operation not in (UPDATE, APPLY) or not version or entry.get("fieldsType") != "FieldsV1":
             raise ValueError(entry)
         applied = operation == APPLY
-        owner = FieldManager(entry.get("manager", ""), operation, "" if applied else version, entry.get("subresource", ""))
-        found[owner] = VersionedSet(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
+        manager = FieldManager(entry.get("manager", ""), operation, "" if applied else version, entry.get("subresource", ""))
+        found[manager] = VersionedSet(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
     return found
 
 
 def decode_strict(entries: Any) -> Managers:
-    """What somebody else wrote; a ValueError if it does not hold together."""
+    """Decodes entries from a client. Raises ValueError for malformed ones."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(entries)
     return {
-        owner: VersionedSet(field_sets.decode(share.fields), share.version, share.time)
-        for owner, share in decode(entries).items()
+        manager: VersionedSet(field_sets.decode(versioned_set.fields), versioned_set.version, versioned_set.time)
+        for manager, versioned_set in decode(entries).items()
     }
 
 
-def encode(owners: Managers) -> list[Object]:
-    entries = [share.entry or _entry(owner, share) for owner, share in owners.items()]
+def encode(managers: Managers) -> list[Object]:
+    entries = [versioned_set.entry or _entry(manager, versioned_set) for manager, versioned_set in managers.items()]
     return sorted(entries, key=_sort_key)
 
 
-def _entry(owner: FieldManager, share: VersionedSet) -> Object:
-    entry = {"manager": owner.manager, "operation": owner.operation, "apiVersion": share.version}
-    entry |= {"time": share.time} if share.time else {}
-    whole: Object = {**entry, "fieldsType": "FieldsV1", "fieldsV1": field_sets.ordered(share.fields)}
-    return whole | ({"subresource": owner.subresource} if owner.subresource else {})
+def _entry(manager: FieldManager, versioned_set: VersionedSet) -> Object:
+    entry = {"manager": manager.manager, "operation": manager.operation, "apiVersion": versioned_set.version}
+    entry |= {"time": versioned_set.time} if versioned_set.time else {}
+    whole: Object = {**entry, "fieldsType": "FieldsV1", "fieldsV1": field_sets.ordered(versioned_set.fields)}
+    return whole | ({"subresource": manager.subresource} if manager.subresource else {})
 
 
 def _sort_key(entry: Object) -> tuple[str, ...]:
@@ -128,24 +128,24 @@ def _sort_key(entry: Object) -> tuple[str, ...]:
     return tuple(entry.get(name) or "" for name in names)
 
 
-def cap_updaters(owners: Managers) -> Managers:
-    """Of more than ten updaters the oldest become one, for each version."""
-    updaters = [owner for owner in owners if owner.operation == UPDATE]
+def cap_updaters(managers: Managers) -> Managers:
+    """Merges the oldest update managers of each version into `ancient-changes` if there are more than ten."""
+    updaters = [manager for manager in managers if manager.operation == UPDATE]
     many = len(updaters)
     if many <= MAX_UPDATE_MANAGERS:
-        return owners
-    left, first = dict(owners), dict[str, FieldManager]()
-    for owner in sorted(updaters, key=lambda each: (owners[each].time, each.identifier)):
+        return managers
+    left, first = dict(managers), dict[str, FieldManager]()
+    for manager in sorted(updaters, key=lambda each: (managers[each].time, each.identifier)):
         if many <= MAX_UPDATE_MANAGERS:
             break
-        version = owners[owner].version
+        version = managers[manager].version
         if version not in first:
-            first[version] = owner
+            first[version] = manager
             continue
         bucket = FieldManager(ANCIENT_CHANGES, UPDATE, version)
         if bucket not in left:
             left[bucket] = left.pop(first[version])
-        fields = field_sets.union(left.pop(owner).fields, left[bucket].fields)
-        left[bucket] = VersionedSet(fields, version, owners[owner].time)
+        fields = field_sets.union(left.pop(manager).fields, left[bucket].fields)
+        left[bucket] = VersionedSet(fields, version, managers[manager].time)
         many -= 1
     return left

@@ -10,7 +10,7 @@ from traincrew.apimachinery.resource_info import Object
 
 
 def apply(document: Object, patch: Any) -> Object:
-    """The patched document. The arguments are not changed; the result shares with them what it can."""
+    """The patched document. The arguments are not changed; the result shares parts with them."""
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):

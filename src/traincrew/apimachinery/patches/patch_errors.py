@@ -1,4 +1,4 @@
-"""The answer to a patch that does not apply."""
+"""The error for a patch that cannot be applied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from traincrew.apimachinery.api_errors import StatusError
 
 
 class PatchRejected(StatusError):
-    """The same whatever the reason: a Kubernetes API server does not tell."""
+    """The API server does not report the reason."""
 
     def __init__(self) -> None:
         super().__init__(422, "Invalid", "the server rejected our request due to an error in our request")

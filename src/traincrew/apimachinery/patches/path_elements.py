@@ -1,4 +1,4 @@
-"""Elements of field paths as managedFields write them: f:name, k:{"name":"x"}, v:"x", i:0."""
+"""Path elements of managedFields: f:name, k:{"name":"x"}, v:"x", i:0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def literal(value: Any) -> str:
-    """JSON as Go writes it, where < and its like are escaped."""
+    """JSON as Go encodes it, with <, > and & escaped."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = _encode(value).decode()
@@ -25,7 +25,7 @@ def literal(value: Any) -> str:
 
 @functools.lru_cache(4096)
 def single_key_element(key: str, value: str) -> str:
-    """The commonest element: the item of a list that is keyed by one field."""
+    """The element of an item of a list with one key."""
     return f'k:{{"{key}":{literal(value)}}}'
 
 
@@ -46,7 +46,7 @@ def content(element: str) -> Any:
 
 
 def normalize(element: str) -> str | None:
-    """As we would write it; None if nobody knows what it means. A ValueError if it is broken."""
+    """The normalized element; None if its kind is unknown. Raises ValueError for a malformed one."""
     if len(element) < 2 or element[1] != ":":
         raise ValueError(element)
     match element[0]:
@@ -65,7 +65,7 @@ def normalize(element: str) -> str | None:
 
 @functools.lru_cache(4096)
 def sort_key(element: str) -> tuple[Any, ...]:
-    """Sorts as the API server does: fields, keys, values, indices; numbers by size."""
+    """The order of the API server: fields, keys, values, indexes; numbers by size."""
     match element[0]:
         case "f":
             return (0, element)
@@ -89,7 +89,7 @@ def _value_sort_key(value: Any) -> tuple[int, Any]:
 
 
 def display(element: str) -> str:
-    """As messages show it: .spec, [name="x"], [="x"], [0]."""
+    """As in messages: .spec, [name="x"], [="x"], [0]."""
     match element[0]:
         case "f":
             return f".{element[2:]}"

@@ -1,4 +1,4 @@
-"""Owned fields follow a schema that has changed since."""
+"""Adapts managed fields to a changed schema."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from traincrew.apimachinery.patches.typed_schemas import LIST, MAP, TypeDef
 from traincrew.apimachinery.resource_info import Schema
 
 
-def reconcile(known: Managers, schema: Schema, writer: WriteContext) -> Managers:
-    """Whoever owned a part of what is owned as a whole now owns the whole."""
+def reconcile(managers: Managers, schema: Schema, context: WriteContext) -> Managers:
+    """A manager of a part of a value that is atomic now manages the whole value."""
     found: Managers = {}
-    for owner, share in known.items():
-        told = schema if writer.versions is None else writer.versions.get(share.version)
+    for manager, versioned_set in managers.items():
+        told = schema if context.versions is None else context.versions.get(versioned_set.version)
         if told is not None:
-            found[owner] = share.owning(_reconcile_fields(share.fields, typed_schemas.type_of(told)))
+            found[manager] = versioned_set.with_fields(_reconcile_fields(versioned_set.fields, typed_schemas.type_of(told)))
     return found
 
 
-def _reconcile_fields(fields: Fields, shape: TypeDef) -> Fields:
+def _reconcile_fields(fields: Fields, type_def: TypeDef) -> Fields:
     changed = {}
     for key, node in fields.items():
-        below = _child(shape, key) if node else None
+        below = _child(type_def, key) if node else None
         if below is not None and (now := _reconcile_node(node, below)) is not node:
             changed[key] = now
     return {**fields, **changed} if changed else fields
 
 
-def _reconcile_node(node: Fields, shape: TypeDef) -> Fields:
-    if MAP in shape.kinds:
-        if shape.undeclared:
+def _reconcile_node(node: Fields, type_def: TypeDef) -> Fields:
+    if MAP in type_def.kinds:
+        if type_def.undeclared:
             return node
-        return FIELD if shape.atomic_map else _reconcile_fields(node, shape)
-    if LIST in shape.kinds:
-        return FIELD if shape.atomic_list else _reconcile_fields(node, shape)
+        return FIELD if type_def.atomic_map else _reconcile_fields(node, type_def)
+    if LIST in type_def.kinds:
+        return FIELD if type_def.atomic_list else _reconcile_fields(node, type_def)
     return node
 
 
-def _child(shape: TypeDef, key: str) -> TypeDef | None:
+def _child(type_def: TypeDef, key: str) -> TypeDef | None:
     if key == field_sets.SELF:
         return None
-    if MAP in shape.kinds:
-        return shape.field(key[2:]) if key[0] == "f" else None
-    return shape.items if LIST in shape.kinds else None
+    if MAP in type_def.kinds:
+        return type_def.field(key[2:]) if key[0] == "f" else None
+    return type_def.items if LIST in type_def.kinds else None

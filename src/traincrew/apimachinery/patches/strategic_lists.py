@@ -17,7 +17,7 @@ _DIRECTIVE = "$patch"
 
 
 def internal_patch_error(message: str) -> StatusError:
-    """What the API server takes for a fault of its own, though it is one of the patch."""
+    """What the API server takes for a error of its own, though it is one of the patch."""
     return StatusError(500, "", message)
 
 
@@ -29,7 +29,7 @@ class PatchSchema:
 
     @classmethod
     def of(cls, schema: Schema) -> PatchSchema:
-        """The schema of a whole object. Its metadata may be left undescribed."""
+        """The patch schema of an object. The schema may omit the metadata."""
         properties = schema.get("properties", {})
         if "properties" in properties.get("metadata", {}):
             return cls(schema)
@@ -109,7 +109,7 @@ def _unique(values: list[Any]) -> list[Any]:
 
 
 def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carries out the items that are directives."""
+    """Executes the items that are directives."""
     items, replaced = [], False
     for item in patch:
         match item.get(_DIRECTIVE, _NONE):
@@ -148,7 +148,7 @@ def _check_key(item: Object, key: str) -> None:
 
 
 def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Those that `by` names, and the others."""
+    """The items that `by` contains, and the others."""
     named: list[Any] = []
     others: list[Any] = []
     for item in items:
@@ -161,11 +161,11 @@ def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[An
 
 
 Ordered = tuple[list[Any], list[Any]]
-"""Items, and the order in which they shall stand."""
+"""Items and their order."""
 
 
 def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
-    """Both in their own order; the others stand where they stood among the patched ones, as far as that goes."""
+    """Both keep their order. Others keep their places between the patched items as far as possible."""
     for each in (*patched[0], *patched[1], *others[0], *others[1]):
         if key and isinstance(each, dict):
             _check_key(each, key)

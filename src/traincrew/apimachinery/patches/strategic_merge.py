@@ -24,7 +24,7 @@ _ORDER = "$setElementOrder"
 
 
 def apply(document: Object, patch: Any, schema: Schema) -> Object:
-    """The patched document. The arguments are not changed; the result shares with them what it can."""
+    """The patched document. The arguments are not changed; the result shares parts with them."""
     if patch is None:
         patch = {}
     if not isinstance(patch, dict):
@@ -104,7 +104,7 @@ def _delete(merged: Object, key: str, values: Any, fields: PatchSchema) -> None:
 
 
 def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -> None:
-    """Merges the list that the directive names, in the order that it gives; the list is done then and leaves the patch."""
+    """Merges the list that the directive names in the given order, and removes it from the patch."""
     order = patch.pop(directive)
     if not isinstance(order, list):
         raise internal_patch_error(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
@@ -142,7 +142,7 @@ def _list_at(holder: Object, key: str) -> list[Any] | None:
 
 
 def _check_order(values: list[Any], order: list[Any], key: str) -> None:
-    """The patch's items must be among those of the order, and stand in the same order."""
+    """The items of the patch must be in the order list, in the same order."""
     if not values or not order:
         return
     awaited = [each for each in values if not (key and isinstance(each, dict) and each.get(DIRECTIVE) == "delete")]
@@ -169,10 +169,10 @@ def _same_item(one: Any, other: Any, key: str) -> bool:
     return bool(one[key] == other[key])
 
 
-def _directive_key(directive: str, prefix: str, fault: str) -> str:
+def _directive_key(directive: str, prefix: str, error: str) -> str:
     before, slash, key = directive.partition("/")
     if before != prefix or not slash:
-        raise bad_request(fault)
+        raise bad_request(error)
     return key
 
 
@@ -180,7 +180,7 @@ _NOTHING: Any = object()
 
 
 def _without_directives(value: Any) -> Any:
-    """Without directives: they have nothing to act on where the document has no such field."""
+    """The value without directives: they have no effect if the document lacks the field."""
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return _NOTHING

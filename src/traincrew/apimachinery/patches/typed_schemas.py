@@ -1,4 +1,4 @@
-"""How the values of a schema are merged and owned: as a whole, by their fields, by the keys of their items."""
+"""The types of a schema: whether values are merged atomically, by fields or by keys of items."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OBJECT = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metada
 
 
 class TypeDef:
-    """One node of a schema. What is below it is looked up when it is first asked for: schemas may be cyclic."""
+    """The type of one node of a schema. Types of children are resolved lazily: schemas may be cyclic."""
 
     __slots__ = (
         "_below", "_fields", "_item", "_items", "_more", "_preserve",
@@ -77,7 +77,7 @@ class TypeDef:
         self.defaults = {key: properties[key]["default"] for key in self.keys if "default" in properties.get(key, {})}
 
     def kind(self, value: Any) -> str:
-        """Which of its kinds a value has; of those that fit none, the one that complains."""
+        """The kind of a value; if it has none of the expected kinds, the one that reports the error."""
         if self.only:
             return self.only
         found = MAP if isinstance(value, dict) else LIST if isinstance(value, list) else SCALAR
@@ -88,11 +88,11 @@ class TypeDef:
 
     @property
     def undeclared(self) -> bool:
-        """A map that says nothing of what is in it."""
+        """Whether the type is a map without any declared fields."""
         return not self._fields and self.field("") is DEDUCED
 
     def field(self, name: str) -> TypeDef | None:
-        """None: there may be no such field."""
+        """None: the field is not allowed."""
         key = name if name in self._fields else None
         if key not in self._below:
             self._below[key] = self._other() if key is None else TypeDef(self._fields[key], self._preserve)
@@ -133,7 +133,7 @@ def _scalar(schema: Schema) -> str:
 
 
 def _list_relation(schema: Schema) -> tuple[tuple[str, ...], bool]:
-    """The keys of a list's items, and whether it is owned as a whole. Without keys and not whole: a set."""
+    """The keys of the items of a list, and whether the list is atomic. Neither: the list is a set."""
     match schema.get("x-kubernetes-list-type"):
         case "map":
             return tuple(schema.get("x-kubernetes-list-map-keys", ())), False
@@ -159,13 +159,13 @@ _lock = threading.Lock()
 
 
 def type_of(schema: Schema) -> TypeDef:
-    """The shape of whole objects of a schema. Its metadata may be left undescribed."""
+    """The type of the objects of a schema. The schema may omit the metadata."""
     found = _known.get(id(schema))
     if found is not None and found[0] is schema:
         return found[1]
-    shape = TypeDef(schema, fields=_OBJECT)
+    type_def = TypeDef(schema, fields=_OBJECT)
     with _lock:
-        _known[id(schema)] = schema, shape
+        _known[id(schema)] = schema, type_def
         if len(_known) > _CACHE_SIZE:
             _known.popitem(last=False)
-    return shape
+    return type_def

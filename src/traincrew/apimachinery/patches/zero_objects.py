@@ -1,4 +1,4 @@
-"""Objects as Go makes them when they are new: built-in kinds hold some fields from the start, and nobody owns those."""
+"""New objects as Go creates them: built-in kinds have some fields from the start, which nobody manages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TIMES = ("date-time", "micro-time")
 
 
 def is_custom(schema: Schema) -> bool:
-    """Kinds of a CustomResourceDefinition are no structs of Go."""
+    """Custom resources have no Go struct."""
     return _STRUCT not in schema
 
 
