@@ -46,7 +46,7 @@ class ManagedPod:
     def address(self) -> str:
         return getattr(self.observed.sandbox, "ip", "")
 
-    def running(self, container: str) -> bool:
+    def is_running(self, container: str) -> bool:
         return isinstance(self.observed.container(container).state, Running)
 
     def exec_socket(self) -> str:
@@ -62,7 +62,7 @@ class ManagedPod:
         self._updated.set()
         self._updated = asyncio.Event()
 
-    async def news(self, seconds: float) -> None:
+    async def wait_for_update(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._updated.wait()

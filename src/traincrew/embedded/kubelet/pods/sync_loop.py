@@ -62,7 +62,7 @@ class PodWorkers:
         worker = self._by_name.get((namespace, name))
         return worker.pod if worker is not None else None
 
-    async def known(self, namespace: str, name: str) -> None:
+    async def wait_until_known(self, namespace: str, name: str) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(POD_LOOKUP_SECONDS):
                 await self.listed.wait()
@@ -77,10 +77,10 @@ class PodWorkers:
     def all(self) -> list[ServedPod]:
         return [worker.pod for worker in self._by_uid.values()]
 
-    async def connect(self, run: ServedPod, port: int) -> Connection:
-        if not run.address:
+    async def connect(self, served: ServedPod, port: int) -> Connection:
+        if not served.address:
             raise ConnectionRefusedError("the pod has no address")
-        return await self._network.forward(run.address, port)
+        return await self._network.forward(served.address, port)
 
 
 def _key(pod: ManagedPod) -> tuple[str, str]:

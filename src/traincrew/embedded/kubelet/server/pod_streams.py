@@ -1,4 +1,4 @@
-"""Logs, exec, attach and port-forward of the pods that this kubelet runs."""
+"""Logs, exec, attach and port-forward of the pods that this kubelet pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from traincrew.embedded.kubelet.runtime.streaming import (
 TICKET_COMMANDS = ("traincrew-exec-ticket", "traincrew-leave")
 """The command with which the kubectl in a launcher requests an exec ticket: a client that may exec may have one.
 
-The second name is that of releases before 0.2, whose kubectl still runs in their pods. It expects the key `door` in the reply."""
+The second name is that of releases before 0.2, whose kubectl still pods in their pods. It expects the key `door` in the reply."""
 TICKET_SECONDS = 30.0
 
 
@@ -39,8 +39,8 @@ class ServedPod(Protocol):
     def shim(self) -> sandbox.ShimClient | None: ...
     @property
     def address(self) -> str: ...
-    def running(self, container: str) -> bool: ...
-    async def news(self, seconds: float) -> None:
+    def is_running(self, container: str) -> bool: ...
+    async def wait_for_update(self, seconds: float) -> None:
         """Returns when the pod's state has changed, or after that time."""
         ...
 
@@ -51,74 +51,76 @@ class ServedPod(Protocol):
 
 class ServedPods(Protocol):
     def find(self, namespace: str, name: str) -> ServedPod | None: ...
-    async def known(self, namespace: str, name: str) -> None:
+    async def wait_until_known(self, namespace: str, name: str) -> None:
         """Waits until the pods of an earlier kubelet are adopted, so that the pod's state is known."""
         ...
 
     def all(self) -> list[ServedPod]: ...
-    async def connect(self, run: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
+    async def connect(self, served: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
 
 class PodStreams:
     """Implements `streaming.StreamingRuntime`."""
 
-    def __init__(self, runs: ServedPods, logs: pathlib.Path) -> None:
-        self._runs, self._logs = runs, logs
+    def __init__(self, pods: ServedPods, logs: pathlib.Path) -> None:
+        self._pods, self._logs = pods, logs
 
     def pods(self) -> list[dict[str, Any]]:
-        return [run.object for run in self._runs.all()]
+        return [served.object for served in self._pods.all()]
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        await self._runs.known(namespace, pod)
-        run = self._run(namespace, pod)
-        if uid and run.object["metadata"]["uid"] != uid:
+        await self._pods.wait_until_known(namespace, pod)
+        served = self._find(namespace, pod)
+        if uid and served.object["metadata"]["uid"] != uid:
             raise PodNotFound(f'pod "{pod}" with that uid does not exist')
-        if container and container not in _names(run.object):
+        if container and container not in _names(served.object):
             raise ContainerNotFound(f'container "{container}" not found in pod "{pod}"')
 
-    def _run(self, namespace: str, pod: str) -> ServedPod:
-        run = self._runs.find(namespace, pod)
-        if run is None:
+    def _find(self, namespace: str, pod: str) -> ServedPod:
+        served = self._pods.find(namespace, pod)
+        if served is None:
             raise PodNotFound(f'pod "{pod}" does not exist')
-        return run
+        return served
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
-        run = self._run(namespace, pod)
-        directory = log_directory.container_directory(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
-        attempt = _attempt(log_directory.attempts(directory), options.previous, run.object, container)
+        served = self._find(namespace, pod)
+        directory = log_directory.container_directory(self._logs, namespace, pod, served.object["metadata"]["uid"], container)
+        attempt = _attempt(log_directory.attempts(directory), options.previous, served.object, container)
         now = clock.now()
 
         def ended() -> bool:
             latest = log_directory.attempts(directory)[-1:] != [attempt]
-            return latest or not run.running(container)
+            return latest or not served.is_running(container)
 
-        async for piece in reader.read(directory, attempt, options, now, reader.LogWriter(ended, run.news)):
+        async for piece in reader.read(directory, attempt, options, now, reader.LogWriter(ended, served.wait_for_update)):
             yield piece
 
     def _entered(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:
-        run = self._run(namespace, pod)
-        shim = run.shim
-        if shim is None or not run.running(container):
+        served = self._find(namespace, pod)
+        shim = served.shim
+        if shim is None or not served.is_running(container):
             raise ExecFailed(f'container "{container}" of pod "{pod}" is not running')
         return shim
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         shim = self._entered(namespace, pod, container)
         if len(command) == 1 and command[0] in TICKET_COMMANDS:
-            return await self._issue_ticket(self._run(namespace, pod), shim, container)
+            return await self._issue_ticket(self._find(namespace, pod), shim, container)
         return await shim.exec(container, tuple(command), io)
 
-    async def _issue_ticket(self, run: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
+    async def _issue_ticket(self, served: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
         secret = secrets.token_urlsafe(32)
         await shim.issue_ticket(container, secret, TICKET_SECONDS)
-        return CompletedSession(msgspec.json.encode({"socket": run.exec_socket(), "door": run.exec_socket(), "secret": secret}))
+        return CompletedSession(
+            msgspec.json.encode({"socket": served.exec_socket(), "door": served.exec_socket(), "secret": secret})
+        )
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         return await self._entered(namespace, pod, container).attach(container, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await self._runs.connect(self._run(namespace, pod), port)
+        return await self._pods.connect(self._find(namespace, pod), port)
 
 
 class CompletedSession:
