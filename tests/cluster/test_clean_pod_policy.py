@@ -22,7 +22,7 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(isolated: 
             eventually(lambda job=job: job.why.get("reason") == "PodsStillRunning")  # type: ignore[misc]
             assert job.why["message"] == "1 pod is still running: cleanPodPolicy None keeps it"
             assert job.counts("Worker")["active"] == 1
-            assert job.event("PodsStillRunning", "1 pod still runs")
+            assert job.event("PodsStillRunning", "1 pod is still running")
 
         eventually(lambda: _limit(control, "worker-0") == 1)  # the grace is over for all of them
 
