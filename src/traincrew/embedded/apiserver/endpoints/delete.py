@@ -33,7 +33,7 @@ ORPHANED_BY_DEFAULT = ("jobs.batch",)
 ATTEMPTS = 5
 
 
-def options(request: Request) -> DeleteOptions:
+def read_options(request: Request) -> DeleteOptions:
     """From the body or, without a body, from the query."""
     given = request_bodies.delete_options(request)
     if given is None:
@@ -66,54 +66,54 @@ def _policy_errors(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
 
 
 async def delete(scope: RequestScope, request: Request) -> Response:
-    wanted = options(request)
+    options = read_options(request)
     attributes = AdmissionAttributes(DELETE, request.info, request.namespace, request.name, request.subresource, {})
     chain.of(scope).admit(attributes)
-    response = await _delete_with_retries(scope, request, wanted)
-    if request.info.store_name in ORPHANED_BY_DEFAULT and not wanted.policy and wanted.orphan is None:
+    response = await _delete_with_retries(scope, request, options)
+    if request.info.store_name in ORPHANED_BY_DEFAULT and not options.policy and options.orphan is None:
         response.warnings += (ORPHAN_WARNING.format(request.info.plural),)
     return response
 
 
-async def _delete_with_retries(scope: RequestScope, request: Request, wanted: DeleteOptions) -> Response:
+async def _delete_with_retries(scope: RequestScope, request: Request, options: DeleteOptions) -> Response:
     for attempt in range(ATTEMPTS):
         record = scope.existing(request.info, request.namespace, request.name)
         try:
-            return await _delete(scope, request, record, wanted)
+            return await _delete(scope, request, record, options)
         except RevisionConflict:
-            if wanted.version or attempt == ATTEMPTS - 1:
+            if options.version or attempt == ATTEMPTS - 1:
                 raise api_errors.optimistic_lock_conflict(request.subject) from None
     raise AssertionError("unreachable")
 
 
-async def _delete(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
+async def _delete(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
     obj = decoded(record)
-    check_preconditions(request, obj, wanted)
-    marked = graceful_deletion.begin_deletion(obj, wanted, scope.clock(), scope.strategy(request.info).orphans_by_default)
+    check_preconditions(request, obj, options)
+    marked = graceful_deletion.begin_deletion(obj, options, scope.clock(), scope.strategy(request.info).orphans_by_default)
     if marked is None:  # the deletion has begun already
         return Response(200, version_conversion.encoded_object(record, request.info))
     if graceful_deletion.is_ready_for_removal(marked) or not marked["metadata"].get("deletionTimestamp"):
-        if request.info.store_name == PODS and not wanted.dry_run and marked != obj:
-            return await _remove_after_update(scope, request, await scope.store.put(record.key, marked, record.revision), wanted)
-        return await _remove(scope, request, record, wanted)
-    if wanted.dry_run:
+        if request.info.store_name == PODS and not options.dry_run and marked != obj:
+            return await _remove_after_update(scope, request, await scope.store.put(record.key, marked, record.revision), options)
+        return await _remove(scope, request, record, options)
+    if options.dry_run:
         return Response(200, encoded(version_conversion.from_storage(marked, request.info)))
     changed = await scope.store.put(record.key, marked, record.revision)
     return Response(200, version_conversion.encoded_object(changed, request.info))
 
 
-async def _remove_after_update(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
+async def _remove_after_update(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
     """Watches of pods see the deletion timestamp before the removal. Meanwhile another request may have removed the pod."""
     try:
-        return await _remove(scope, request, record, wanted)
+        return await _remove(scope, request, record, options)
     except RevisionConflict as conflict:
         if conflict.current is not None:
             raise
         return Response(200, version_conversion.encoded_object(record, request.info))
 
 
-async def _remove(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
-    gone = record if wanted.dry_run else await scope.store.delete(record.key, record.revision)
+async def _remove(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
+    gone = record if options.dry_run else await scope.store.delete(record.key, record.revision)
     if request.info.store_name in RETURN_DELETED_OBJECT:
         return Response(200, version_conversion.encoded_object(gone, request.info))
     uid = msgspec.json.decode(gone.value)["metadata"]["uid"]
@@ -122,12 +122,12 @@ async def _remove(scope: RequestScope, request: Request, record: Record, wanted:
     return Response(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def check_preconditions(request: Request, obj: Object, wanted: DeleteOptions) -> None:
+def check_preconditions(request: Request, obj: Object, options: DeleteOptions) -> None:
     meta = obj["metadata"]
-    if wanted.uid and wanted.uid != meta["uid"]:
-        raise _precondition_error(request, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
-    if wanted.version and wanted.version != meta["resourceVersion"]:
-        raise _precondition_error(request, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
+    if options.uid and options.uid != meta["uid"]:
+        raise _precondition_error(request, obj, ("UID", options.uid, meta["uid"]), "deleted and then recreated")
+    if options.version and options.version != meta["resourceVersion"]:
+        raise _precondition_error(request, obj, ("ResourceVersion", options.version, meta["resourceVersion"]), "modified")
 
 
 def _precondition_error(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:

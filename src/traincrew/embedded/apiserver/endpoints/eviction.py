@@ -31,17 +31,17 @@ async def evict(scope: RequestScope, request: Request) -> Response:
     eviction, warnings = request_bodies.of_kind(request, "policy", "v1", "Eviction", options.validation)
     if (eviction.get("metadata") or {}).get("name", request.name) != request.name:
         raise api_errors.bad_request("name in URL does not match name in Eviction object")
-    wanted: Object = {**(eviction.get("deleteOptions") or {}), "kind": "DeleteOptions", "apiVersion": "v1"}
+    delete_options: Object = {**(eviction.get("deleteOptions") or {}), "kind": "DeleteOptions", "apiVersion": "v1"}
     if options.dry_run:
-        wanted["dryRun"] = ["All"]
+        delete_options["dryRun"] = ["All"]
     pod = decoded(scope.existing(request.info, request.namespace, request.name))
     if _needs_budget(pod):
-        found = _budgets(scope, pod)
-        if len(found) > 1:
+        budgets = _budgets(scope, pod)
+        if len(budgets) > 1:
             raise api_errors.StatusError(500, "", MULTIPLE_BUDGETS)
-        if found and not _may_evict_unready(pod, found[0]):
-            await _decrement(scope, request, found[0], bool(wanted.get("dryRun")))
-    await _remove(scope, request, options, wanted)
+        if budgets and not _may_evict_unready(pod, budgets[0]):
+            await _decrement(scope, request, budgets[0], bool(delete_options.get("dryRun")))
+    await _remove(scope, request, options, delete_options)
     return Response(201, encoded(SUCCESS), warnings)
 
 
@@ -53,8 +53,8 @@ def _needs_budget(pod: Object) -> bool:
 
 def _budgets(scope: RequestScope, pod: Object) -> list[Object]:
     labels = pod["metadata"].get("labels") or {}
-    found = [decoded(record) for record in scope.store.heads(BUDGETS, pod["metadata"]["namespace"])]
-    return [each for each in found if label_selectors.matches(each["spec"].get("selector"), labels)]
+    budgets = [decoded(record) for record in scope.store.heads(BUDGETS, pod["metadata"]["namespace"])]
+    return [each for each in budgets if label_selectors.matches(each["spec"].get("selector"), labels)]
 
 
 def _may_evict_unready(pod: Object, budget: Object) -> bool:
@@ -76,14 +76,14 @@ async def _decrement(scope: RequestScope, request: Request, budget: Object, dry_
     info = scope.registry.find("policy", "v1", "poddisruptionbudgets")
     assert info is not None
 
-    async def decremented(found: Object) -> write_path.UpdatedObject:
-        _check(found)
+    async def decremented(current: Object) -> write_path.UpdatedObject:
+        _check(current)
         now = scope.now()
-        status: Object = {**found["status"], "disruptionsAllowed": found["status"]["disruptionsAllowed"] - 1}
+        status: Object = {**current["status"], "disruptionsAllowed": current["status"]["disruptionsAllowed"] - 1}
         status["disruptedPods"] = {**(status.get("disruptedPods") or {}), request.name: now}
         if status["disruptionsAllowed"] == 0:
             status["conditions"] = disruption_budgets.conditions(status, now)
-        return write_path.UpdatedObject({**found, "status": status}, guaranteed=True)
+        return write_path.UpdatedObject({**current, "status": status}, guaranteed=True)
 
     writing = request._replace(info=info, name=budget["metadata"]["name"], subresource="status", verb="update")
     await write_path.update(
@@ -108,19 +108,19 @@ def _too_many(cause: str, retry_after: int = 0) -> api_errors.StatusError:
     return api_errors.StatusError(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
 
 
-async def _remove(scope: RequestScope, request: Request, options: query_parameters.WriteOptions, wanted: Object) -> None:
-    deletion = request._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
-    limits = delete.options(deletion)
+async def _remove(scope: RequestScope, request: Request, options: query_parameters.WriteOptions, delete_options: Object) -> None:
+    deletion = request._replace(subresource="", verb="delete", body=encoded(delete_options), content_type=JSON)
+    parsed_options = delete.read_options(deletion)
 
     async def disrupted(pod: Object) -> write_path.UpdatedObject:
-        delete.check_preconditions(request, pod, limits)
+        delete.check_preconditions(request, pod, parsed_options)
         if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             put_condition(pod, DISRUPTION_TARGET | {"lastTransitionTime": scope.now()})
         return write_path.UpdatedObject(pod, guaranteed=True)
 
-    if not limits.dry_run:
+    if not parsed_options.dry_run:
         await write_path.update(scope, request._replace(subresource="status"), options, disrupted)
-        deletion = deletion._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
+        deletion = deletion._replace(body=encoded(delete_options | {"preconditions": {"uid": parsed_options.uid}}))
     await delete.delete(scope, deletion)
 
 

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers of autoscaling/v1 and v2: what v1 has no field for, it carries in annotations."""
+"""Conversion of HorizontalPodAutoscalers between autoscaling/v1 and v2. Fields that v1 does not have are annotations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class _Part(NamedTuple):
     old: str
     """The field in v1."""
     new: tuple[str, ...]
-    """Where it is in v2."""
+    """The path in v2."""
     empty: Any = None
-    """What v1 says where there is nothing; None: it says nothing."""
+    """The value in v1 where v2 has none; None: no value."""
 
 
 def _parts(verb: str, value: str) -> dict[str, tuple[_Part, ...]]:
-    """Of the sources of metrics: `target` and what is wanted of it, or `current` and what it is."""
+    """Fields of metric sources: those of the target, or those of the current value."""
     average, named = _Part(f"{verb}AverageValue", (verb, "averageValue")), _Part("metricName", ("metric", "name"), "")
     usage = _Part(f"{verb}AverageUtilization", (verb, "averageUtilization"))
     chosen, least = _Part("selector", ("metric", "selector")), average._replace(empty="0")
@@ -199,7 +199,7 @@ def _upper(key: str) -> str:
 
 
 def _read(annotations: Object, key: str, otherwise: Any) -> Any:
-    """What cannot be read is passed over."""
+    """Malformed values are skipped."""
     kind = dict if key == BEHAVIOR else list[dict[str, Any]]
     try:
         return msgspec.json.decode(annotations[key], type=kind)

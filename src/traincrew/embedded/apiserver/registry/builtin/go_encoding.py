@@ -149,7 +149,7 @@ def _texts(values: Any) -> Any:
 
 
 def _when_empty(kind: str, optional: bool) -> Callable[[Any], Any]:
-    """What becomes of null, "", 0, false, [] or {}."""
+    """How null, "", 0, false, [] and {} are encoded."""
     first, rest = kind[0], kind[1:]
     if first == "*":
         if rest[0] == ":":

@@ -1,4 +1,4 @@
-"""What the status of a job may say, given what it said before."""
+"""Validation of updates of the status of a Job."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _check_counts(status: Object, errors: list[FieldError]) -> None:
 
 
 class _Comparison:
-    """Most rules hold only for what this update changes, so that a job with an odd status can still be updated."""
+    """Most rules apply only to fields that the update changes, so that a Job with an invalid status can still be updated."""
 
     def __init__(self, new: Object, old: Object, errors: list[FieldError]) -> None:
         self.new, self.old, self.errors = new, old, errors

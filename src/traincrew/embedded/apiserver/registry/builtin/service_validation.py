@@ -1,4 +1,4 @@
-"""What is wrong with a service, and what of it may not change."""
+"""Validation of Services and of their updates."""
 
 from __future__ import annotations
 

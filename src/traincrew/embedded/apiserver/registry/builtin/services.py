@@ -1,4 +1,4 @@
-"""Services: defaults, addresses and ports that are allocated, and what of these may change."""
+"""The strategy of Services: defaults, and the allocation of cluster IPs and node ports."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _asked_for(spec: Object, number: int) -> int:
 
 
 def _prepare_update(new: Object, old: Object) -> None:
-    """What was allocated stays, also where the writer left it out."""
+    """Allocated values are kept where the update leaves them out."""
     spec, before = new["spec"], old["spec"]
     _drop_for_type(spec, before)
     if "ExternalName" not in (spec.get("type"), before.get("type")):

@@ -1,4 +1,4 @@
-"""What a strategy reads of the cluster: addresses and ports to allocate, the time, tokens."""
+"""The context of a write for strategies: allocation of addresses and ports, the time, tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server fills into pods and pod templates."""
+"""Defaults of pods and pod templates."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _LONGEST = 2147483647
 
 
 def check_pod(obj: Object, errors: list[FieldError]) -> None:
-    """What is checked in new and in changed pods."""
+    """Validation of new and of updated pods."""
     spec, meta = obj["spec"], obj["metadata"]
     if annotations := meta.get("annotations"):
         check_annotations(annotations, spec, "metadata.annotations", errors)

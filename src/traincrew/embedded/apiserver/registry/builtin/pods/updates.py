@@ -1,4 +1,4 @@
-"""What may change in a pod once it exists."""
+"""Validation of updates of pods."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _compare_annotations(new: Object, old: Object, errors: list[FieldError]) -> 
     after, before = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
     for key in before:
         if after.get(key) != before[key]:
-            _told(key, "may not remove or update", errors)
+            _report(key, "may not remove or update", errors)
     for key in after.keys() - before.keys():
-        _told(key, "may not add", errors)
+        _report(key, "may not add", errors)
 
 
-def _told(key: str, message: str, errors: list[FieldError]) -> None:
+def _report(key: str, message: str, errors: list[FieldError]) -> None:
     at = f"metadata.annotations[{key}]"
     if key.startswith(_APPARMOR):
         errors.append(field_errors.forbidden(at, f"{message} AppArmor annotations"))
