@@ -1,1 +1,1 @@
-"""What every Kubernetes program shares, once: quantities, times, selectors, API errors, Go formats, patches. Pure."""
+"""What k8s.io/apimachinery is to Go programs: quantities, times, selectors, API errors, patches, structural schemas. Pure."""

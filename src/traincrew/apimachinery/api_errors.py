@@ -1,4 +1,4 @@
-"""Refusals: the Status objects of a Kubernetes API server, with its reasons, codes and words."""
+"""API errors: Status objects with the reasons, codes and messages of the Kubernetes API server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.apimachinery.field_errors import FieldError
 
 @dataclasses.dataclass(frozen=True)
 class StatusDetails:
-    """What a refusal is about: `details` of the Status. `kind` is a plural, but the kind itself for invalid objects."""
+    """`details` of a Status. `kind` is the plural of a resource, but the kind itself for invalid objects."""
 
     kind: str = ""
     group: str = ""
@@ -28,7 +28,7 @@ NO_DETAILS = StatusDetails()
 
 
 class PlainTextError(Exception):
-    """A refusal without a Status: what answers does not know the API, only HTTP."""
+    """An HTTP error without a Status, such as that of an unknown path."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -54,10 +54,10 @@ class StatusError(Exception):
         self.code, self.reason, self.message, self.subject = code, reason, message, subject
         self.causes, self.retry_after = tuple(causes), retry_after
         self.continued = ""
-        """Where an expired list may be taken up again, at the price of consistency."""
+        """A continue token for an inconsistent continuation of an expired list."""
         self.warnings: tuple[str, ...] = ()
         self.routed = False
-        """Said by the router, before anybody knew what the request is about: its details are there, but empty."""
+        """The router raised the error before the resource was known: the details are present but empty."""
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = {
@@ -89,9 +89,9 @@ def path_not_found() -> StatusError:
 
 
 def router_error(code: int, reason: str, message: str) -> StatusError:
-    refusal = StatusError(code, reason, message)
-    refusal.routed = True
-    return refusal
+    error = StatusError(code, reason, message)
+    error.routed = True
+    return error
 
 
 def already_exists(subject: StatusDetails) -> StatusError:
@@ -111,13 +111,13 @@ def optimistic_lock_conflict(subject: StatusDetails) -> StatusError:
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422, with every fault at once."""
-    told = list(dict.fromkeys(each.tell() for each in errors))  # each fault is said once, though each stays a cause
-    message = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    """422 with all field errors."""
+    texts = list(dict.fromkeys(each.tell() for each in errors))  # repeated errors are listed once, but each is a cause
+    message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
-    titled = f"{kind}.{group}" if group else kind
+    qualified_kind = f"{kind}.{group}" if group else kind
     return StatusError(
-        422, "Invalid", f'{titled} "{name}" is invalid: {message}', StatusDetails(kind, group, name), causes=causes
+        422, "Invalid", f'{qualified_kind} "{name}" is invalid: {message}', StatusDetails(kind, group, name), causes=causes
     )
 
 
@@ -143,7 +143,7 @@ def method_not_allowed() -> StatusError:
 
 
 def method_not_supported(subject: StatusDetails, verb: str) -> StatusError:
-    """The same of a custom resource."""
+    """method_not_allowed for custom resources, which word it in another way."""
     message = f'{verb} is not supported on resources of kind "{subject.resource}"'
     return StatusError(405, "MethodNotAllowed", message, StatusDetails(subject.kind, subject.group))
 

@@ -1,4 +1,4 @@
-"""What is wrong with a field of an object, in the words of a Kubernetes API server."""
+"""field.Error: errors of fields, with the messages of the Kubernetes API server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOO_MANY = "FieldValueTooMany"
 
 @dataclasses.dataclass(frozen=True)
 class FieldError:
-    """One cause of a 422. `path` is as Kubernetes writes it: `spec.containers[0].image`."""
+    """A cause of a 422. `path` is such as `spec.containers[0].image`."""
 
     reason: str
     path: str
@@ -45,9 +45,9 @@ def wrong_type(path: str, value: Any, detail: str) -> FieldError:
 
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
-    known = ", ".join(go_format.quote(each) for each in supported)
+    listed = ", ".join(go_format.quote(each) for each in supported)
     return FieldError(
-        NOT_SUPPORTED, path, _with(f"Unsupported value: {go_format.field_value(value)}", known and f"supported values: {known}")
+        NOT_SUPPORTED, path, _with(f"Unsupported value: {go_format.field_value(value)}", listed and f"supported values: {listed}")
     )
 
 

@@ -1,4 +1,4 @@
-"""JSONPath as the columns of custom resources use it: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`."""
+"""JSONPath of printer columns: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ Step = Callable[[Any], Iterator[Any]]
 
 
 class JSONPathError(ValueError):
-    """Not a path that an API server knows."""
+    """The text is not a path that the API server accepts."""
 
 
 class JSONPathMismatch(Exception):
-    """The path asks of a value what that has not: an index of an object, an item beyond a list's end."""
+    """The path does not fit the value: an index into an object, an item beyond the end of a list."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Path:
     steps: tuple[Step, ...]
     root: str = ""
-    """The field that it starts at; empty if it may look at all of them."""
+    """The first field of the path; empty if it may read all fields."""
 
     def first(self, value: Any) -> tuple[bool, Any]:
-        """The first thing found, if there is any. A value without the parts that the path asks for has none."""
+        """Whether the path selects anything, and the first result."""
         try:
-            found = list(self.found(value))
+            results = list(self.select(value))
         except JSONPathMismatch:
             return False, None
-        return (True, found[0]) if found else (False, None)
+        return (True, results[0]) if results else (False, None)
 
-    def found(self, value: Any) -> Iterator[Any]:
+    def select(self, value: Any) -> Iterator[Any]:
         values: Iterator[Any] = iter((value,))
         for step in self.steps:
             values = _each(step, values)
@@ -124,7 +124,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _operand(text: str) -> Any:
-    """A quoted text, a number, true or false; else a path."""
+    """A quoted string, a number, true or false; else a path."""
     if text[:1] in ("'", '"') and text[-1:] == text[:1] and len(text) > 1:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     if text in ("true", "false"):
@@ -180,7 +180,7 @@ def _bounds(bounds: tuple[str | None, ...], length: int) -> tuple[int, int, int]
 
 def _union(paths: tuple[Path, ...], value: Any) -> Iterator[Any]:
     for path in paths:
-        yield from path.found(value)
+        yield from path.select(value)
 
 
 def _having(path: Path, value: Any) -> Iterator[Any]:
@@ -207,7 +207,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _compare_values(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
-    # Text is compared with text, a number with a number of its sort; anything else is an error and finds nothing.
+    # Only values of the same type are compared; anything else is an error and selects nothing.
     if type(left) is not type(right):
         raise JSONPathMismatch
     return compare(left, right)

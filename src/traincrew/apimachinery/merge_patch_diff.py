@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386): the smallest one that turns a value into another, and whether one is needed at all."""
+"""Creates JSON merge patches (RFC 7386), and tells whether one is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from traincrew.apimachinery import quantities
 
 
 def create_merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """What to send so that `old` becomes `new`; keys that have gone are sent as null. Lists are replaced whole."""
+    """The smallest patch that turns `old` into `new`. Removed keys are null; lists are replaced."""
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
@@ -21,22 +21,22 @@ def create_merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, An
     return patch
 
 
-def contains(found: Any, wanted: Any) -> bool:
-    """Whether a stored value already says what is wanted.
+def contains(live: Any, desired: Any) -> bool:
+    """Whether the live value contains the desired one, so that no patch is needed.
 
-    The API server fills in defaults, also for an empty list, and spells quantities its own way: `1000m` comes back as `1`.
+    The API server sets defaults, also for an empty list, and writes quantities in canonical form: `1000m` becomes `1`.
     """
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(key in found and contains(found[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list):
-        if not wanted or not isinstance(found, list):
-            return not wanted
-        return len(found) == len(wanted) and all(contains(*pair) for pair in zip(found, wanted, strict=True))
-    return bool(found == wanted) or _same_quantity(found, wanted)
+    if isinstance(desired, dict):
+        return isinstance(live, dict) and all(key in live and contains(live[key], desired[key]) for key in desired)
+    if isinstance(desired, list):
+        if not desired or not isinstance(live, list):
+            return not desired
+        return len(live) == len(desired) and all(contains(*pair) for pair in zip(live, desired, strict=True))
+    return bool(live == desired) or _same_quantity(live, desired)
 
 
-def _same_quantity(found: Any, wanted: Any) -> bool:
+def _same_quantity(live: Any, desired: Any) -> bool:
     try:
-        return quantities.nanos(found) == quantities.nanos(wanted)
+        return quantities.nanos(live) == quantities.nanos(desired)
     except ValueError:
         return False

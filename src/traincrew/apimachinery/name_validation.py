@@ -1,4 +1,4 @@
-"""What may be called how: each function gives what is wrong with a word, in Kubernetes' words; nothing if it is right."""
+"""Validation of names. As in k8s.io/apimachinery, each function returns the error messages; none if the name is valid."""
 
 from __future__ import annotations
 
@@ -79,30 +79,30 @@ def _length(word: str) -> int:
 
 @cached
 def dns_label(word: str) -> Messages:
-    faults = [too_long(63)] if _length(word) > 63 else []
+    messages = [too_long(63)] if _length(word) > 63 else []
     if not _label_form.fullmatch(word):
-        faults.append("must not contain dots" if _subdomain_form.fullmatch(word) else _LABEL)
-    return tuple(faults)
+        messages.append("must not contain dots" if _subdomain_form.fullmatch(word) else _LABEL)
+    return tuple(messages)
 
 
 @cached
 def dns_subdomain(word: str) -> Messages:
-    faults = [too_long(253)] if _length(word) > 253 else []
+    messages = [too_long(253)] if _length(word) > 253 else []
     if not _subdomain_form.fullmatch(word):
-        faults.append(_SUBDOMAIN)
-    return tuple(faults)
+        messages.append(_SUBDOMAIN)
+    return tuple(messages)
 
 
 @cached
 def dns_1035_label(word: str) -> Messages:
-    faults = [too_long(63)] if _length(word) > 63 else []
+    messages = [too_long(63)] if _length(word) > 63 else []
     if not _dns_1035_form.fullmatch(word):
-        faults.append(_DNS_1035)
-    return tuple(faults)
+        messages.append(_DNS_1035)
+    return tuple(messages)
 
 
 def path_segment(word: str) -> Messages:
-    """RBAC objects may be called nearly anything that fits into a URL."""
+    """The names of RBAC objects: anything that fits into a URL path segment."""
     if word in (".", ".."):
         return (f"may not be '{word}'",)
     return tuple(f"may not contain '{each}'" for each in ("/", "%") if each in word)
@@ -115,56 +115,56 @@ def qualified_name(word: str) -> Messages:
     if "/" in prefix:
         words = f"a qualified name {_QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return (words,)
-    faults: list[str] = []
+    messages: list[str] = []
     if slash:
-        faults += [f"prefix part {each}" for each in dns_subdomain(prefix)] if prefix else ["prefix part must be non-empty"]
+        messages += [f"prefix part {each}" for each in dns_subdomain(prefix)] if prefix else ["prefix part must be non-empty"]
     if not name:
-        faults.append("name part must be non-empty")
+        messages.append("name part must be non-empty")
     elif _length(name) > 63:
-        faults.append(f"name part {too_long(63)}")
+        messages.append(f"name part {too_long(63)}")
     if not _qualified_form.fullmatch(name):
-        faults.append(f"name part {_QUALIFIED}")
-    return tuple(faults)
+        messages.append(f"name part {_QUALIFIED}")
+    return tuple(messages)
 
 
 @cached
 def label_value(word: str) -> Messages:
-    faults = [too_long(63)] if _length(word) > 63 else []
+    messages = [too_long(63)] if _length(word) > 63 else []
     if word and not _qualified_form.fullmatch(word):
-        faults.append(_LABEL_VALUE)
-    return tuple(faults)
+        messages.append(_LABEL_VALUE)
+    return tuple(messages)
 
 
 @cached
 def env_var_name(word: str) -> Messages:
-    """The rule since 1.32, which is wider than C's identifiers."""
+    """The relaxed rule since Kubernetes 1.32."""
     return () if word.isascii() and word.isprintable() and "=" not in word else (_ENV,)
 
 
 @cached
 def config_key(word: str) -> Messages:
-    faults = [too_long(253)] if _length(word) > 253 else []
+    messages = [too_long(253)] if _length(word) > 253 else []
     if not _key_form.fullmatch(word):
-        faults.append(_KEY)
+        messages.append(_KEY)
     if word in (".", ".."):
-        faults.append(f"must not be '{word}'")
+        messages.append(f"must not be '{word}'")
     elif word.startswith(".."):
-        faults.append("must not start with '..'")
-    return tuple(faults)
+        messages.append("must not start with '..'")
+    return tuple(messages)
 
 
 @cached
 def port_name(word: str) -> Messages:
-    faults = [too_long(15)] if len(word) > 15 else []
+    messages = [too_long(15)] if len(word) > 15 else []
     if not _port_charset.fullmatch(word):
-        faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        messages.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not any("a" <= each <= "z" for each in word):
-        faults.append("must contain at least one letter (a-z)")
+        messages.append("must contain at least one letter (a-z)")
     if "--" in word:
-        faults.append("must not contain consecutive hyphens")
+        messages.append("must not contain consecutive hyphens")
     if word.startswith("-") or word.endswith("-"):
-        faults.append("must not begin or end with a hyphen")
-    return tuple(faults)
+        messages.append("must not begin or end with a hyphen")
+    return tuple(messages)
 
 
 def port_number(port: int) -> Messages:
@@ -172,7 +172,7 @@ def port_number(port: int) -> Messages:
 
 
 def user_or_group_id(number: int) -> Messages:
-    """Of a user or a group."""
+    """The range of user and group IDs."""
     return () if 0 <= number <= 2147483647 else (out_of_range(0, 2147483647),)
 
 
@@ -189,5 +189,5 @@ def url_path(word: str) -> Messages:
 
 
 def mask_trailing_dash(word: str) -> str:
-    """generateName may end in a dash, which the final name does not."""
+    """generateName may end in a dash, the generated name does not."""
     return word[:-2] + "a" if len(word) > 1 and word.endswith("-") else word

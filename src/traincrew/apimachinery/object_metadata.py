@@ -1,4 +1,4 @@
-"""Object metadata: what is wrong with it in a new object, and what an update may not change."""
+"""ValidateObjectMeta and ValidateObjectMetaUpdate."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 _IMMUTABLE_FIELDS = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def validate(meta: Object, namespaced: bool, naming: NameValidator, standard_finalizers: bool = True) -> list[FieldError]:
+def validate(meta: Object, namespaced: bool, validate_name: NameValidator, standard_finalizers: bool = True) -> list[FieldError]:
     errors: list[FieldError] = []
-    _check_name(meta, naming, errors)
+    _check_name(meta, validate_name, errors)
     _check_namespace(meta.get("namespace") or "", namespaced, errors)
     if (generation := meta.get("generation") or 0) < 0:
         errors.append(field_errors.invalid("metadata.generation", generation, MUST_NOT_BE_NEGATIVE))
@@ -35,7 +35,7 @@ def validate(meta: Object, namespaced: bool, naming: NameValidator, standard_fin
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """What every kind refuses in the metadata of a changed object."""
+    """The rules for updates of all kinds."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
         _check_no_new_finalizers(new, old, errors)
@@ -52,7 +52,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def validate_kind_update(new: Object, old: Object) -> list[FieldError]:
-    """The same as the built-in kinds check it once more, with their own rule about finalizers."""
+    """validate_update with the finalizer rule of built-in kinds."""
     errors = validate_update(new, old)
     if finalizers := new.get("finalizers"):
         validate_standard_finalizers(finalizers, errors)
@@ -69,14 +69,14 @@ def _changed(field: str, value: Any) -> FieldError:
     return field_errors.invalid(path, value or "", IMMUTABLE)
 
 
-def _check_name(meta: Object, naming: NameValidator, errors: list[FieldError]) -> None:
+def _check_name(meta: Object, validate_name: NameValidator, errors: list[FieldError]) -> None:
     if prefix := meta.get("generateName"):
         errors += [
             field_errors.invalid("metadata.generateName", prefix, fault)
-            for fault in naming(name_validation.mask_trailing_dash(prefix))
+            for fault in validate_name(name_validation.mask_trailing_dash(prefix))
         ]
     if name := meta.get("name"):
-        errors += [field_errors.invalid("metadata.name", name, fault) for fault in naming(name)]
+        errors += [field_errors.invalid("metadata.name", name, fault) for fault in validate_name(name)]
     else:
         errors.append(field_errors.required("metadata.name", "name or generateName is required"))
 
@@ -151,7 +151,7 @@ def _check_finalizers(finalizers: Sequence[str], errors: list[FieldError]) -> No
 
 
 def validate_standard_finalizers(finalizers: Sequence[str], errors: list[FieldError], path: str = "metadata.finalizers") -> None:
-    """What has no domain must be one of Kubernetes' own."""
+    """A finalizer without a domain must be one of Kubernetes' own."""
     for index, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             words = "name is neither a standard finalizer name nor is it fully qualified"

@@ -1,4 +1,4 @@
-"""The class of service that follows from what a pod's containers request, and what a pod requests as a whole."""
+"""The QoS class of a pod, and its total requests and limits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def qos_class(spec: Object) -> str:
 
 
 def _count(totals: dict[str, int], resources: dict[str, str] | None) -> int:
-    found = 0
+    counted = 0
     for name in _COUNTED if resources else ():
         assert resources is not None
         if name in resources and (amount := quantities.nanos(resources[name])) > 0:
             totals[name] = totals.get(name, 0) + amount
-            found += 1
-    return found
+            counted += 1
+    return counted
 
 
 def requests(spec: Object) -> dict[str, str]:
@@ -45,17 +45,17 @@ def limits(spec: Object) -> dict[str, str]:
 
 
 def _pod_total(spec: Object, side: str) -> dict[str, str]:
-    """Containers run together, init containers one by one, but for those that keep running beside all that follow."""
+    """Containers run together, init containers one after the other, sidecars with all that follow."""
     together = _sum(container["resources"].get(side) or {} for container in spec.get("containers") or ())
-    beside: dict[str, str] = {}
+    sidecars: dict[str, str] = {}
     starting: dict[str, str] = {}
     for container in spec.get("initContainers") or ():
         mine = container["resources"].get(side) or {}
         if container.get("restartPolicy") == "Always":
-            together, beside = _sum((together, mine)), _sum((beside, mine))
-            starting = _maximum(starting, beside)
+            together, sidecars = _sum((together, mine)), _sum((sidecars, mine))
+            starting = _maximum(starting, sidecars)
         else:
-            starting = _maximum(starting, _sum((mine, beside)))
+            starting = _maximum(starting, _sum((mine, sidecars)))
     total = _maximum(together, starting)
     overhead = spec.get("overhead")
     if overhead and side == "requests":

@@ -1,4 +1,4 @@
-"""Resource quota admission: what an object uses, and whether the namespace's quotas have room for it."""
+"""Resource quota: the usage of objects, and admission by the quotas of a namespace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTED_RESOURCES = (
 
 @dataclasses.dataclass(frozen=True)
 class QuotaRequest:
-    """An object that somebody wants to create, or to change from `old`."""
+    """An object to create, or to change from `old`."""
 
     obj: Object
     plural: str
@@ -28,17 +28,17 @@ class QuotaRequest:
     old: Object | None = None
 
     @property
-    def counted_as(self) -> str:
+    def object_count_name(self) -> str:
         return f"count/{self.plural}.{self.group}" if self.group else f"count/{self.plural}"
 
 
 def usage(request: QuotaRequest) -> ResourceUsage:
-    """What the object uses, under every name that a quota may know it by."""
+    """The usage of the object, by all resource names that a quota may limit."""
     return _usage(request, request.obj)
 
 
 def _usage(request: QuotaRequest, obj: Object) -> ResourceUsage:
-    used: ResourceUsage = {request.counted_as: "1"}
+    used: ResourceUsage = {request.object_count_name: "1"}
     if request.group:
         return used
     if request.plural == "pods":
@@ -93,7 +93,7 @@ def _claim_usage(spec: Object) -> ResourceUsage:
 
 
 def total(requests: Iterable[QuotaRequest], quota: Object) -> ResourceUsage:
-    """What is used of everything a quota limits: its `status.used`."""
+    """`status.used` of a quota."""
     hard = (quota.get("spec") or {}).get("hard") or {}
     sums: dict[str, list[str | int | float]] = {name: [] for name in hard}
     for request in requests:
@@ -106,22 +106,22 @@ def total(requests: Iterable[QuotaRequest], quota: Object) -> ResourceUsage:
 
 
 def check_request(request: QuotaRequest, quotas: Sequence[Object]) -> dict[str, ResourceUsage]:
-    """`status.used` of each quota once the object is there, by the quota's name; only those that change.
+    """The new `status.used` of each quota that the object changes, by the name of the quota.
 
-    Raises the Refusal of the API server if one has no room. The quotas' status says what is limited and used.
+    Raises 403 if a quota is exceeded. The limits and the usage are taken from the status of the quotas.
     """
     delta = _delta(request)
-    concerned = [quota for quota in quotas if _applies_to(quota, request)]
+    applicable = [quota for quota in quotas if _applies_to(quota, request)]
     changed: dict[str, ResourceUsage] = {}
-    for quota in concerned if delta else ():
+    for quota in applicable if delta else ():
         status, name = quota.get("status") or {}, quota["metadata"]["name"]
         hard, used = status.get("hard") or {}, status.get("used") or {}
-        asked = {key: value for key, value in delta.items() if key in hard}
-        after = {key: quantities.add([used.get(key, "0"), value]) for key, value in asked.items()}
+        requested = {key: value for key, value in delta.items() if key in hard}
+        after = {key: quantities.add([used.get(key, "0"), value]) for key, value in requested.items()}
         exceeded = [key for key in after if quantities.nanos(after[key]) > quantities.nanos(hard[key])]
         if exceeded:
-            raise _forbidden(request, _exceeded_message(name, exceeded, asked, used, hard))
-        if asked:
+            raise _forbidden(request, _exceeded_message(name, exceeded, requested, used, hard))
+        if requested:
             changed[name] = {**used, **after}
     return changed
 
@@ -141,7 +141,7 @@ def _applies_to(quota: Object, request: QuotaRequest) -> bool:
 
 
 def _limits_request(name: str, request: QuotaRequest) -> bool:
-    if name == request.counted_as:
+    if name == request.object_count_name:
         return True
     if request.group:
         return False

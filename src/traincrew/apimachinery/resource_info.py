@@ -1,4 +1,4 @@
-"""A resource as an API server serves it: its names, its verbs, its schema."""
+"""A served API resource: its names, verbs and schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Object = dict[str, Any]
 """A Kubernetes object as decoded JSON."""
 
 Schema = dict[str, Any]
-"""A structural OpenAPI schema. References are resolved by sharing: the graph of dicts may be cyclic, and nobody changes it.
+"""A structural OpenAPI schema. References are resolved by sharing: the graph of dicts may be cyclic. Do not change it.
 
 Built-in kinds and CRDs use the same keywords: type, properties, items, additionalProperties, required, default, enum, format,
 pattern, nullable, and x-kubernetes-: list-type, list-map-keys, map-type, patch-merge-key, patch-strategy,
@@ -25,13 +25,13 @@ class Subresource:
     kind: str
     verbs: tuple[str, ...]
     group: str = ""
-    """Group and version of the body's kind, where they are not the resource's own: `autoscaling`, `v1` for a scale."""
+    """Group and version of the body if they differ from those of the resource: `autoscaling`, `v1` for a scale."""
     version: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """One column of a server-side table; path as in a CRD's additionalPrinterColumns."""
+    """A column of a server-side table. The path is a JSONPath, as in additionalPrinterColumns."""
 
     name: str
     type: str
@@ -43,7 +43,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ResourceInfo:
-    """One resource in one of its served versions."""
+    """A resource in one of its served versions."""
 
     group: str
     version: str
@@ -59,19 +59,19 @@ class ResourceInfo:
     subresources: tuple[Subresource, ...] = ()
     columns: tuple[Column, ...] = ()
     storage_version: str = ""
-    """The version that objects are kept in; empty: this one."""
+    """The storage version; empty: this version."""
     stored_schema: Schema = dataclasses.field(default_factory=dict)
-    """Of a custom resource: the schema of the version that objects are kept in."""
+    """Of a custom resource: the schema of the storage version."""
     since: int = 0
-    """Of a custom resource: the revision of its definition. Objects that are older may not be what it says."""
+    """Of a custom resource: the revision of its CRD. Older objects may not match the schema."""
     deprecation: str = ""
-    """What to warn those of who use it."""
+    """The deprecation warning for clients."""
     kept_as: ResourceInfo | None = None
-    """The resource that its objects are kept as, where they are of another shape there: see builtin/conversions.py."""
+    """The resource in whose form objects are stored, if it is another one: see builtin/conversions.py."""
     definition: Object | None = None
-    """The CustomResourceDefinition that it comes from; None for what is built in."""
+    """The CustomResourceDefinition; None for built-in resources."""
     selectable: tuple[str, ...] = ()
-    """Field paths that field selectors may name, beside metadata.name and metadata.namespace."""
+    """Field paths that field selectors may use, beside metadata.name and metadata.namespace."""
 
     @property
     def api_version(self) -> str:
@@ -79,7 +79,7 @@ class ResourceInfo:
 
     @property
     def store_name(self) -> str:
-        """The same for all its versions: `pods`, `pytorchjobs.kubeflow.org`."""
+        """The same for all versions: `pods`, `pytorchjobs.kubeflow.org`."""
         if self.kept_as is not None:
             return self.kept_as.store_name
         return f"{self.plural}.{self.group}" if self.group else self.plural

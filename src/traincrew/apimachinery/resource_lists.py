@@ -1,4 +1,4 @@
-"""Lists of resources: which names and amounts are right where."""
+"""Validation of resource lists: names and quantities."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_extended(name: str) -> bool:
 
 
 def is_overcommit_allowed(name: str) -> bool:
-    """Whether a limit may be above the request."""
+    """Whether a limit may exceed the request."""
     return is_native(name) and not is_huge_pages(name)
 
 
@@ -84,7 +84,7 @@ def validate_value(name: str, value: str, path: str, errors: list[FieldError]) -
 
 
 def validate_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:
-    """Requests and limits of a container."""
+    """ValidateResourceRequirements of a container."""
     limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
     for name, value in limits.items():
         if not _is_valid_compute_resource(name, value):
@@ -127,6 +127,8 @@ def _validate_against_limit(name: str, value: str, limits: dict[str, str], path:
 
 def _validate_huge_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     size = name.removeprefix(HUGE_PAGES)
-    whole = quantities.is_quantity(size) and quantities.value(size) > 0 and quantities.value(value) % quantities.value(size) == 0
-    if not whole:
+    multiple = (
+        quantities.is_quantity(size) and quantities.value(size) > 0 and quantities.value(value) % quantities.value(size) == 0
+    )
+    if not multiple:
         errors.append(field_errors.invalid(path, value, f"{value} is not positive integer multiple of {name}"))

@@ -51,8 +51,8 @@ class Named(Protocol):
 
 
 def version_number(resource_version: str) -> int:
-    """A resource version as a number, 0 if it is none.
+    """A resource version as a number; 0 if it is none.
 
-    API servers on etcd, and ours, count revisions; comparing them is how a cache knows which of two states is newer.
+    API servers on etcd, and ours, count revisions: a cache compares them to find the newer of two states.
     """
     return int(resource_version) if resource_version.isdecimal() else 0

@@ -62,7 +62,7 @@ class Restarts(Struct):
 
 
 class Why(Struct, gc=False):
-    """Why the job does not run, in one sentence."""
+    """Why the job does not run."""
 
     reason: str = ""
     message: str = ""

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 def nearest(word: str, known: Iterable[str]) -> str:
     """The most similar known word. Empty if none is similar."""
     by_lower = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
-    return by_lower[found[0]] if found else ""
+    matches = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
+    return by_lower[matches[0]] if matches else ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown word."""
-    meant = nearest(word, known)
-    return f"; did you mean {meant!r}?" if meant else ""
+    """The end of a message about an unknown word."""
+    suggestion = nearest(word, known)
+    return f"; did you mean {suggestion!r}?" if suggestion else ""
