@@ -163,7 +163,7 @@ def test_why_says_what_is_the_same_for_several_replicas_once() -> None:
 
 
 def test_why_names_the_environment_that_lacks_a_module_and_how_to_choose_another() -> None:
-    words = 'Image "a/b:1" is not pulled: the default environment /opt/env stands in for it; name one of its own with `x`'
+    words = 'Image "a/b:1" is not pulled. The container uses the default environment /opt/env. Map the image to another with `x`.'
     pulled = event(type="Normal", reason="Pulled", message=words, involvedObject={"kind": "Pod", "name": "j-worker-1"})
     failure = {
         "replica": "Worker 1",

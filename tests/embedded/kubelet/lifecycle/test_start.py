@@ -171,10 +171,10 @@ def test_a_failed_post_start_hook_terminates_its_container() -> None:
 
 def test_a_started_container_has_the_events_of_the_kubelet() -> None:
     running = observed_pod(
-        {"main": observed_container(Running(0, at(1)), image=ResolvedImage("Environment torch stands in for img:1"))}
+        {"main": observed_container(Running(0, at(1)), image=ResolvedImage("The container uses the environment torch."))}
     )
     assert event_fields(next_steps_at(pod(), running)) == [
-        ("Normal", "Pulled", "Environment torch stands in for img:1"),
+        ("Normal", "Pulled", "The container uses the environment torch."),
         ("Normal", "Created", "Created container: main"),
         ("Normal", "Started", "Started container main"),
     ]
