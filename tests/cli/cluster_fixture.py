@@ -1,4 +1,4 @@
-"""A cluster of one machine whose node is played: statuses are written by the test, logs and commands come from real processes."""
+"""A local cluster without a kubelet: tests write the status of pods, and logs and commands come from real processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE = 60
 
 
 class Cluster:
-    """`traincrew up`, without a node."""
+    """`traincrew up --no-node`."""
 
     def __init__(self, data: pathlib.Path) -> None:
         self.data = data
@@ -51,7 +51,7 @@ class Cluster:
         return {"TRAINCREW_DATA": os.fspath(self.data)}
 
     def context(self, directory: pathlib.Path) -> ssl.SSLContext:
-        """With which a node of it serves."""
+        """TLS context with which a node of the cluster serves."""
         pki = certificates.ensure(self.data / "pki", ())
         pem = directory / "node.pem"
         pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
@@ -69,7 +69,7 @@ def cluster(data: pathlib.Path) -> Iterator[Cluster]:
 
 
 class Running:
-    """A command of ours at work."""
+    """A running `traincrew` command."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -82,19 +82,19 @@ class Running:
     async def lines(self, count: int) -> list[str]:
         return [await self.line() for _ in range(count)]
 
-    async def told(self, text: str) -> str:
-        """Reads what is said to people until that is among it."""
+    async def wait_for(self, text: str) -> str:
+        """Read standard error until it contains the text."""
         assert self.process.stderr is not None
         found = ""
         async with asyncio.timeout(PATIENCE):
             while text not in found:
                 piece = await self.process.stderr.readline()
-                assert piece, f"{text!r} was not said: {found}"
+                assert piece, f"{text!r} was not printed: {found}"
                 found += piece.decode()
         return found
 
     async def end(self) -> tuple[int, str, str]:
-        """Exit code, the rest of the output, the rest of what is said."""
+        """Exit code, the rest of standard output, the rest of standard error."""
         async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None
@@ -136,12 +136,12 @@ class JobCluster:
         io = ExecOptions(stdin=True, stdout=True, tty=True)
         return await workshop.start(["env", "TERM=xterm", *settings, *self.command(*arguments)], io, pathlib.Path.cwd())
 
-    async def do(self, deed: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """In a thread: the node must answer meanwhile."""
-        return await asyncio.to_thread(functools.partial(deed, *arguments, **more))
+    async def do(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Call in a thread, so that the node can respond meanwhile."""
+        return await asyncio.to_thread(functools.partial(function, *arguments, **more))
 
     async def run(self, *pods: str, container: str = "pytorch") -> None:
-        """The pods are there, bound to the node, and run."""
+        """Wait for the pods, bind them to the node and report them as running."""
         for name in pods:
             await self.do(self.kubelet.pod, name)
             if (self.namespace, name, container) not in self.shop.places:
@@ -156,7 +156,7 @@ class JobCluster:
         await self.container(pod).say(*texts)
 
     async def restart(self, pod: str, code: int = 1) -> None:
-        """The container has ended and been started again: its log is a new one, and there is a previous one."""
+        """Restart the container: it gets a new log, and the old one is its previous log."""
         old = self.container(pod)
         fresh = Container(old.directory)
         fresh.previous = old.lines
@@ -186,8 +186,8 @@ class JobCluster:
         await self.do(self.kubelet.status, pod, {"phase": phase, "containerStatuses": [status]})
         await self.container(pod).end()
 
-    async def vanish(self, pod: str) -> None:
-        """The pod is deleted at once, with its log; its replacement has a log of its own."""
+    async def delete_pod(self, pod: str) -> None:
+        """Delete the pod at once with its log. Its replacement has its own log."""
         old = self.container(pod)
         self.shop.places[self.namespace, pod, "pytorch"] = Container(old.directory)
         await self.do(self.kubelet.gone, pod)

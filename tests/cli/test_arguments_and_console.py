@@ -1,4 +1,4 @@
-"""Names, times and manifests as people write them; the console that answers."""
+"""Job references, times and manifests of the user, and the console output."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("word", ["pytorchjob", "PyTorchJob", "pytorchjobs", "pytorchjobs.kubeflow.org", "pytorch"])
-def test_a_kind_goes_by_every_name_that_kubectl_knows(word: str) -> None:
+def test_a_kind_has_all_its_kubectl_names(word: str) -> None:
     named = job_references.parse(f"{word}/mnist")
     assert named.kind is not None
     assert (named.kind.kind, named.name) == ("PyTorchJob", "mnist")
 
 
-def test_a_misspelt_kind_is_guessed() -> None:
+def test_a_misspelt_kind_gets_a_suggestion() -> None:
     with pytest.raises(errors.SettingsError, match="did you mean 'PyTorchJob'"):
         job_references.parse("pytorchjop/mnist")
     with pytest.raises(errors.SettingsError, match="Known kinds: TFJob, PyTorchJob"):
@@ -31,23 +31,23 @@ def test_a_misspelt_kind_is_guessed() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "pytorchjob/", "pytorchjob/a/b"])
-def test_what_names_no_job_is_refused(text: str) -> None:
+def test_an_invalid_job_reference_is_rejected(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="KIND/NAME"):
         job_references.parse(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])
-def test_times_are_written_as_people_do(text: str, seconds: int) -> None:
+def test_ages_are_parsed(text: str, seconds: int) -> None:
     assert time_arguments.parse_age(text) == seconds
     assert time_arguments.parse_time(text, NOW) == NOW - dt.timedelta(seconds=seconds)
 
 
-def test_a_time_may_be_a_moment() -> None:
+def test_rfc3339_times_are_parsed() -> None:
     assert time_arguments.parse_time("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("text", ["5", "m", "5x", "-5m", "5m!", "2026-99-01T00:00:00Z"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_time_is_rejected(text: str) -> None:
     with pytest.raises(errors.SettingsError):
         time_arguments.parse_time(text, NOW)
 
@@ -62,20 +62,20 @@ spec:
 CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
 
 
-def test_objects_are_taken_in_their_order() -> None:
+def test_objects_are_parsed_in_order() -> None:
     found = manifests.parse({"a": CLAIM + "---\n" + JOB, "b": JOB.replace("name: j}", "name: k}")})
     assert [str(each) for each in found.objects] == ["persistentvolumeclaim/c", "jaxjob/j", "jaxjob/k"]
     assert [each.where for each in found.objects] == ["a:1", "a:5", "b:1"]
     assert found.errors == ()
 
 
-def test_every_fault_is_told_with_its_file_and_line() -> None:
+def test_every_error_has_file_and_line() -> None:
     found = manifests.parse({"a": JOB.replace("Worker", "Wroker"), "b": JOB.replace("image: i", "imaeg: i")})
     assert any(each.startswith("a:6: spec.jaxReplicaSpecs.Wroker") for each in found.errors)
     assert any(each.startswith("b:6: ") and "imaeg" in each for each in found.errors)
 
 
-def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
+def test_duplicate_and_unnamed_objects_are_errors() -> None:
     assert "is a duplicate of" in manifests.parse({"a": CLAIM, "b": CLAIM}).errors[0]
     assert "metadata.name" in manifests.parse({"a": "apiVersion: v1\nkind: ConfigMap\n"}).errors[0]
 
@@ -85,7 +85,7 @@ def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
     [("a-worker-0", True), ("a-launcher", True), ("a-launcher-x7k2p", True), ("a-b-worker-0", False),
      ("a-worker-0-worker-1", False), ("a-nothing-0", False), ("ab-worker-0", False)],
 )  # fmt: skip
-def test_kept_logs_are_known_by_the_names_of_replicas(pod: str, answer: bool) -> None:
+def test_stored_logs_are_matched_by_replica_name(pod: str, answer: bool) -> None:
     assert stored_logs.is_replica(pod, None, "a") is answer
 
 
@@ -93,11 +93,11 @@ def test_kept_logs_are_known_by_the_names_of_replicas(pod: str, answer: bool) ->
     ("text", "answer"),
     [("\n", "DELETE"), ("y\n", "DELETE"), ("n\n", "CONTINUE"), ("No\n", "CONTINUE"), ("d\n", "DETACH"), ("detach\n", "DETACH")],
 )
-def test_the_answer_to_ctrl_c(text: str, answer: str) -> None:
+def test_answers_to_the_interrupt_question(text: str, answer: str) -> None:
     assert interrupts.parse_choice(text).name == answer
 
 
-def test_a_terminal_that_is_gone_means_detach() -> None:
+def test_a_closed_terminal_means_detach() -> None:
     assert interrupts.parse_choice(None) is interrupts.InterruptChoice.DETACH
 
 
@@ -105,7 +105,7 @@ def line(text: bytes, nanoseconds: int = 0) -> pod_logs.Line:
     return pod_logs.Line(nanoseconds, text)
 
 
-def test_elsewhere_there_are_plain_prefixes_and_a_line_for_each_state() -> None:
+def test_without_a_terminal_each_state_is_a_line() -> None:
     out, err = io.BytesIO(), io.BytesIO()
     console = Console(out, err, {})
     console.state("waits")
@@ -116,7 +116,7 @@ def test_elsewhere_there_are_plain_prefixes_and_a_line_for_each_state() -> None:
     assert err.getvalue() == b"waits\n"
 
 
-def test_times_stand_before_lines_if_they_are_wanted() -> None:
+def test_timestamps_precede_lines_on_request() -> None:
     out = io.BytesIO()
     Console(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
     assert out.getvalue() == b"1970-01-01T00:00:01.500000001Z a\n"
@@ -140,7 +140,7 @@ class Terminal:
         return found.decode()
 
 
-def test_on_a_terminal_the_state_is_one_line_below_the_logs() -> None:
+def test_on_a_terminal_the_state_line_is_overwritten() -> None:
     terminal = Terminal({})
     terminal.console.state("waits for a")
     terminal.console.state("waits for b")
@@ -158,7 +158,7 @@ def test_no_color_is_respected() -> None:
     assert terminal.text() == "[worker-0] a\r\n"
 
 
-def test_nothing_is_written_over_a_question() -> None:
+def test_logs_are_held_while_a_question_is_shown() -> None:
     out = io.BytesIO()
     console = Console(out, io.BytesIO(), {})
     console.hold()

@@ -1,4 +1,4 @@
-"""cluster.yaml: the user's, the cluster's own, and the flags that win."""
+"""cluster.yaml of the user and of the cluster, and the flags that override them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chosen(data: pathlib.Path, *arguments: str) -> Any:
     return found
 
 
-def test_flags_win_over_the_clusters_file_and_that_over_the_users(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+def test_flags_override_the_cluster_file_and_it_overrides_the_user_file(files: tuple[pathlib.Path, pathlib.Path]) -> None:
     user, own = files
     user.write_text("isolation: user\nlog-days: 3\nlog-bytes: 2Gi\npod-pids: 7\n")
     own.write_text("log-days: 2\novercommit: [cpu, memory]\nstrict-images: true\n")
@@ -44,7 +44,7 @@ def test_flags_win_over_the_clusters_file_and_that_over_the_users(files: tuple[p
     assert (tuple(overcommit), node.strict_images) == (("cpu", "memory"), True)
 
 
-def test_every_device_counts_for_itself(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+def test_devices_are_merged_one_by_one(files: tuple[pathlib.Path, pathlib.Path]) -> None:
     user, own = files
     user.write_text("devices:\n  nvidia.com/vgpu: 8\n  nvidia.com/gpumem: 1000\n")
     own.write_text("devices: {nvidia.com/gpumem: 2000, nvidia.com/gpu: 4}\n")
@@ -52,7 +52,7 @@ def test_every_device_counts_for_itself(files: tuple[pathlib.Path, pathlib.Path]
     assert node.devices == {"nvidia.com/vgpu": 8, "nvidia.com/gpumem": 2000, "nvidia.com/gpu": 2}
 
 
-def test_without_files_the_flags_are_as_they_are(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+def test_without_files_the_flags_keep_their_defaults(files: tuple[pathlib.Path, pathlib.Path]) -> None:
     node, overcommit = chosen(files[1].parent)
     assert (node.devices, node.isolation, node.logs.days, tuple(overcommit)) == ({}, "", 7.0, ("cpu",))
 
@@ -70,7 +70,7 @@ def test_without_files_the_flags_are_as_they_are(files: tuple[pathlib.Path, path
         ("a: [", "as YAML"),
     ],
 )
-def test_a_fault_is_told_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, told: str) -> None:
+def test_an_invalid_setting_is_reported_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, told: str) -> None:
     files[1].write_text(text)
     with pytest.raises(errors.SettingsError, match=f"{files[1]}.*{told}"):
         chosen(files[1].parent)

@@ -1,4 +1,4 @@
-"""Which cluster is spoken to, what is started when there is none, and what is not loaded in vain."""
+"""The target cluster, the start of the local cluster, and lazy imports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def traincrew(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
-    """Nobody has said anything."""
+    """No kubeconfig, no cluster."""
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TRAINCREW_DATA", str(tmp_path / "data"))
@@ -39,7 +39,9 @@ def kubeconfig(path: pathlib.Path, server: str) -> pathlib.Path:
     return path
 
 
-def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_option_overrides_the_variable_and_it_overrides_the_user_kubeconfig(
+    bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
     assert cluster_target.resolve(cluster_target.TargetOptions()).connection.server == "https://own"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(bare / "variable", "https://variable")))
@@ -50,7 +52,7 @@ def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, 
     assert cluster_target.resolve(cluster_target.TargetOptions(namespace="n")).namespace == "n"
 
 
-def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
+def test_the_local_cluster_precedes_the_user_kubeconfig(
     bare: pathlib.Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
@@ -62,14 +64,14 @@ def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
     assert cluster_target.resolve(cluster_target.TargetOptions()).local is None  # the same server, but its directory is not known
 
 
-def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) -> None:
+def test_without_a_cluster_the_error_lists_all_places(bare: pathlib.Path) -> None:
     with pytest.raises(errors.NotRunning) as caught:
         cluster_target.resolve(cluster_target.TargetOptions())
     for words in ("--kubeconfig", "$KUBECONFIG", str(bare / "data"), ".kube/config", "traincrew up --detach"):
         assert words in str(caught.value)
 
 
-def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) -> None:
+def test_an_unreachable_api_server_is_an_error_of_one_line(tmp_path: pathlib.Path) -> None:
     found = traincrew("ls", "--kubeconfig", str(kubeconfig(tmp_path / "k", "http://127.0.0.1:1")))
     assert found.returncode == 1
     (line,) = found.stderr.splitlines()
@@ -77,13 +79,13 @@ def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) 
     assert "`traincrew up --detach`" in line
 
 
-def test_how_to_start_a_cluster_is_told_of_servers_of_this_machine_alone(tmp_path: pathlib.Path) -> None:
+def test_the_start_hint_is_for_local_servers_only(tmp_path: pathlib.Path) -> None:
     for server, own in (("https://127.0.0.1:1", True), ("https://localhost:1", True), ("https://192.0.2.1:1", False)):
         found = cluster_target.resolve(cluster_target.TargetOptions(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
         assert ("traincrew up" in cluster_target.start_hint(found)) is own
 
 
-def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_path: pathlib.Path) -> None:
+def test_run_starts_the_local_cluster_if_none_is_named_or_running(tmp_path: pathlib.Path) -> None:
     data = tmp_path / "fresh"
     job = manifests.job("PyTorchJob", Master=1, run={"suspend": True})  # no matter whether its pods would run
     try:
@@ -96,7 +98,7 @@ def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_pat
         traincrew("down", "--data", str(data))
 
 
-def test_run_starts_none_if_another_is_named(tmp_path: pathlib.Path) -> None:
+def test_run_starts_no_cluster_if_one_is_named(tmp_path: pathlib.Path) -> None:
     path = kubeconfig(tmp_path / "k", "http://127.0.0.1:1")
     job = write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1))
     found = traincrew("run", job, "--data", str(tmp_path / "fresh"), KUBECONFIG=str(path))
@@ -110,7 +112,7 @@ HEAVY = ("aiohttp", "yaml", "msgspec", "cryptography", "traincrew.kinds", "train
 
 
 @pytest.mark.parametrize("verb", ["", "run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])
-def test_help_loads_nothing_heavy(verb: str) -> None:
+def test_help_imports_no_heavy_modules(verb: str) -> None:
     script = (
         "import sys\nfrom traincrew.cli.main import traincrew\n"
         f"try: traincrew({[verb, '--help'] if verb else ['--help']!r})\nexcept SystemExit: pass\n"
@@ -121,12 +123,12 @@ def test_help_loads_nothing_heavy(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])
-def test_every_verb_shows_how_it_is_used(verb: str) -> None:
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
     assert verb in VERBS
     assert f"\n  traincrew {verb} " in traincrew(verb, "--help").stdout
 
 
-async def test_a_restart_of_the_api_server_loses_and_doubles_no_line(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_a_restart_of_the_api_server_loses_and_repeats_no_line(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
     await job_cluster.run("j-master-0")
     await job_cluster.write_log("j-master-0", "one", "two")

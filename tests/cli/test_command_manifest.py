@@ -1,4 +1,4 @@
-"""The job that is made of a command line: valid for every kind, and what was asked for."""
+"""Jobs that are generated from a command."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ def container(document: dict[str, Any], kind: str, role: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_job_of_every_kind_is_accepted_without_a_word(kind: JobKind, workers: int) -> None:
+def test_a_generated_job_of_every_kind_is_valid(kind: JobKind, workers: int) -> None:
     found = job_admission.admit(command_manifest.manifest(order(kind.kind, workers=workers, gpus=1, cpu="2", memory="1Gi")))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
-def test_as_many_train_as_were_asked_for(kind: JobKind) -> None:
+def test_the_number_of_training_replicas_is_that_of_the_option(kind: JobKind) -> None:
     outline = kind.from_command(kinds_job_from_command.CommandRequest(PYTHON, 3))
     assert sum(part.replicas for part in outline.roles if part.trains) == 3
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "MPIJob", "PaddleJob"])
-def test_elastic_jobs_are_accepted_without_a_word(kind: str) -> None:
+def test_generated_elastic_jobs_are_valid(kind: str) -> None:
     found = job_admission.admit(command_manifest.manifest(order(kind, workers=2, elastic=(1, 4))))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
 @pytest.mark.parametrize("kind", ["XGBoostJob", "JAXJob"])
-def test_kinds_that_cannot_be_elastic_say_which_can(kind: str) -> None:
+def test_kinds_without_elastic_support_name_those_with_it(kind: str) -> None:
     with pytest.raises(errors.SettingsError, match="TFJob, PyTorchJob, MPIJob or PaddleJob"):
         command_manifest.manifest(order(kind, elastic=(1, 4)))
 
 
-def test_the_first_of_pytorch_is_the_master() -> None:
+def test_the_first_pytorch_replica_is_the_master() -> None:
     made = command_manifest.manifest(order("PyTorchJob"))
     assert {role: entry["replicas"] for role, entry in replicas(made, "PyTorchJob").items()} == {"Master": 1, "Worker": 2}
     assert container(made, "PyTorchJob", "Worker")["command"] == list(PYTHON)
 
 
-def test_elastic_pytorch_goes_through_torchrun() -> None:
+def test_elastic_pytorch_uses_torchrun() -> None:
     made = command_manifest.manifest(order("PyTorchJob", elastic=(1, 4)))
     assert container(made, "PyTorchJob", "Worker")["command"] == ["python", "-m", "torch.distributed.run", *PYTHON[1:]]
     assert made["spec"]["elasticPolicy"]["maxReplicas"] == 4
@@ -80,28 +80,28 @@ def test_the_launcher_of_mpi_starts_the_command_on_every_slot() -> None:
     assert "command" not in container(made, "MPIJob", "Worker")
 
 
-def test_a_launcher_of_ones_own_is_left_as_it_is() -> None:
+def test_a_launcher_of_the_user_is_not_changed() -> None:
     command = ("mpirun", "-np", "5", "./a.out")
     assert container(command_manifest.manifest(order("MPIJob", command=command)), "MPIJob", "Launcher")["command"] == list(
         command
     )
 
 
-def test_elastic_mpi_is_horovod_with_the_hosts_that_there_are() -> None:
+def test_elastic_mpi_uses_horovod_with_host_discovery() -> None:
     command = container(command_manifest.manifest(order("MPIJob", workers=2, elastic=(1, 4))), "MPIJob", "Launcher")["command"]
     assert command[:7] == ["horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"]
     assert "/etc/mpi/discover_hosts.sh" in command
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
-def test_the_directory_is_mounted_at_its_own_path_in_every_replica(kind: JobKind) -> None:
+def test_the_directory_is_mounted_at_the_same_path_in_every_replica(kind: JobKind) -> None:
     for entry in replicas(command_manifest.manifest(order(kind.kind)), kind.kind).values():
         spec = entry["template"]["spec"]
         assert spec["containers"][0]["workingDir"] == "/home/me/it"
         assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == spec["volumes"][0]["hostPath"]["path"] == "/home/me/it"
 
 
-def test_resources_and_variables_are_those_that_were_given() -> None:
+def test_resources_and_variables_are_those_of_the_options() -> None:
     made = container(
         command_manifest.manifest(order("JAXJob", cpu="500m", memory="1Gi", gpus=2, env=(("A", "b=c"),))), "JAXJob", "Worker"
     )
@@ -124,12 +124,12 @@ def test_a_job_is_named_after_its_script(command: tuple[str, ...], name: str) ->
 
 
 @pytest.mark.parametrize("text", ["4", "4:1", "0:3", "a:b", ":", "1:2:3"])
-def test_bounds_that_cannot_be_are_refused(text: str) -> None:
+def test_invalid_elastic_limits_are_rejected(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="1:4"):
         command_manifest.parse_elastic(text)
 
 
-def test_a_variable_without_a_value_is_ones_own() -> None:
+def test_a_variable_without_a_value_is_taken_from_the_environment() -> None:
     assert command_manifest.parse_variables(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
     for wrong in ("1A=2", "=x", "NOT_SET_HERE"):
         with pytest.raises(errors.SettingsError):
@@ -145,7 +145,7 @@ def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) ->
     assert not job_admission.admit(thrice).faults
 
 
-def test_workers_that_never_end_by_themselves_go_when_the_job_has_ended() -> None:
+def test_workers_that_never_exit_are_deleted_when_the_job_is_finished() -> None:
     for elastic in (None, (1, 4)):
         assert command_manifest.manifest(order("MPIJob", elastic=elastic))["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
     assert "runPolicy" not in command_manifest.manifest(order("PyTorchJob"))["spec"]

@@ -1,4 +1,4 @@
-"""The training script of the demo, as plain processes with the variables that a PyTorchJob gives."""
+"""The training script of the demo, as plain processes with the variables of a PyTorchJob."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def until(process: subprocess.Popen[str], text: str) -> str:
         found += line
         if text in line:
             return found
-    raise AssertionError(f"{text!r} was not said: {found}")
+    raise AssertionError(f"{text!r} was not printed: {found}")
 
 
 @pytest.mark.parametrize("victim", [0, 2])
-def test_a_rank_that_is_killed_and_started_again_goes_on_from_the_checkpoint(ranks: Ranks, victim: int) -> None:
+def test_a_killed_and_restarted_rank_continues_from_the_checkpoint(ranks: Ranks, victim: int) -> None:
     started = [ranks.start(rank) for rank in range(3)]
     said = until(started[0], "rank 0 step 100 ")
     started[victim].send_signal(signal.SIGKILL)

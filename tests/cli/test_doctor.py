@@ -1,4 +1,4 @@
-"""`traincrew doctor`: what it looks at, and what it says."""
+"""`traincrew doctor`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def doctor(data: pathlib.Path, *arguments: str, **variables: str) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **variables})
 
 
-def test_every_subject_is_told_and_nothing_is_made(tmp_path: pathlib.Path) -> None:
+def test_every_subject_is_checked_and_nothing_is_created(tmp_path: pathlib.Path) -> None:
     done = doctor(tmp_path / "data", "-o", "json")
     found = json.loads(done.stdout)
     subjects = {each["subject"] for each in found}
@@ -34,14 +34,14 @@ def test_every_subject_is_told_and_nothing_is_made(tmp_path: pathlib.Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_text_has_a_line_for_each_and_what_to_do(tmp_path: pathlib.Path) -> None:
+def test_the_text_has_a_line_and_a_remedy_for_each_finding(tmp_path: pathlib.Path) -> None:
     done = doctor(tmp_path, PATH="/nonexistent")
     line = next(each for each in done.stdout.splitlines() if "kubectl" in each)
     assert line.split() == ["warn", "kubectl", "not", "in", "PATH"]
     assert "→ traincrew works without kubectl." in done.stdout
 
 
-def test_a_directory_that_cannot_be_written_fails(tmp_path: pathlib.Path) -> None:
+def test_a_directory_that_is_not_writable_fails(tmp_path: pathlib.Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     # Root writes anywhere but where nobody can.
@@ -51,7 +51,7 @@ def test_a_directory_that_cannot_be_written_fails(tmp_path: pathlib.Path) -> Non
 
 
 @pytest.mark.parametrize(("kind", "grade"), [("ext4", Grade.OK), ("tmpfs", Grade.WARN), ("nfs4", Grade.FAIL)])
-def test_the_file_system_of_the_data_is_that_of_the_nearest_mount(
+def test_the_file_system_is_that_of_the_innermost_mount(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, kind: str, grade: Grade
 ) -> None:
     mounts = (HostMount(1, 0, "/", "ext4", True), HostMount(2, 1, str(tmp_path.resolve()), kind, True))
@@ -60,14 +60,14 @@ def test_the_file_system_of_the_data_is_that_of_the_nearest_mount(
     assert next(iter(storage.check(tmp_path / "data"))).grade is grade
 
 
-def test_a_clock_before_the_clusters_last_files_fails(tmp_path: pathlib.Path) -> None:
+def test_a_clock_behind_the_newest_files_fails(tmp_path: pathlib.Path) -> None:
     (tmp_path / "kubeconfig").touch()
     written = (tmp_path / "kubeconfig").stat().st_mtime
     assert programs.clock(tmp_path, written + 1).grade is Grade.OK
     assert programs.clock(tmp_path, written - 3600).grade is Grade.FAIL
 
 
-def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: pathlib.Path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -78,7 +78,7 @@ def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
     assert str(port) in found["ports"].message
 
 
-def test_what_is_tried_is_told(tmp_path: pathlib.Path) -> None:
+def test_probed_abilities_are_reported(tmp_path: pathlib.Path) -> None:
     found = {each.subject: each for each in isolation.check(tmp_path)}
     assert list(found) == ["isolation", "overlay", "ids", "cgroups"]
     found_egress = egress.check()
@@ -87,7 +87,7 @@ def test_what_is_tried_is_told(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
+def test_processes_of_a_cluster_are_identified_by_their_directories() -> None:
     uid = "1f84fefd-84af-4485-b0ab-a972b4391329"
     shim = leftovers.Process(7, f"/data/x/node/pods/{uid} (deleted)", False)
     assert (shim.data, shim.uid) == ("/data/x", uid)
@@ -96,7 +96,7 @@ def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees other users' processes")
 @pytest.mark.parametrize("user", [0, 54321])
-def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path: pathlib.Path, user: int) -> None:
+def test_leftovers_name_their_owner_and_the_command_that_removes_them(tmp_path: pathlib.Path, user: int) -> None:
     node = tmp_path / "node"
     node.mkdir()
     words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launcher"]

@@ -1,4 +1,4 @@
-"""`traincrew exec`: a command in a replica, with and without a terminal."""
+"""`traincrew exec`, with and without a terminal."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobClu
     return job_cluster
 
 
-async def test_output_complaints_and_exit_code_are_the_commands(running_job: JobCluster) -> None:
+async def test_stdout_stderr_and_exit_code_are_those_of_the_command(running_job: JobCluster) -> None:
     script = "echo out; echo err >&2; exit 3"
     assert await running_job("exec", "j", "--", "sh", "-c", script) == (3, "out\n", "err\n")
 
 
-async def test_a_replica_is_chosen_by_its_name(running_job: JobCluster) -> None:
+async def test_a_replica_is_selected_by_name(running_job: JobCluster) -> None:
     where = running_job.container("j-worker-0").directory
     assert await running_job("exec", "j", "--replica", "worker-0", "--", "pwd") == (0, f"{where}\n", "")
 
 
-async def test_input_is_passed_on_to_its_end(running_job: JobCluster) -> None:
+async def test_standard_input_is_passed_to_its_end(running_job: JobCluster) -> None:
     content = os.urandom(3_000_000).hex().encode()
     code, out, err = await running_job("exec", "j", "-i", "--", "cat", input=content)
     assert (code, out.encode() == content, err) == (0, True, "")
 
 
-async def test_input_from_a_file_too(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_standard_input_may_be_a_file(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "input"
     path.write_bytes(b"x" * 100_000)
     with path.open("rb") as file:
@@ -51,14 +51,14 @@ async def test_input_from_a_file_too(running_job: JobCluster, tmp_path: pathlib.
     assert (process.returncode, out.strip()) == (0, b"100000")
 
 
-async def test_what_cannot_be_run_is_told_in_one_line(running_job: JobCluster) -> None:
+async def test_a_missing_command_is_an_error_of_one_line(running_job: JobCluster) -> None:
     code, out, err = await running_job("exec", "j", "--", "no-such-program")
     assert (code, out) == (1, "")
     assert "executable file not found" in err
     assert len(err.splitlines()) == 1
 
 
-async def test_a_replica_that_does_not_run_is_told(running_job: JobCluster) -> None:
+async def test_a_replica_that_is_not_running_is_an_error(running_job: JobCluster) -> None:
     await running_job.succeed("j-worker-0")
     code, _, err = await running_job("exec", "j", "--replica", "worker-0", "--", "true")
     assert (code, "worker-0 (Succeeded)" in err) == (2, True)
@@ -66,7 +66,7 @@ async def test_a_replica_that_does_not_run_is_told(running_job: JobCluster) -> N
     assert (code, "Its replicas: master-0, worker-0" in err) == (2, True)
 
 
-async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(running_job: JobCluster) -> None:
+async def test_the_command_gets_a_terminal_of_the_same_size(running_job: JobCluster) -> None:
     running = await running_job.in_terminal("exec", "j", "--", "sh")
     running.resize(101, 37)
     await typed(running, "stty size; tty >/dev/null && echo is-$((1+1))-terminal\n")
@@ -90,5 +90,5 @@ async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(running_jo
         (b'{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"42"}]}}', 42),
     ],
 )
-def test_the_outcome_is_read_from_the_status(raw: bytes, code: int) -> None:
+def test_the_exit_code_is_read_from_the_status(raw: bytes, code: int) -> None:
     assert exec_websocket.exit_code(raw) == code

@@ -1,4 +1,4 @@
-"""Ctrl-C on a terminal: asked once, taken at its word the second time."""
+"""Ctrl-C on a terminal: the first asks, the second deletes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def running_job(job_cluster: JobCluster, directory: pathlib.Path) -> Runni
     return running
 
 
-async def test_no_goes_on(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_no_continues(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await running_job(job_cluster, tmp_path)
     await job_cluster.write_log("j-master-0", "held back")
     await typed(running, "n\n")
@@ -61,7 +61,7 @@ async def test_detach_leaves_the_job(job_cluster: JobCluster, tmp_path: pathlib.
     assert job_cluster.job() is not None
 
 
-async def test_yes_deletes_and_waits_for_the_pods(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_yes_deletes_the_job_and_waits_for_its_pods(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await running_job(job_cluster, tmp_path)
     await typed(running, "\n")
     await until(running, "Deleting pytorchjob/j")

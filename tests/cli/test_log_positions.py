@@ -1,4 +1,4 @@
-"""Logs that are taken up again: nothing twice, nothing lost; several logs in the order of time."""
+"""Resuming and merging logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECOND = pod_logs.NANO
         (b"no time at all", 0, b"no time at all"),
     ],
 )
-def test_a_line_is_known_by_its_time(raw: bytes, nanoseconds: int, text: bytes) -> None:
+def test_a_line_is_identified_by_its_time(raw: bytes, nanoseconds: int, text: bytes) -> None:
     assert pod_logs.parse(raw) == pod_logs.Line(nanoseconds, text)
 
 
@@ -34,7 +34,7 @@ STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_si
 
 
 @given(STEPS, some.lists(some.integers(0, 30), max_size=5))
-def test_a_log_cut_anywhere_and_read_again_from_the_second_gives_each_line_once(steps: list[int], cuts: list[int]) -> None:
+def test_a_log_resumed_anywhere_has_each_line_once(steps: list[int], cuts: list[int]) -> None:
     times = [5 * SECOND + sum(steps[: number + 1]) for number in range(len(steps))]
     lines = [pod_logs.Line(time, b"%d" % number) for number, time in enumerate(times)]
     position, seen = pod_logs.Position(), list[pod_logs.Line]()
@@ -49,7 +49,7 @@ def test_a_log_cut_anywhere_and_read_again_from_the_second_gives_each_line_once(
 
 
 @given(some.lists(some.lists(some.integers(0, 20), max_size=20), min_size=1, max_size=4), some.integers(1, 5))
-async def test_several_logs_are_in_the_order_of_time_and_each_in_its_own(times: list[list[int]], size: int) -> None:
+async def test_merged_logs_are_sorted_by_time_and_keep_their_own_order(times: list[list[int]], size: int) -> None:
     async def source(index: int) -> AsyncGenerator[list[pod_logs.Line], None]:
         lines = [pod_logs.Line(time + 1, b"%d" % index) for time in sorted(times[index])]
         yield []
@@ -61,7 +61,7 @@ async def test_several_logs_are_in_the_order_of_time_and_each_in_its_own(times: 
     assert all(line.text == b"%d" % index for index, line in found)
 
 
-async def test_a_line_without_a_time_stays_behind_the_one_before_it() -> None:
+async def test_a_line_without_a_time_stays_behind_its_predecessor() -> None:
     async def source(*lines: pod_logs.Line) -> AsyncGenerator[list[pod_logs.Line], None]:
         yield list(lines)
 
@@ -84,7 +84,7 @@ WAITING = objects.ContainerState(waiting=objects.Waiting(reason="CrashLoopBackOf
         pytest.param(WAITING, objects.ContainerState(), container_runs.NONE, id="it has not started yet"),
     ],
 )
-def test_a_containers_run_is_known_by_its_restarts(
+def test_a_container_run_is_numbered_by_restarts(
     state: objects.ContainerState, last: objects.ContainerState, found: container_runs.ContainerRun
 ) -> None:
     status = objects.ContainerStatus(name="c", restart_count=2, state=state, last_state=last)

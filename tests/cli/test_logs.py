@@ -1,4 +1,4 @@
-"""`traincrew logs`: of the replicas that are there, in the order of time; on one machine also of what is gone."""
+"""`traincrew logs`, of existing replicas and from stored files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobClu
     return job_cluster
 
 
-async def test_the_logs_of_all_replicas_are_in_the_order_of_time(running_job: JobCluster) -> None:
+async def test_logs_of_all_replicas_are_sorted_by_time(running_job: JobCluster) -> None:
     code, out, _ = await running_job("logs", "j")
     assert code == 0
     assert out.splitlines() == [
@@ -45,26 +45,24 @@ async def test_the_logs_of_all_replicas_are_in_the_order_of_time(running_job: Jo
         (("--replica", "worker-1", "--timestamps", "--tail", "1"), "2024-05-01T10:00:03.000000000Z line 3\n"),
     ],
 )
-async def test_less_can_be_asked_for(running_job: JobCluster, options: tuple[str, ...], shown: str) -> None:
+async def test_options_select_lines(running_job: JobCluster, options: tuple[str, ...], shown: str) -> None:
     assert (await running_job("logs", "j", *options))[:2] == (0, shown)
 
 
-async def test_the_run_before_the_restart_can_be_asked_for(running_job: JobCluster) -> None:
+async def test_previous_prints_the_run_before_the_restart(running_job: JobCluster) -> None:
     await running_job.restart("j-master-0")
     await running_job.write_log("j-master-0", "again")
     assert (await running_job("logs", "j", "--replica", "master", "--previous"))[:2] == (0, "line 1\n")
     assert (await running_job("logs", "j", "--replica", "master"))[:2] == (0, "again\n")
 
 
-async def test_a_replica_that_is_not_there_is_told_with_those_that_are(running_job: JobCluster) -> None:
+async def test_an_unknown_replica_is_an_error_that_lists_the_replicas(running_job: JobCluster) -> None:
     code, _, err = await running_job("logs", "j", "--replica", "worker-7")
     assert code == 2
     assert "Logs exist for: master-0, worker-0, worker-1" in err
 
 
-async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_a_container_that_never_ran_is_reported(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     one, two = (manifests.replicas("PyTorchJob", count, "Never") for count in (1, 2))
     await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=one, Worker=two)))
     await job_cluster.run(*PODS)
@@ -80,7 +78,7 @@ async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(
     assert "j-worker-0: container pytorch was not started: the pod failed first" in err
 
 
-async def test_following_goes_on_until_the_job_has_ended(running_job: JobCluster) -> None:
+async def test_follow_ends_with_the_job(running_job: JobCluster) -> None:
     running = await running_job.start("logs", "-f", "j", "--tail", "0")
     # It follows as soon as the node has somebody who reads.
     await running_job.until(lambda: all(running_job.container(pod).followers for pod in PODS))
@@ -92,7 +90,7 @@ async def test_following_goes_on_until_the_job_has_ended(running_job: JobCluster
     assert (await running.end())[:2] == (0, "[master-0] last\n")
 
 
-async def test_a_reader_that_has_had_enough_is_no_fault(running_job: JobCluster) -> None:
+async def test_a_closed_pipe_is_not_an_error(running_job: JobCluster) -> None:
     running = await running_job.start("logs", "j")
     assert running.process.stdout is not None
     running.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
@@ -102,7 +100,7 @@ async def test_a_reader_that_has_had_enough_is_no_fault(running_job: JobCluster)
 
 
 def keep(job_cluster: JobCluster, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
-    """A log as the node of this machine leaves it on the disk."""
+    """Write a log file as the kubelet stores it."""
     directory = log_directory.container_directory(job_cluster.cluster.data / "logs", job_cluster.namespace, pod, uid, "pytorch")
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / f"{attempt}.log").open("ab") as file:
@@ -110,7 +108,7 @@ def keep(job_cluster: JobCluster, pod: str, uid: str, attempt: int, *lines: tupl
             file.write(cri_format.timestamp(moment) + b" stdout F " + text + b"\n")
 
 
-async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(running_job: JobCluster) -> None:
+async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_files(running_job: JobCluster) -> None:
     now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=5)
     keep(running_job, "j-worker-0", "gone", 0, (now, b"first run"))
     keep(running_job, "j-worker-0", "gone", 1, (now + dt.timedelta(seconds=1), b"second run"))
@@ -121,20 +119,20 @@ async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(runn
     assert (code, out) == (0, "first run\nsecond run\nof the pod that is there\n")
 
 
-async def test_logs_of_deleted_jobs_are_read_from_the_disk(job_cluster: JobCluster) -> None:
+async def test_logs_of_deleted_jobs_are_read_from_files(job_cluster: JobCluster) -> None:
     keep(job_cluster, "x-worker-0", "a", 0, (THEN, b"one"), (THEN + dt.timedelta(seconds=2), b"three"))
     keep(job_cluster, "x-worker-1", "b", 0, (THEN + dt.timedelta(seconds=1), b"two"))
     assert (await job_cluster("logs", "x"))[:2] == (0, "[worker-0] one\n[worker-1] two\n[worker-0] three\n")
     assert (await job_cluster("logs", "x", "--tail", "1", "--replica", "worker-0"))[:2] == (0, "three\n")
 
 
-async def test_a_job_that_never_was_is_told(job_cluster: JobCluster) -> None:
+async def test_a_job_that_never_existed_is_an_error(job_cluster: JobCluster) -> None:
     code, out, err = await job_cluster("logs", "nothing")
     assert (code, out) == (2, "")
     assert f'job "nothing" not found in namespace "{job_cluster.namespace}"' in err
 
 
-async def test_pods_that_went_while_they_were_followed_are_read_to_their_end_from_the_disk(
+async def test_pods_deleted_while_followed_are_read_to_their_end_from_files(
     job_cluster: JobCluster, tmp_path: pathlib.Path
 ) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
@@ -144,7 +142,7 @@ async def test_pods_that_went_while_they_were_followed_are_read_to_their_end_fro
     await job_cluster.container("j-master-0").say("heard", at=now)
     assert await running.line() == "[master-0] heard\n"
     keep(job_cluster, "j-master-0", pod["metadata"]["uid"], 0, (now, b"heard"), (now + dt.timedelta(seconds=1), b"not heard"))
-    await job_cluster.vanish("j-master-0")
+    await job_cluster.delete_pod("j-master-0")
     assert await running.line() == "[master-0] not heard\n"
     await job_cluster.run("j-master-0")
     await job_cluster.succeed("j-master-0")

@@ -1,4 +1,4 @@
-"""The verbs on pods that are real processes of this machine."""
+"""The verbs with real pods."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ sys.exit(0 if first else 3)
 
 
 class Machine:
-    """A cluster of its own, and a directory to work in."""
+    """A cluster and a working directory."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.data, self.work = directory / "data", directory / "work"
@@ -74,7 +74,7 @@ async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
     await found("down")
 
 
-async def test_a_command_trains_where_it_was_called_and_what_it_writes_remains(machine: Machine) -> None:
+async def test_a_command_runs_in_the_current_directory_and_its_files_remain(machine: Machine) -> None:
     (machine.work / "train.py").write_text(TRAIN)
     code, out, err = await machine("run", "--kind", "PyTorchJob", "--workers", "2", "--name", "made", "--", "python", "train.py")
     assert code == 0, err
@@ -85,7 +85,7 @@ async def test_a_command_trains_where_it_was_called_and_what_it_writes_remains(m
     assert sorted((await machine("logs", "made"))[1].splitlines()) == sorted(out.splitlines())
 
 
-async def test_a_command_that_fails_gives_its_exit_code_and_why_tells_its_last_lines(machine: Machine) -> None:
+async def test_a_failed_command_gives_its_exit_code_and_why_shows_its_last_lines(machine: Machine) -> None:
     code, _, err = await machine("run", "--kind", "JAXJob", "--name", "bad", "--", "python", "-c", "import no_such_module")
     assert code == 1
     assert "Worker 0 failed with exit code 1" in err
@@ -94,7 +94,7 @@ async def test_a_command_that_fails_gives_its_exit_code_and_why_tells_its_last_l
     assert "| ModuleNotFoundError" in told
 
 
-async def test_no_line_is_lost_or_doubled_though_containers_restart_and_the_cluster_is_killed(machine: Machine) -> None:
+async def test_no_line_is_lost_or_repeated_when_containers_restart_and_the_cluster_is_killed(machine: Machine) -> None:
     (machine.work / "noisy.py").write_text(NOISY)
     words = ("run", "--kind", "PyTorchJob", "--workers", "2", "--retries", "5", "--name", "noisy", "--", "python", "noisy.py")
     process = await machine.start(*words)
@@ -112,7 +112,7 @@ async def test_no_line_is_lost_or_doubled_though_containers_restart_and_the_clus
             assert [int(number) for each, number in found if each == rank] == list(range(4000)), err.decode()
 
 
-async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_interrupt(machine: Machine) -> None:
+async def test_exec_works_in_a_running_replica_and_an_interrupt_deletes_it(machine: Machine) -> None:
     process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo running_job; sleep 1000")
     assert process.stdout is not None
     assert await asyncio.wait_for(process.stdout.readline(), PATIENCE) == b"[worker-0] running_job\n"
@@ -124,7 +124,7 @@ async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_inter
     assert "No jobs found" in (await machine("ls"))[2]
 
 
-async def test_an_image_without_an_environment_of_its_own_is_told_once_with_what_runs_in_its_place(machine: Machine) -> None:
+async def test_an_unmapped_image_is_reported_once_with_its_environment(machine: Machine) -> None:
     replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "a/b:1", "command": ["true"]}]}}}
     document = manifests.job("PyTorchJob", Master=replica, Worker=replica)
     path = write_manifests(machine.work, document)

@@ -1,4 +1,4 @@
-"""What people are told about a job."""
+"""Rendering of jobs: tables, pages, reasons and remedies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pod(name: str, phase: str = "Running", role: str = "worker", index: int = 0,
     )
 
 
-def seen(
+def observed(
     *pods: objects.Pod, suspend: bool = False, conditions: tuple[str, ...] = ("Created",), **status: Any
 ) -> observed_job.ObservedJob:
     document = manifests.job("PyTorchJob", Master=1, Worker=2, run={"suspend": suspend})
@@ -65,27 +65,27 @@ INIT: dict[str, Any] = {"initContainerStatuses": [{"name": "init-pytorch", "stat
         (pod("j-worker-0", "Running", **waiting("CrashLoopBackOff", "back-off 10s")), "CrashLoopBackOff: back-off 10s"),
     ],
 )
-def test_a_pods_stage_is_what_it_waits_for(found: objects.Pod, word: str) -> None:
+def test_the_reason_why_a_pod_is_not_running(found: objects.Pod, word: str) -> None:
     assert waiting_reasons.pod_reason(found) == word
 
 
-def test_pods_that_wait_for_the_same_are_told_together() -> None:
+def test_pods_with_the_same_reason_share_a_message() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0", "Pending", node=""), pod("j-worker-1", "Pending", node=""))
-    assert waiting_reasons.job_reason(seen(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
+    assert waiting_reasons.job_reason(observed(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
 
 
-def test_a_job_with_all_its_pods_running_waits_for_nothing() -> None:
+def test_a_job_whose_pods_all_run_has_no_waiting_reason() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
-    assert waiting_reasons.job_reason(seen(*pods, conditions=("Created", "Running"))) == ""
+    assert waiting_reasons.job_reason(observed(*pods, conditions=("Created", "Running"))) == ""
 
 
-def test_what_the_operator_says_goes_first() -> None:
-    told = seen(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
+def test_the_reason_of_the_operator_comes_first() -> None:
+    told = observed(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
     assert waiting_reasons.job_reason(told) == "Pod j-worker-0 cannot be created: exceeded quota"
 
 
-def test_a_suspended_job_says_how_to_start_it() -> None:
-    assert "traincrew resume pytorchjob/j" in waiting_reasons.job_reason(seen(suspend=True))
+def test_a_suspended_job_says_how_to_resume_it() -> None:
+    assert "traincrew resume pytorchjob/j" in waiting_reasons.job_reason(observed(suspend=True))
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,23 @@ def test_a_suspended_job_says_how_to_start_it() -> None:
         (("Failed",), None, 1),
     ],
 )
-def test_the_exit_code_is_that_of_what_failed_first(conditions: tuple[str, ...], failure: Any, code: int) -> None:
-    assert observed_job.exit_code(seen(conditions=conditions, **({"failure": failure} if failure else {})).job.status) == code
+def test_the_exit_code_is_that_of_the_first_failure(conditions: tuple[str, ...], failure: Any, code: int) -> None:
+    assert observed_job.exit_code(observed(conditions=conditions, **({"failure": failure} if failure else {})).job.status) == code
 
 
-def test_a_retried_failure_does_not_spoil_a_success() -> None:
-    assert observed_job.exit_code(seen(conditions=("Succeeded",), failure={"exitCode": 9}).job.status) == 0
+def test_a_retried_failure_does_not_change_the_exit_code_of_a_success() -> None:
+    assert observed_job.exit_code(observed(conditions=("Succeeded",), failure={"exitCode": 9}).job.status) == 0
 
 
 def test_pods_of_another_kind_with_the_same_name_are_not_shown() -> None:
     stranger = pod("j-worker-0")
     stranger.metadata.labels["training.kubeflow.org/operator-name"] = "tfjob-controller"
-    assert seen(stranger).pods == ()
+    assert observed(stranger).pods == ()
 
 
-def test_replicas_are_in_the_order_of_roles_and_numbers() -> None:
+def test_replicas_are_sorted_by_role_and_index() -> None:
     pods = [pod(f"j-worker-{index}", index=index) for index in (10, 2, 1)] + [pod("j-master-0", role="master")]
-    assert [each.name for each in seen(*pods).pods] == ["j-master-0", "j-worker-1", "j-worker-2", "j-worker-10"]
+    assert [each.name for each in observed(*pods).pods] == ["j-master-0", "j-worker-1", "j-worker-2", "j-worker-10"]
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_replicas_are_in_the_order_of_roles_and_numbers() -> None:
     [("worker-1", "worker-1", True), ("worker-10", "worker-1", False), ("worker-1", "worker", True),
      ("launcher", "Launcher", True), ("launcher-x7k2p", "launcher", True), ("master-0", "worker", False)],
 )  # fmt: skip
-def test_a_replica_is_named_alone_or_by_its_role(replica: str, wanted: str, answer: bool) -> None:
+def test_a_replica_is_selected_by_name_or_role(replica: str, wanted: str, answer: bool) -> None:
     assert observed_job.matches(replica, wanted) is answer
 
 
 def failed(**failure: Any) -> explanation.Explanation:
     record = {"replica": "Worker 1", "pod": "j-worker-1", "node": "n", "exitCode": 1, "message": "", "time": THEN, **failure}
-    return explanation.explain(seen(conditions=("Failed",), failure=record), explanation.Evidence(log="from the log"), NOW)
+    return explanation.explain(observed(conditions=("Failed",), failure=record), explanation.Evidence(log="from the log"), NOW)
 
 
-def test_why_names_the_first_failure_and_where_to_look() -> None:
+def test_why_shows_the_first_failure_and_further_commands() -> None:
     found = failed(message="ModuleNotFoundError: No module named 'torch'\n")
     assert "first failure: Worker 1 (pod j-worker-1) exited with code 1 on node n at 2026-01-02 03:00:05 UTC" in found.causes
     assert any("Install torch" in remedy for remedy in found.remedies)
@@ -140,29 +140,29 @@ def test_why_names_the_first_failure_and_where_to_look() -> None:
     assert "traincrew logs pytorchjob/j --replica worker-1" in found.commands
 
 
-def test_why_leads_to_the_previous_log_where_the_container_was_restarted() -> None:
+def test_why_refers_to_the_previous_log_of_a_restarted_container() -> None:
     again = pod("j-worker-1", index=1, containerStatuses=[{"name": "pytorch", "restartCount": 1}])
     record = {"replica": "Worker 1", "pod": "j-worker-1", "exitCode": 1}
-    found = explanation.explain(seen(again, conditions=("Running",), failure=record), explanation.Evidence(), NOW)
+    found = explanation.explain(observed(again, conditions=("Running",), failure=record), explanation.Evidence(), NOW)
     assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.commands
 
 
-def test_a_file_that_is_missing_is_looked_for_before_its_directory() -> None:
+def test_the_remedy_for_a_missing_file_names_the_file_before_its_mount() -> None:
     (remedy,) = failed(message="python: can't open file 'nosuch.py': [Errno 2] No such file or directory").remedies
     assert remedy.index("the file exists") < remedy.index("directory is mounted")
 
 
-def test_why_says_what_is_the_same_for_several_replicas_once() -> None:
+def test_why_groups_replicas_with_the_same_reason() -> None:
     pods = [pod(f"j-worker-{index}", "Pending", index=index, **UNSCHEDULABLE) for index in range(6)]
     said = tuple(event(type="Warning", reason="FailedScheduling", message="0/1 nodes", pod=each.name) for each in pods)
-    found = explanation.explain(seen(*pods), explanation.Evidence(said), NOW)
+    found = explanation.explain(observed(*pods), explanation.Evidence(said), NOW)
     six = "(worker-0, worker-1, worker-2 and 3 more)"
     assert found.pods == (f"6 replicas {six}: unschedulable: 0/1 nodes are available",)
     (line,) = found.warnings
     assert line == f"4m ago, 6 pods {six.replace('worker', 'j-worker')}: FailedScheduling: 0/1 nodes"
 
 
-def test_why_names_the_environment_that_lacks_a_module_and_how_to_choose_another() -> None:
+def test_why_names_the_environment_that_lacks_a_module() -> None:
     words = 'Image "a/b:1" is not pulled. The container uses the default environment /opt/env. Map the image to another with `x`.'
     pulled = event(type="Normal", reason="Pulled", message=words, involvedObject={"kind": "Pod", "name": "j-worker-1"})
     failure = {
@@ -171,7 +171,7 @@ def test_why_names_the_environment_that_lacks_a_module_and_how_to_choose_another
         "exitCode": 1,
         "message": "ModuleNotFoundError: No module named 'torch'",
     }
-    one = seen(conditions=("Failed",), failure=failure)
+    one = observed(conditions=("Failed",), failure=failure)
     (remedy,) = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
     assert remedy.startswith("Install torch in /opt/env, the environment of image a/b:1 (`/opt/env/bin/python -m pip install ")
     assert "`traincrew image set a/b:1 --env DIR`" in remedy
@@ -179,12 +179,12 @@ def test_why_names_the_environment_that_lacks_a_module_and_how_to_choose_another
     assert remedy == "Install torch in the environment of the image, or use another image."
 
 
-def test_why_names_the_backend_that_every_pytorch_has_where_another_is_missing() -> None:
+def test_why_suggests_the_gloo_backend() -> None:
     found = failed(message="RuntimeError: Distributed package doesn't have MPI built in. MPI is only included if you build it.\n")
     assert any("built without MPI. Use the gloo backend" in remedy for remedy in found.remedies)
 
 
-def test_why_takes_the_last_lines_from_the_log_where_the_status_has_none() -> None:
+def test_why_reads_the_last_lines_from_the_log_if_the_status_has_none() -> None:
     assert failed().last_lines == "from the log"
 
 
@@ -193,7 +193,7 @@ def test_why_takes_the_last_lines_from_the_log_where_the_status_has_none() -> No
     [({"exitCode": 137, "reason": "OOMKilled"}, "Raise resources.limits.memory"), ({"exitCode": 127}, "was not found"),
      ({"exitCode": 139}, "SIGSEGV"), ({"exitCode": 137, "disruption": True}, "disrupted")],
 )  # fmt: skip
-def test_why_says_what_to_do_about_an_exit_code(failure: dict[str, Any], word: str) -> None:
+def test_why_has_a_remedy_for_exit_codes(failure: dict[str, Any], word: str) -> None:
     assert any(word in remedy for remedy in failed(**failure).remedies)
 
 
@@ -204,14 +204,14 @@ def test_why_says_what_to_do_about_an_exit_code(failure: dict[str, Any], word: s
      ("ErrImagePull", "", "traincrew image set"), ("CrashLoopBackOff", "", "traincrew logs pytorchjob/j --previous"),
      ("QuotaExceeded", "", "quota"), ("Whatever", "new", "")],
 )  # fmt: skip
-def test_there_is_advice_on_what_jobs_wait_for(reason: str, message: str, word: str) -> None:
+def test_waiting_reasons_have_remedies(reason: str, message: str, word: str) -> None:
     found = advice.on_waiting(reason, message, "pytorchjob/j")
     assert (word in found) if word else found == ""
 
 
-def test_nothing_is_wrong_with_a_job_that_runs() -> None:
+def test_a_running_job_has_no_problem() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
-    found = explanation.explain(seen(*pods, conditions=("Created", "Running")), explanation.Evidence(), NOW)
+    found = explanation.explain(observed(*pods, conditions=("Created", "Running")), explanation.Evidence(), NOW)
     assert found.causes == ("the job is running; no problem found",)
     assert explanation.text(found).startswith("PyTorchJob ns/j: Running for 4m")
 
@@ -221,32 +221,34 @@ def event(**fields: Any) -> events.Event:
     return events.decode(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
 
 
-def test_why_and_describe_show_what_others_said() -> None:
+def test_why_and_describe_show_events() -> None:
     said = (event(type="Warning", reason="FailedScheduling", message="0/1 nodes"), event(reason="Scheduled", message="ok"))
     evidence = explanation.Evidence(said)
-    assert explanation.explain(seen(), evidence, NOW).warnings == ("4m ago, pod j-worker-0: FailedScheduling: 0/1 nodes",)
-    page = description.describe(seen(pod("j-worker-0")), evidence, NOW)
+    assert explanation.explain(observed(), evidence, NOW).warnings == ("4m ago, pod j-worker-0: FailedScheduling: 0/1 nodes",)
+    page = description.describe(observed(pod("j-worker-0")), evidence, NOW)
     for word in ("Scheduled", "FailedScheduling", "j-worker-0", "Master", "OnFailure", "train:1"):
         assert word in page
 
 
-def test_events_of_every_writer_have_a_time_and_a_count() -> None:
+def test_events_of_both_apis_have_a_time_and_a_count() -> None:
     by_series = event(lastTimestamp=None, eventTime=THEN, series={"count": 5, "lastObservedTime": "2026-01-02T03:03:05.000000Z"})
     assert (by_series.times, by_series.time) == (5, dt.datetime(2026, 1, 2, 3, 3, 5, tzinfo=dt.UTC))
     assert [each.reason for each in events.in_order([by_series, event(reason="first")])] == ["first", ""]
 
 
-def test_the_list_of_jobs_has_state_numbers_and_the_reason() -> None:
-    one = seen(conditions=("Failed",), failure={"replica": "Worker 1", "exitCode": 3}, replicaStatuses={"Worker": {"active": 2}})
+def test_the_table_of_jobs_has_state_counts_and_reason() -> None:
+    one = observed(
+        conditions=("Failed",), failure={"replica": "Worker 1", "exitCode": 3}, replicaStatuses={"Worker": {"active": 2}}
+    )
     text = tables.jobs([one], NOW, namespaces=True)
     assert text.splitlines()[0].split() == ["NAMESPACE", "KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
     assert text.splitlines()[1].split()[:6] == ["ns", "PyTorchJob", "j", "Failed", "2/3", "0"]
     assert text.endswith("Worker 1 failed with exit code 3")
 
 
-def test_the_reason_goes_first_and_lines_are_cut_at_the_screens_width_alone() -> None:
+def test_the_reason_comes_first_and_lines_are_cut_at_the_screen_width() -> None:
     message = f"container pytorch of pod j-master-0: back-off 10s {'x' * 200} the end"
-    looping = seen(conditions=("Running",), why={"reason": "CrashLoopBackOff", "message": message, "since": THEN})
+    looping = observed(conditions=("Running",), why={"reason": "CrashLoopBackOff", "message": message, "since": THEN})
     (line,) = tables.jobs([looping], NOW).splitlines()[1:]
     assert f"CrashLoopBackOff: {message}" in line
     (cut,) = tables.jobs([looping], NOW, columns=160).splitlines()[1:]
@@ -256,13 +258,13 @@ def test_the_reason_goes_first_and_lines_are_cut_at_the_screens_width_alone() ->
 
 
 @pytest.mark.parametrize(("ended", "told"), [("2026-01-02T03:03:05Z", True), ("2026-01-02T01:00:00Z", False)])
-def test_between_two_crashes_the_list_tells_that_a_replica_was_started_again(ended: str, told: bool) -> None:
+def test_the_table_shows_a_recent_restart_after_a_failure(ended: str, told: bool) -> None:
     last = {"terminated": {"exitCode": 3, "finishedAt": ended}}
     status = {"name": "pytorch", "restartCount": 2, "state": {"running": {"startedAt": THEN}}, "lastState": last}
-    crashing = seen(pod("j-worker-1", index=1, containerStatuses=[status]), conditions=("Running",))
+    crashing = observed(pod("j-worker-1", index=1, containerStatuses=[status]), conditions=("Running",))
     assert ("worker-1 restarted after exit code 3" in tables.jobs([crashing], NOW)) is told
 
 
-def test_a_disruption_is_no_failure_in_words_either() -> None:
+def test_the_remedy_says_that_a_disruption_is_not_a_failure() -> None:
     lost = Failure(replica="Worker 0", disruption=True, exit_code=137)
     assert "does not count as a failure" in advice.on_failure(lost, "")

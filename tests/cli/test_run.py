@@ -1,4 +1,4 @@
-"""`traincrew run`: submits, shows what every replica writes, tells what it waits for, returns the outcome."""
+"""`traincrew run`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ async def test_a_job_that_succeeds(job_cluster: JobCluster, tmp_path: pathlib.Pa
     assert "`traincrew down` to stop it" in err
 
 
-async def test_a_job_that_fails_gives_the_containers_exit_code_and_names_it(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_a_failed_job_gives_the_exit_code_of_its_container(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "Never"))
     running = await job_cluster.start("run", write_manifests(tmp_path, job))
     await job_cluster.run("j-master-0")
@@ -48,11 +46,11 @@ async def test_a_job_that_fails_gives_the_containers_exit_code_and_names_it(
     assert "Master 0 failed with exit code 3: ValueError: bad shape" in err
 
 
-async def test_it_says_what_it_waits_for(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_run_shows_the_waiting_reason(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, JOB))
-    await running.told("j: 0 of 2 running; master-0, worker-0: waiting to be scheduled")
+    await running.wait_for("j: 0 of 2 running; master-0, worker-0: waiting to be scheduled")
     await job_cluster.do(job_cluster.kubelet.unschedulable, "j-master-0", "0/1 nodes are available: 1 Insufficient memory.")
-    await running.told("pod j-master-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.")
+    await running.wait_for("pod j-master-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.")
 
 
 def _explained(job_cluster: JobCluster, words: str) -> bool:
@@ -60,9 +58,7 @@ def _explained(job_cluster: JobCluster, words: str) -> bool:
     return found is not None and words in found["message"]
 
 
-async def test_back_offs_are_told_once_however_often_they_change_their_words(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_a_backoff_is_printed_once_although_its_message_changes(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
     await job_cluster.run("j-master-0")
     said = ""
@@ -71,11 +67,11 @@ async def test_back_offs_are_told_once_however_often_they_change_their_words(
         await job_cluster.do(job_cluster.kubelet.waiting, "j-master-0", "CrashLoopBackOff", words)
         await job_cluster.until(functools.partial(_explained, job_cluster, words))
         if not number:
-            said += await running.told(words)
+            said += await running.wait_for(words)
         await job_cluster.do(job_cluster.kubelet.run, "j-master-0", bind=False)
         await job_cluster.until(lambda: not _explained(job_cluster, ""))
     await job_cluster.do(job_cluster.kubelet.waiting, "j-master-0", "ErrImagePull", "no such image")
-    said += await running.told("no such image")
+    said += await running.wait_for("no such image")
     await job_cluster.do(
         job_cluster.kubelet.waiting, "j-master-0", "ImagePullBackOff", 'Back-off pulling image "x": no such image'
     )
@@ -86,7 +82,7 @@ async def test_back_offs_are_told_once_however_often_they_change_their_words(
     assert ((said + rest).count("back-off"), (said + rest).count("no such image")) == (1, 1)
 
 
-async def test_replicas_that_a_success_did_without_are_told(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_replicas_that_never_started_are_reported(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=2)))
     await job_cluster.run("j-master-0")
     await job_cluster.succeed("j-master-0")
@@ -95,7 +91,7 @@ async def test_replicas_that_a_success_did_without_are_told(job_cluster: JobClus
     assert re.search(r"pytorchjob/j succeeded after \S+; 2 of 3 replicas never started\n", err)
 
 
-async def test_restarted_containers_are_followed_and_no_line_is_lost_or_doubled(
+async def test_restarted_containers_are_followed_without_lost_or_repeated_lines(
     job_cluster: JobCluster, tmp_path: pathlib.Path
 ) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
@@ -121,7 +117,7 @@ async def test_replaced_and_added_replicas_are_followed(job_cluster: JobCluster,
     await job_cluster.run("j-worker-1")
     await job_cluster.write_log("j-worker-1", "new here")
     assert await running.line() == "[worker-1] new here\n"
-    await job_cluster.vanish("j-worker-1")
+    await job_cluster.delete_pod("j-worker-1")
     await job_cluster.run("j-worker-1")
     await job_cluster.write_log("j-worker-1", "back again")
     assert await running.line() == "[worker-1] back again\n"
@@ -129,7 +125,7 @@ async def test_replaced_and_added_replicas_are_followed(job_cluster: JobCluster,
     assert (await running.end())[0] == 0
 
 
-async def test_bad_input_is_told_whole_and_nothing_is_submitted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_all_errors_are_printed_and_nothing_is_submitted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     bad = manifests.job("PyTorchJob", Mastre=1)
     bad["spec"]["runPolicy"] = {"backoffLimit": "many"}
     path = write_manifests(tmp_path, MAP, bad)
@@ -142,7 +138,7 @@ async def test_bad_input_is_told_whole_and_nothing_is_submitted(job_cluster: Job
     assert await job_cluster.do(job_cluster.api.find, "configmaps", job_cluster.namespace, "m") is None
 
 
-async def test_everything_in_the_files_is_made_in_order(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_all_objects_of_the_files_are_created_in_order(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster(
         "run", "--detach", write_manifests(tmp_path, MAP, CLAIM, name="a.yaml"), write_manifests(tmp_path, JOB)
     )
@@ -152,9 +148,7 @@ async def test_everything_in_the_files_is_made_in_order(job_cluster: JobCluster,
     assert job_cluster.job() is not None
 
 
-async def test_what_exists_already_is_not_touched_unless_it_is_to_be_replaced(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_existing_objects_are_not_changed_without_replace(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     path = write_manifests(tmp_path, MAP, JOB)
     await job_cluster("run", "--detach", path)
     before = job_cluster.job()
@@ -172,7 +166,7 @@ async def test_what_exists_already_is_not_touched_unless_it_is_to_be_replaced(
     assert before["metadata"]["uid"] != after["metadata"]["uid"]
 
 
-async def test_what_the_server_refuses_leaves_nothing_behind(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_a_rejected_object_rolls_back_the_others(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     bad = {**CLAIM, "metadata": {"name": "Not_A_Name"}}
     code, _, err = await job_cluster("run", write_manifests(tmp_path, MAP, bad, JOB))
     assert code == 2
@@ -181,7 +175,7 @@ async def test_what_the_server_refuses_leaves_nothing_behind(job_cluster: JobClu
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_without_a_terminal_an_interrupt_cleans_up(
+async def test_without_a_terminal_an_interrupt_deletes_the_job(
     job_cluster: JobCluster, tmp_path: pathlib.Path, number: signal.Signals
 ) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, MAP, CLAIM, JOB))
@@ -189,7 +183,7 @@ async def test_without_a_terminal_an_interrupt_cleans_up(
     await job_cluster.write_log("j-master-0", "x")
     await running.line()
     running.process.send_signal(number)
-    await running.told("Deleting pytorchjob/j")
+    await running.wait_for("Deleting pytorchjob/j")
     for pod in ("j-master-0", "j-worker-0"):
         await job_cluster.do(job_cluster.kubelet.gone, pod)
     code, _, err = await running.end()
@@ -201,17 +195,17 @@ async def test_without_a_terminal_an_interrupt_cleans_up(
     assert await job_cluster.do(job_cluster.api.find, "configmaps", job_cluster.namespace, "m") is None
 
 
-async def test_rm_removes_the_job_when_it_has_ended(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_rm_deletes_the_finished_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", "--rm", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
     await job_cluster.run("j-master-0")
     await job_cluster.succeed("j-master-0")
-    await running.told("Deleting pytorchjob/j")
+    await running.wait_for("Deleting pytorchjob/j")
     await job_cluster.do(job_cluster.kubelet.gone, "j-master-0")
     assert (await running.end())[0] == 0
     assert job_cluster.job() is None
 
 
-async def test_a_job_that_somebody_deletes_is_told(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_a_deleted_job_is_reported(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, JOB))
     await job_cluster.until(job_cluster.job)
     assert (await job_cluster("delete", "j"))[:2] == (0, "pytorchjob/j deleted\n")
@@ -220,7 +214,7 @@ async def test_a_job_that_somebody_deletes_is_told(job_cluster: JobCluster, tmp_
     assert "was deleted before it finished" in err
 
 
-async def test_several_jobs_are_told_apart(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_lines_of_several_jobs_have_the_job_name(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     jobs = [manifests.job("PyTorchJob", name, Master=manifests.replicas("PyTorchJob", 1, "Never")) for name in ("a", "b")]
     running = await job_cluster.start("run", write_manifests(tmp_path, *jobs))
     await job_cluster.run("a-master-0", "b-master-0")
@@ -246,14 +240,12 @@ async def test_a_command_becomes_a_job_with_the_directory_mounted(job_cluster: J
     assert (await running.end())[0] == 0
 
 
-async def test_flags_of_a_command_are_refused_with_files(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_options_of_a_command_are_rejected_with_files(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster("run", "--workers", "2", write_manifests(tmp_path, JOB))
     assert (code, err) == (2, "error: --workers requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.\n")
 
 
-async def test_a_command_without_a_kind_is_told_how_though_its_script_is_there(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_a_command_without_a_kind_gets_a_hint(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     (tmp_path / "train.py").touch()
     for script in ("train.py", str(tmp_path / "train.py")):
         code, _, err = await job_cluster("run", "--", "python", script)
@@ -261,25 +253,25 @@ async def test_a_command_without_a_kind_is_told_how_though_its_script_is_there(
         assert "--kind PyTorchJob -- COMMAND" in err
 
 
-async def test_a_directory_is_no_file(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_a_directory_is_rejected(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster("run", str(tmp_path))
     assert (code, err) == (2, f"error: {tmp_path} is a directory. Specify its files, such as {tmp_path}/*.yaml.\n")
 
 
-async def test_a_form_to_print_in_is_refused_where_nothing_is_printed(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_an_output_format_requires_dry_run(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster("run", "-o", "json", write_manifests(tmp_path, JOB))
     assert code == 2
     assert "-o requires --dry-run" in err
     assert job_cluster.job() is None
 
 
-async def test_a_name_that_cannot_be_is_told_by_its_flag(job_cluster: JobCluster) -> None:
+async def test_an_invalid_name_is_reported_by_its_option(job_cluster: JobCluster) -> None:
     code, _, err = await job_cluster("run", "--kind", "PyTorchJob", "--name", "Bad_Name", "--", "true")
     assert code == 2
     assert err.startswith("--name: should match")
 
 
-async def test_warnings_are_not_counted_as_faults_and_marked(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_warnings_are_marked_and_not_counted_as_errors(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     bad = manifests.job("PyTorchJob", Mastre=1)
     bad["spec"]["runPolicy"] = {"backoffLimit": "many", "cleanPodPolicy": "Some"}
     _, _, err = await job_cluster("run", write_manifests(tmp_path, bad))

@@ -1,4 +1,4 @@
-"""The verbs that look and change: ls, describe, why, scale, suspend, resume, delete; and how jobs are named."""
+"""ls, describe, why, scale, suspend, resume, delete, and job references."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobClu
     return job_cluster
 
 
-async def test_ls_shows_state_numbers_and_restarts(running_job: JobCluster) -> None:
+async def test_ls_shows_state_counts_and_restarts(running_job: JobCluster) -> None:
     await running_job.restart("j-worker-0")
     await running_job.until(lambda: (running_job.job() or {})["status"]["replicaStatuses"]["Worker"].get("active") == 1)
     code, out, _ = await running_job("ls")
@@ -33,7 +33,7 @@ async def test_ls_shows_state_numbers_and_restarts(running_job: JobCluster) -> N
     assert running_job.namespace in everywhere
 
 
-async def test_ls_tells_a_namespace_that_is_not_there_from_one_without_jobs(job_cluster: JobCluster) -> None:
+async def test_ls_reports_a_missing_namespace(job_cluster: JobCluster) -> None:
     code, _, err = await job_cluster("ls")
     assert (code, err) == (0, f"No jobs found in {job_cluster.namespace} namespace. Use -A for all namespaces.\n")
     for form in ("text", "json"):
@@ -42,14 +42,14 @@ async def test_ls_tells_a_namespace_that_is_not_there_from_one_without_jobs(job_
         assert 'namespace "nosuchns" not found' in err
 
 
-async def test_objects_can_be_had_as_json_and_yaml(running_job: JobCluster) -> None:
+async def test_objects_are_printed_as_json_and_yaml(running_job: JobCluster) -> None:
     listed = json.loads((await running_job("ls", "-o", "json"))[1])
     assert [each["metadata"]["name"] for each in listed["items"]] == ["j"]
     assert yaml.safe_load((await running_job("describe", "j", "-o", "yaml"))[1])["kind"] == "PyTorchJob"
     assert json.loads((await running_job("why", "j", "-o", "json"))[1])["job"] == f"PyTorchJob {running_job.namespace}/j"
 
 
-async def test_why_names_the_pod_that_has_no_node_and_what_to_do(running_job: JobCluster) -> None:
+async def test_why_names_the_unschedulable_pod_and_a_remedy(running_job: JobCluster) -> None:
     message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
     await running_job.do(running_job.kubelet.unschedulable, "j-worker-1", message)
     await running_job.until(lambda: "gpu" in str((running_job.job() or {})["status"].get("why")))
@@ -60,7 +60,7 @@ async def test_why_names_the_pod_that_has_no_node_and_what_to_do(running_job: Jo
     assert f"worker-1: unschedulable: {message}" in out
 
 
-async def test_why_names_the_jobs_that_hold_what_is_scarce(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_why_names_the_jobs_that_use_an_insufficient_resource(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
     gpus = {"limits": {"nvidia.com/gpu": "2"}}
     other = manifests.job("PyTorchJob", "greedy", Master=manifests.replicas("PyTorchJob", 1, resources=gpus))
     await running_job("run", "--detach", write_manifests(tmp_path, other))
@@ -71,7 +71,7 @@ async def test_why_names_the_jobs_that_hold_what_is_scarce(running_job: JobClust
     assert f"nvidia.com/gpu is used by job {running_job.namespace}/greedy (2)" in (await running_job("why", "j"))[1]
 
 
-async def test_why_tells_the_first_failure_with_its_last_lines(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_why_shows_the_first_failure_with_its_last_lines(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "Never"))
     await job_cluster("run", "--detach", write_manifests(tmp_path, job))
     await job_cluster.run("j-master-0")
@@ -82,16 +82,14 @@ async def test_why_tells_the_first_failure_with_its_last_lines(job_cluster: JobC
         assert words in out
 
 
-async def test_describe_has_everything_on_one_page(running_job: JobCluster) -> None:
+async def test_describe_shows_all_details(running_job: JobCluster) -> None:
     code, out, _ = await running_job("describe", "j")
     assert code == 0
     for words in ("j-worker-1", "waiting to be scheduled", running_job.node, "SuccessfulCreatePod", "RESTART POLICY", "Running"):
         assert words in out
 
 
-async def test_scale_changes_the_workers_of_kinds_with_and_without_a_scale(
-    job_cluster: JobCluster, tmp_path: pathlib.Path
-) -> None:
+async def test_scale_works_for_kinds_with_and_without_the_subresource(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     waits = {"suspend": True}
     jobs = (manifests.job("PyTorchJob", run=waits, Master=1, Worker=2), manifests.job("TFJob", "t", run=waits, Worker=1))
     await job_cluster("run", "--detach", write_manifests(tmp_path, *jobs, manifests.job("TFJob", "only-chief", Chief=1)))
@@ -103,7 +101,7 @@ async def test_scale_changes_the_workers_of_kinds_with_and_without_a_scale(
     assert (code, "has no workers" in err) == (2, True)
 
 
-async def test_a_crew_that_cannot_follow_is_scaled_by_force_alone(running_job: JobCluster) -> None:
+async def test_a_running_job_that_is_not_elastic_is_scaled_only_with_force(running_job: JobCluster) -> None:
     code, _, err = await running_job("scale", "j", "5")
     assert code == 2
     for words in ("is not elastic: its 3 running pods", "traincrew suspend pytorchjob/j", "5 workers (plus 1 Master)", "--force"):
@@ -115,7 +113,7 @@ async def test_a_crew_that_cannot_follow_is_scaled_by_force_alone(running_job: J
     )
 
 
-async def test_an_elastic_job_is_scaled_within_its_bounds(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_an_elastic_job_is_scaled_within_its_limits(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}, Worker=2)
     await job_cluster("run", "--detach", write_manifests(tmp_path, job))
     await job_cluster.run("j-worker-0", "j-worker-1")
@@ -128,7 +126,7 @@ async def test_an_elastic_job_is_scaled_within_its_bounds(job_cluster: JobCluste
     assert (await job_cluster("scale", "--force", "j", "4"))[0] == 0
 
 
-async def test_a_job_that_has_ended_is_not_scaled(running_job: JobCluster) -> None:
+async def test_a_finished_job_is_not_scaled(running_job: JobCluster) -> None:
     await running_job.succeed("j-master-0")
     await running_job.until(lambda: "Succeeded" in str((running_job.job() or {})["status"]["conditions"]))
     code, _, err = await running_job("scale", "--force", "j", "3")
@@ -136,7 +134,7 @@ async def test_a_job_that_has_ended_is_not_scaled(running_job: JobCluster) -> No
     assert (running_job.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
 
 
-async def test_a_suspended_job_is_started_again(running_job: JobCluster) -> None:
+async def test_a_suspended_job_is_resumed(running_job: JobCluster) -> None:
     assert (await running_job("suspend", "j"))[:2] == (0, "pytorchjob/j suspended\n")
     assert (await running_job("suspend", "j"))[:2] == (0, "pytorchjob/j is already suspended\n")
     assert "traincrew resume pytorchjob/j" in (await running_job("why", "j"))[1]
@@ -145,7 +143,7 @@ async def test_a_suspended_job_is_started_again(running_job: JobCluster) -> None
     assert (await running_job("resume", "j"))[:2] == (0, "pytorchjob/j is not suspended\n")
 
 
-async def test_delete_waits_until_the_pods_are_gone(running_job: JobCluster) -> None:
+async def test_delete_waits_until_the_pods_are_deleted(running_job: JobCluster) -> None:
     running = await running_job.start("delete", "--wait", "j")
     assert await running.line() == "pytorchjob/j deleted\n"
     for pod in ("j-master-0", "j-worker-0"):
@@ -156,7 +154,7 @@ async def test_delete_waits_until_the_pods_are_gone(running_job: JobCluster) -> 
     assert running_job.api.names("pods", running_job.namespace) == set()
 
 
-async def test_all_that_have_ended_can_be_deleted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_finished_jobs_are_deleted_together(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     jobs = [manifests.job("PyTorchJob", name, Master=1) for name in ("done", "busy")]
     await job_cluster("run", "--detach", write_manifests(tmp_path, *jobs))
     await job_cluster.run("done-master-0", "busy-master-0")
@@ -167,7 +165,7 @@ async def test_all_that_have_ended_can_be_deleted(job_cluster: JobCluster, tmp_p
     assert (await job_cluster("delete"))[0] == 2
 
 
-async def test_a_name_that_several_kinds_have_asks_for_the_kind(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_an_ambiguous_name_requires_the_kind(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     await job_cluster("run", "--detach", write_manifests(tmp_path, JOB, manifests.job("TFJob", "j", Worker=1)))
     code, _, err = await job_cluster("why", "j")
     assert code == 2
@@ -175,7 +173,7 @@ async def test_a_name_that_several_kinds_have_asks_for_the_kind(job_cluster: Job
     assert (await job_cluster("why", "tfjobs/j"))[0] == 0
 
 
-async def test_a_job_elsewhere_and_one_nearly_of_that_name_are_hinted_at(running_job: JobCluster) -> None:
+async def test_a_missing_job_gets_a_suggestion(running_job: JobCluster) -> None:
     await running_job.do(running_job.api.create, running_job.namespace, manifests.job("PyTorchJob", "resnet", Master=1))
     code, _, err = await running_job("why", "-n", "default", "resnet")
     assert (code, f"add -n {running_job.namespace}" in err) == (2, True)
