@@ -1,4 +1,4 @@
-"""Pods, nodes and groups as the API would hold them, and placement asked about them."""
+"""Builders of pods, nodes and PodGroups, and a scheduling cycle over them."""
 
 from __future__ import annotations
 

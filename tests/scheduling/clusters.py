@@ -1,4 +1,4 @@
-"""A cluster within the test's process, with the scheduler in it, asked as its users would."""
+"""A cluster in the process of the test, with a scheduler."""
 
 from __future__ import annotations
 

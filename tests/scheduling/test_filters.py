@@ -1,4 +1,4 @@
-"""What a node must have for a pod to go there, and the words if it has not."""
+"""The filters and their messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refused(spec: dict[str, Any], machine: Any = None, **more: Any) -> str:
     return messages(run_cycle(pod("p", spec, **more), nodes=[machine or node()]))["p"]
 
 
-def test_what_is_asked_for_is_taken_from_what_is_left() -> None:
+def test_requests_are_subtracted_from_free_resources() -> None:
     machine = node(cpu="3", memory="4Gi")
     held = [pod("a", wants={"cpu": "1500m"}, on="machine"), pod("b", wants={"cpu": "1"}), pod("c", wants={"cpu": "1"})]
     result = run_cycle(*held, nodes=[machine])
@@ -25,24 +25,24 @@ def test_what_is_asked_for_is_taken_from_what_is_left() -> None:
     assert messages(result) == {"c": "0/1 nodes are available: 1 Insufficient cpu." + NO_VICTIMS}
 
 
-def test_all_that_is_missing_is_named() -> None:
+def test_all_insufficient_resources_are_named() -> None:
     wants = {"cpu": "8", "memory": "80Gi", "nvidia.com/gpu": "1"}
     words = "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu."
     assert refused({}, wants=wants) == words + NO_VICTIMS
 
 
-def test_there_may_be_so_many_pods_and_no_more() -> None:
+def test_the_number_of_pods_of_a_node_is_limited() -> None:
     assert refused({}, node(pods="0")) == "0/1 nodes are available: 1 Too many pods." + NO_VICTIMS
 
 
-def test_pods_that_are_through_take_no_room_and_those_going_do() -> None:
+def test_finished_pods_free_their_resources_and_terminating_ones_do_not() -> None:
     gone = pod("a", wants={"cpu": "4"}, on="machine", status={"phase": "Succeeded"})
     assert bound(run_cycle(gone, pod("b", wants={"cpu": "4"}))) == {"b": "machine"}
     going = pod("a", wants={"cpu": "4"}, on="machine", deleting=True)
     assert bound(run_cycle(going, pod("b", wants={"cpu": "4"}))) == {}
 
 
-def test_init_containers_run_one_after_the_other_and_sidecars_beside_what_follows() -> None:
+def test_init_containers_run_one_after_the_other_and_sidecars_with_all_that_follow() -> None:
     def container(cpu: str, **more: str) -> dict[str, Any]:
         return {"resources": {"requests": {"cpu": cpu}}, **more}
 
@@ -56,12 +56,12 @@ def test_init_containers_run_one_after_the_other_and_sidecars_beside_what_follow
 
 
 @pytest.mark.parametrize("name", ["cpu", "memory", "nvidia.com/gpu"])
-def test_over_commitment_lets_pods_ask_for_more_than_there_is(name: str) -> None:
+def test_pods_may_request_more_of_an_overcommitted_resource_than_the_node_has(name: str) -> None:
     held = [pod("a", wants={name: "100Gi"}), pod("b", wants={name: "100Gi"})]
     assert bound(run_cycle(*held, policy=Profile(overcommitted=frozenset({name})))) == {"a": "machine", "b": "machine"}
 
 
-def test_a_refusal_names_the_option_that_would_help() -> None:
+def test_a_message_suggests_the_option_that_would_help() -> None:
     policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
     result = run_cycle(pod("a", wants={"memory": "9Gi"}), pod("b", wants={"example.com/x": "1"}), policy=policy)
     assert messages(result)["a"].endswith("To let pods request more memory than the machine has, start the cluster "
@@ -69,7 +69,7 @@ def test_a_refusal_names_the_option_that_would_help() -> None:
     assert "`traincrew up --device example.com/x=N`" in messages(result)["b"]
 
 
-def test_what_can_never_fit_is_told_apart_from_what_waits_for_others() -> None:
+def test_a_pod_that_can_never_fit_gets_another_message_than_one_that_waits() -> None:
     policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
     never = "This machine has 8 GiB of memory for pods. The pod requests 9 GiB and will never fit."
     result = run_cycle(
@@ -81,11 +81,11 @@ def test_what_can_never_fit_is_told_apart_from_what_waits_for_others() -> None:
     assert "`traincrew up --overcommit memory`" in messages(result)[waits]
 
 
-def test_no_nodes_at_all() -> None:
+def test_a_cluster_without_nodes() -> None:
     assert messages(run_cycle(pod("p"), nodes=[])) == {"p": "no nodes available to schedule pods"}
 
 
-def test_taints_repel_those_who_do_not_tolerate_them() -> None:
+def test_taints_exclude_pods_that_do_not_tolerate_them() -> None:
     taint = {"key": "dedicated", "value": "night", "effect": "NoSchedule"}
     machine = node(spec={"taints": [taint, {"key": "soft", "effect": "PreferNoSchedule"}]})
     words = "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: night}."
@@ -100,14 +100,14 @@ def test_taints_repel_those_who_do_not_tolerate_them() -> None:
         assert bound(run_cycle(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {}
 
 
-def test_a_closed_node_takes_only_those_who_tolerate_that() -> None:
+def test_an_unschedulable_node_takes_only_pods_that_tolerate_its_taint() -> None:
     machine = node(spec={"unschedulable": True})
     assert refused({}, machine) == "0/1 nodes are available: 1 node(s) were unschedulable." + NOT_HELPFUL
     toleration = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
     assert bound(run_cycle(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {"p": "machine"}
 
 
-def test_a_node_that_is_not_ready_takes_nobody() -> None:
+def test_a_node_that_is_not_ready_takes_no_pods() -> None:
     words = "0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }."
     assert refused({}, node(conditions=[{"type": "Ready", "status": "False"}])) == words + NOT_HELPFUL
 
@@ -131,7 +131,7 @@ def affinity(*expressions: dict[str, Any], **fields: Any) -> dict[str, Any]:
         (affinity(), False),
     ],
 )
-def test_nodes_are_chosen_by_their_labels(spec: dict[str, Any], goes: bool) -> None:
+def test_nodes_are_selected_by_labels(spec: dict[str, Any], goes: bool) -> None:
     machine = node(labels={"disk": "ssd", "cores": "16"})
     if goes:
         assert bound(run_cycle(pod("p", spec), nodes=[machine])) == {"p": "machine"}
@@ -142,7 +142,7 @@ def test_nodes_are_chosen_by_their_labels(spec: dict[str, Any], goes: bool) -> N
         )
 
 
-def test_nodes_are_chosen_by_name() -> None:
+def test_nodes_are_selected_by_name() -> None:
     field = {"key": "metadata.name", "operator": "In", "values": ["b"]}
     nodes = [node("a"), node("b")]
     assert bound(run_cycle(pod("p", affinity(matchFields=[field])), nodes=nodes)) == {"p": "b"}
@@ -150,7 +150,7 @@ def test_nodes_are_chosen_by_name() -> None:
     assert refused(affinity(matchFields=[field]), node("a")) == words + NOT_HELPFUL
 
 
-def test_a_host_port_is_had_once() -> None:
+def test_a_host_port_is_used_once_per_node() -> None:
     def spec(address: str) -> dict[str, Any]:
         return {"containers": [{"ports": [{"containerPort": 1, "hostPort": 80, "protocol": "TCP", "hostIP": address}]}]}
 
@@ -161,12 +161,12 @@ def test_a_host_port_is_had_once() -> None:
     assert messages(result)["c"] == words + NO_VICTIMS
 
 
-def test_gated_and_foreign_pods_are_left_alone() -> None:
+def test_gated_pods_and_pods_of_other_schedulers_are_ignored() -> None:
     result = run_cycle(pod("a", {"schedulingGates": [{"name": "wait"}]}), pod("b", {"schedulerName": "mine"}))
     assert (bound(result), messages(result)) == ({}, {})
 
 
-def test_each_node_has_its_say() -> None:
+def test_the_reasons_of_all_nodes_are_counted() -> None:
     nodes = [
         node("a", cpu="1"),
         node("b", spec={"taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]}),
@@ -179,7 +179,7 @@ def test_each_node_has_its_say() -> None:
     assert messages(run_cycle(pod("p", wants={"cpu": "2"}), nodes=nodes)) == {"p": words}
 
 
-def test_wishes_and_soft_taints_decide_between_nodes() -> None:
+def test_preferences_and_prefer_no_schedule_taints_decide_between_nodes() -> None:
     wish = {"weight": 10, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
     spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
     nodes = [node("a"), node("b", labels={"disk": "ssd"})]
@@ -191,7 +191,7 @@ def test_wishes_and_soft_taints_decide_between_nodes() -> None:
     }
 
 
-def test_higher_priority_goes_first_then_age() -> None:
+def test_pods_are_scheduled_by_priority_then_age() -> None:
     held = [
         pod("young", wants={"cpu": "2"}, age=1),
         pod("old", wants={"cpu": "2"}, age=9),

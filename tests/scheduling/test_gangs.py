@@ -1,4 +1,4 @@
-"""Gangs start whole or not at all."""
+"""Gangs are bound as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def phase(result: Decisions) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("system", [VOLCANO, PLUGINS])
-def test_a_gang_that_fits_goes_and_one_that_does_not_takes_nothing(system: str) -> None:
+def test_a_gang_that_fits_is_bound_and_one_that_does_not_uses_nothing(system: str) -> None:
     fits = run_cycle(*gang("g", 4, {"cpu": "1"}, system=system), groups=[group("g", 4, system)])
     assert len(bound(fits)) == 4
     small = pod("small", wants={"cpu": "4"})
@@ -27,19 +27,19 @@ def test_a_gang_that_fits_goes_and_one_that_does_not_takes_nothing(system: str) 
     assert messages(result)["g-4"].startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes")
 
 
-def test_a_gang_goes_with_as_many_as_it_needs_and_the_rest_follows() -> None:
+def test_a_gang_is_bound_with_min_member_pods_and_the_rest_follows() -> None:
     result = run_cycle(*gang("g", 6, {"cpu": "1"}), groups=[group("g", 3)])
     assert sorted(bound(result)) == ["g-0", "g-1", "g-2", "g-3"]
     assert sorted(messages(result)) == ["g-4", "g-5"]
 
 
-def test_one_that_comes_back_to_its_gang_needs_no_others() -> None:
+def test_a_replaced_member_of_a_running_gang_is_bound_alone() -> None:
     standing = gang("g", 3, {"cpu": "1"}, on="machine")
     again = gang("g", 1, {"cpu": "1"})
     assert len(bound(run_cycle(*standing, *again, groups=[group("g", 4, phase="Running")]))) == 1
 
 
-def test_members_that_are_through_count_and_those_that_failed_do_not() -> None:
+def test_succeeded_members_count_and_failed_ones_do_not() -> None:
     through = gang("g", 2, {"cpu": "1"}, on="machine", status={"phase": "Succeeded"})
     assert len(bound(run_cycle(*through, *gang("g", 1, {"cpu": "1"}), groups=[group("g", 3)]))) == 1
     failed = gang("g", 2, {"cpu": "1"}, on="machine", status={"phase": "Failed"}, system=PLUGINS)
@@ -54,7 +54,7 @@ def test_a_gang_waits_for_its_last_member_and_for_its_group() -> None:
     assert messages(run_cycle(*gang("g", 1, {})))["g-0"].startswith('0/1 nodes are available: pod group "team/g" not found.')
 
 
-def test_volcano_lets_gangs_in_for_which_there_is_room() -> None:
+def test_volcano_groups_are_enqueued_if_their_resources_are_available() -> None:
     groups = [
         group("first", 1, phase="", needs={"memory": "6Gi", "cpu": "1"}, age=9),
         group("second", 1, phase="Pending", needs={"memory": "6Gi"}, age=5),
@@ -66,14 +66,14 @@ def test_volcano_lets_gangs_in_for_which_there_is_room() -> None:
     assert next(each.insufficient for each in result.groups if each.key.name == "second") == ("memory",)
 
 
-def test_what_is_less_important_does_not_keep_a_gang_out() -> None:
+def test_pods_of_lower_priority_do_not_keep_a_group_pending() -> None:
     low = pod("low", wants={"memory": "8Gi"}, on="machine")
     groups = [group("g", 1, phase="Pending", needs={"memory": "6Gi"}, priority_class="high")]
     assert phase(run_cycle(low, groups=groups)) == {"g": "Pending"}
     assert phase(run_cycle(low, groups=groups, priorities={"high": 10})) == {"g": "Inqueue"}
 
 
-def test_pods_of_a_gang_that_was_not_let_in_wait() -> None:
+def test_pods_of_a_pending_group_wait() -> None:
     groups = [group("g", 2, phase="Pending", needs={"memory": "60Gi"})]
     result = run_cycle(*gang("g", 2, {"memory": "1Gi"}), groups=groups)
     assert bound(result) == {}
@@ -111,7 +111,7 @@ def test_a_gang_that_has_waited_long_is_not_starved_by_small_pods() -> None:
     assert bound(early) == {"small": "machine", "other": "machine"}
 
 
-def test_more_important_pods_pass_a_waiting_gang_and_one_that_never_fits_holds_nobody_up() -> None:
+def test_pods_of_higher_priority_pass_a_waiting_gang_and_one_that_never_fits_reserves_nothing() -> None:
     groups = [group("big", 4, PLUGINS, age=60)]
     big = gang("big", 4, {"cpu": "1"}, system=PLUGINS, age=60)
     holder = pod("holder", {"priority": 9}, wants={"cpu": "2"}, on="machine")
@@ -121,7 +121,7 @@ def test_more_important_pods_pass_a_waiting_gang_and_one_that_never_fits_holds_n
     assert bound(run_cycle(*never, holder, pod("small", wants={"cpu": "1"}), groups=groups)) == {"small": "machine"}
 
 
-def test_a_gang_is_spread_over_nodes_where_it_must() -> None:
+def test_a_gang_is_spread_over_nodes_if_necessary() -> None:
     nodes = [node("a", cpu="2"), node("b", cpu="2")]
     result = run_cycle(*gang("g", 4, {"cpu": "1"}), groups=[group("g", 4)], nodes=nodes)
     assert sorted(bound(result).values()) == ["a", "a", "b", "b"]

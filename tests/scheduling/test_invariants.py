@@ -1,4 +1,4 @@
-"""What holds of every placement, whatever is there."""
+"""Invariants of every scheduling cycle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def decided(world: tuple[list[PodInfo], list[objects.Node], list[Any]], policy: 
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_nothing_is_given_that_is_not_there(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
+def test_no_node_is_overcommitted(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, machines, _ = world
     result = decided(world, Profile())
     for machine in machines:
@@ -85,7 +85,7 @@ def test_nothing_is_given_that_is_not_there(world: tuple[list[PodInfo], list[obj
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
+def test_each_pending_pod_is_bound_or_gets_a_reason(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, _ = world
@@ -98,7 +98,7 @@ def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
+def test_a_gang_is_bound_as_a_whole_or_not_at_all(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, _, groups = world
     result = decided(world, Profile())
     members = gangs.members_by_gang(held)
@@ -109,7 +109,7 @@ def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[PodInfo], list[obje
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_only_the_less_important_go_and_for_somebody_who_may_ask_it(
+def test_victims_have_a_lower_priority_than_a_preemptor_that_may_preempt(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world
@@ -139,7 +139,7 @@ def members_left(held: list[PodInfo], result: Decisions) -> dict[gangs.GangKey, 
 
 @settings(max_examples=100, deadline=None)
 @given(worlds())
-def test_what_was_decided_depends_on_nothing_but_what_is_there(
+def test_decisions_depend_only_on_the_cluster_state(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     one = decided(world, Profile())
@@ -157,7 +157,7 @@ def twins(held: list[PodInfo]) -> bool:
 
 @settings(max_examples=100, deadline=None)
 @given(worlds())
-def test_after_all_is_carried_out_the_same_question_binds_nobody_more(
+def test_a_second_cycle_after_all_decisions_are_executed_binds_nothing(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world

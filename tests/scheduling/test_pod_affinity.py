@@ -1,4 +1,4 @@
-"""Pods that want others near or far."""
+"""Pod affinity, anti-affinity and topology spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def near(kind: str, labels: dict[str, str], key: str = HOST, **more: Any) -> dic
     return {"affinity": {kind: {HARD: [{"labelSelector": {"matchLabels": labels}, "topologyKey": key, **more}]}}}
 
 
-def test_a_pod_goes_where_its_company_is() -> None:
+def test_required_affinity_is_satisfied() -> None:
     spec = near("podAffinity", {"app": "web"})
     nodes = [node("a"), node("b")]
     web = pod("web", on="b", labels={"app": "web"})
@@ -24,13 +24,13 @@ def test_a_pod_goes_where_its_company_is() -> None:
     )
 
 
-def test_the_first_of_a_crowd_is_let_in_and_the_others_follow() -> None:
+def test_the_first_pod_with_affinity_to_itself_may_go_anywhere() -> None:
     spec = near("podAffinity", {"app": "web"})
     crowd = [pod(f"p{index}", spec, labels={"app": "web"}, age=9 - index) for index in range(3)]
     assert set(bound(run_cycle(*crowd, nodes=[node("a"), node("b")])).values()) == {"a"}
 
 
-def test_pods_that_repel_each_other_go_apart() -> None:
+def test_required_anti_affinity_separates_pods() -> None:
     spec = near("podAntiAffinity", {"app": "web"})
     crowd = [pod(f"p{index}", spec, labels={"app": "web"}, age=9 - index) for index in range(3)]
     result = run_cycle(*crowd, nodes=[node("a"), node("b")])
@@ -38,7 +38,7 @@ def test_pods_that_repel_each_other_go_apart() -> None:
     assert messages(result)["p2"].startswith("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.")
 
 
-def test_a_pod_is_unwelcome_where_another_says_so() -> None:
+def test_anti_affinity_of_existing_pods_is_respected() -> None:
     hermit = pod("hermit", near("podAntiAffinity", {"app": "web"}), on="machine")
     result = run_cycle(hermit, pod("p", labels={"app": "web"}), pod("q", labels={"app": "db"}))
     assert bound(result) == {"q": "machine"}
@@ -46,7 +46,7 @@ def test_a_pod_is_unwelcome_where_another_says_so() -> None:
     assert messages(result)["p"].startswith(words)
 
 
-def test_other_namespaces_count_only_where_they_are_named_or_chosen() -> None:
+def test_other_namespaces_count_only_if_they_are_named_or_selected() -> None:
     other = pod("other", on="machine", labels={"app": "web"}, namespace="elsewhere")
     assert bound(run_cycle(other, pod("p", near("podAntiAffinity", {"app": "web"})))) == {"p": "machine"}
     assert bound(run_cycle(other, pod("p", near("podAntiAffinity", {"app": "web"}, namespaces=["elsewhere"])))) == {}
@@ -55,7 +55,7 @@ def test_other_namespaces_count_only_where_they_are_named_or_chosen() -> None:
     assert bound(run_cycle(other, pod("p", chosen), namespaces={"elsewhere": {}})) == {"p": "machine"}
 
 
-def test_pods_are_spread_evenly() -> None:
+def test_topology_spread_constraints_are_satisfied() -> None:
     rule = {
         "maxSkew": 1,
         "topologyKey": HOST,
@@ -70,7 +70,7 @@ def test_pods_are_spread_evenly() -> None:
     assert "1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints." in messages(result)["p3"]
 
 
-def test_liked_company_decides_between_nodes() -> None:
+def test_preferred_affinity_decides_between_nodes() -> None:
     wish = {"weight": 50, "podAffinityTerm": {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}}
     spec = {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
     web = pod("web", on="b", labels={"app": "web"})

@@ -34,7 +34,7 @@ async def served(there: Cluster) -> AsyncIterator[Cluster]:
         yield there
 
 
-async def test_a_pod_is_bound_and_an_event_says_so(served: Cluster) -> None:
+async def test_a_pod_is_bound_and_an_event_is_recorded(served: Cluster) -> None:
     await served.pod("p")
     assert await served.bound("p") == {"p": "machine"}
     assert (await served.condition("p"))["status"] == "True"
@@ -43,7 +43,7 @@ async def test_a_pod_is_bound_and_an_event_says_so(served: Cluster) -> None:
     assert (event["type"], event["action"], event["reportingComponent"]) == ("Normal", "Binding", "default-scheduler")
 
 
-async def test_one_that_finds_no_room_is_told_why_and_goes_when_there_is(served: Cluster) -> None:
+async def test_an_unschedulable_pod_gets_a_condition_and_is_bound_once_it_fits(served: Cluster) -> None:
     await served.pod("first", wants={"cpu": "3"})
     await served.bound("first")
     await served.pod("second", wants=CPU)
@@ -60,7 +60,7 @@ async def test_one_that_finds_no_room_is_told_why_and_goes_when_there_is(served:
     assert (await served.condition("second", lambda each: each["status"] == "True")).get("message") is None
 
 
-async def test_what_is_told_is_not_told_again(served: Cluster) -> None:
+async def test_an_unchanged_condition_is_not_written_again(served: Cluster) -> None:
     await served.pod("p", wants={"cpu": "64"})
     await served.event("p", "FailedScheduling")
     before = (await served.get(resources.PODS, "p"))["metadata"]["resourceVersion"]
@@ -71,7 +71,7 @@ async def test_what_is_told_is_not_told_again(served: Cluster) -> None:
     assert (await served.get(resources.PODS, "p"))["metadata"]["resourceVersion"] == before
 
 
-async def test_pods_wait_for_a_first_node_and_for_room_on_it(there: Cluster) -> None:
+async def test_pods_wait_for_the_first_node_and_for_free_resources(there: Cluster) -> None:
     async with scheduling(there):
         await there.pod("p", wants=CPU)
         assert (await there.condition("p"))["message"] == "no nodes available to schedule pods"
@@ -82,7 +82,7 @@ async def test_pods_wait_for_a_first_node_and_for_room_on_it(there: Cluster) -> 
         assert await there.bound("p") == {"p": "small"}
 
 
-async def test_gates_hold_and_other_schedulers_pods_are_theirs(served: Cluster) -> None:
+async def test_gated_pods_and_pods_of_other_schedulers_are_not_bound(served: Cluster) -> None:
     await served.pod("gated", {"schedulingGates": [{"name": "wait"}]})
     await served.pod("foreign", {"schedulerName": "mine"})
     await served.pod("p")
@@ -93,7 +93,7 @@ async def test_gates_hold_and_other_schedulers_pods_are_theirs(served: Cluster) 
     await served.bound("gated")
 
 
-async def test_a_more_important_pod_takes_the_place_of_others(served: Cluster) -> None:
+async def test_a_pod_of_higher_priority_preempts_others(served: Cluster) -> None:
     await served.make(resources.PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 1000})
     await served.pod("low", wants={"cpu": "4"}, finalizers=["example.com/look"])
     await served.bound("low")
@@ -114,7 +114,7 @@ async def test_a_more_important_pod_takes_the_place_of_others(served: Cluster) -
 
 
 @pytest.mark.parametrize("system", ["volcano", "plugins"])
-async def test_gangs_go_whole_or_not_at_all(served: Cluster, system: str) -> None:
+async def test_gangs_are_bound_as_a_whole_or_not_at_all(served: Cluster, system: str) -> None:
     volcano = system == "volcano"
     await served.define("volcano.yaml" if volcano else "scheduler-plugins.yaml")
     groups = resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS
@@ -144,7 +144,7 @@ async def test_gangs_go_whole_or_not_at_all(served: Cluster, system: str) -> Non
     await served.bound("two-0", "two-1", "two-2")
 
 
-async def test_volcano_groups_are_let_in_as_there_is_room(served: Cluster) -> None:
+async def test_volcano_groups_are_enqueued_as_resources_become_free(served: Cluster) -> None:
     await served.define("volcano.yaml")
     groups = resources.VOLCANO_POD_GROUPS
     for name, cpu in (("fits", "3"), ("waits", "2")):
@@ -156,7 +156,7 @@ async def test_volcano_groups_are_let_in_as_there_is_room(served: Cluster) -> No
     await eventually(lambda: served.get(groups, "waits"), lambda found: found["status"]["phase"] == "Inqueue")
 
 
-async def test_a_claims_first_consumer_chooses_the_node(served: Cluster) -> None:
+async def test_the_first_consumer_of_a_claim_selects_its_node(served: Cluster) -> None:
     mode = {"provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
     await served.make(CLASSES, {"metadata": {"name": "late"}, **mode})
     size = {"requests": {"storage": "1Gi"}}
@@ -179,7 +179,7 @@ async def test_a_claims_first_consumer_chooses_the_node(served: Cluster) -> None
     assert await served.bound("p") == {"p": "machine"}
 
 
-async def test_a_new_scheduler_goes_on_where_the_last_one_ended(there: Cluster) -> None:
+async def test_a_restarted_scheduler_continues(there: Cluster) -> None:
     await there.node(cpu="3")
     async with scheduling(there):
         await there.pod("a", wants=CPU)
@@ -197,7 +197,7 @@ async def test_many_pods_at_once(served: Cluster) -> None:
     await served.bound(*(f"p-{index}" for index in range(300)))
 
 
-async def test_over_commitment_is_a_setting(there: Cluster) -> None:
+async def test_overcommitted_resources_are_configurable(there: Cluster) -> None:
     await there.node()
     async with scheduling(there, Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)):
         await there.pod("a", wants={"cpu": "64"})
@@ -206,7 +206,7 @@ async def test_over_commitment_is_a_setting(there: Cluster) -> None:
         assert "`traincrew up --overcommit memory`" in (await there.condition("b"))["message"]
 
 
-async def test_a_cluster_that_is_given_a_policy_places_its_pods(tmp_path: pathlib.Path) -> None:
+async def test_a_cluster_with_a_scheduler_profile_schedules_its_pods(tmp_path: pathlib.Path) -> None:
     chosen = dataclasses.replace(options(tmp_path), scheduling=single_machine_profile())
     async with daemon.run(chosen) as started:
         there = Cluster(started.control_plane.system_client("test"), started.control_plane)

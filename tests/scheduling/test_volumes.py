@@ -1,4 +1,4 @@
-"""Claims and where they let their pods go."""
+"""Volume binding."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def storage(
     return StorageObjects({("team", "data"): held} if held else {}, {"v": kept} if kept else {}, classes)
 
 
-def test_a_claim_must_be_there_and_bound() -> None:
+def test_a_claim_must_exist_and_be_bound() -> None:
     words = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
     assert messages(run_cycle(pod("p", USING), storage=storage())) == {"p": words + AFTER}
     words = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
@@ -41,7 +41,7 @@ def test_a_claim_must_be_there_and_bound() -> None:
     assert bound(run_cycle(pod("p", USING), storage=storage(held, volume()))) == {"p": "machine"}
 
 
-def test_a_volume_may_belong_to_one_node() -> None:
+def test_the_node_affinity_of_a_volume_is_respected() -> None:
     held = claim({"volumeName": "v"}, "Bound")
     nodes = [node("a"), node("b")]
     assert bound(run_cycle(pod("p", USING), nodes=nodes, storage=storage(held, volume("b")))) == {"p": "b"}
@@ -51,7 +51,7 @@ def test_a_volume_may_belong_to_one_node() -> None:
     assert messages(run_cycle(pod("p", USING), storage=storage(held))) == {"p": words + AFTER}
 
 
-def test_a_claim_that_waits_for_its_first_consumer_is_told_the_node_and_the_pod_waits_for_it() -> None:
+def test_a_wait_for_first_consumer_claim_gets_the_selected_node_and_the_pod_waits_for_it() -> None:
     waiting = claim({"storageClassName": "std"})
     result = run_cycle(pod("p", USING), storage=storage(waiting, mode="WaitForFirstConsumer"))
     assert (bound(result), messages(result)) == ({}, {})

@@ -112,7 +112,7 @@ def optimistic_lock_conflict(subject: StatusDetails) -> StatusError:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> StatusError:
     """422 with all field errors."""
-    texts = list(dict.fromkeys(each.tell() for each in errors))  # repeated errors are listed once, but each is a cause
+    texts = list(dict.fromkeys(str(each) for each in errors))  # repeated errors are listed once, but each is a cause
     message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
     qualified_kind = f"{kind}.{group}" if group else kind

@@ -28,7 +28,7 @@ class FieldError:
     message: str
     """Without the path: `Required value`, `Invalid value: "x": must be ...`."""
 
-    def tell(self) -> str:
+    def __str__(self) -> str:
         return f"{self.path}: {self.message}"
 
 

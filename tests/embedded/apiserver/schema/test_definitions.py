@@ -97,7 +97,7 @@ def test_scope_and_kind_stay_once_they_are_established() -> None:
     old["status"] = schema_crds.accept_names(old, [], "now")
     new = copy.deepcopy(old)
     new["spec"]["scope"], new["spec"]["names"]["kind"] = "Cluster", "Other"
-    assert [fault.tell() for fault in crd_validation.validate_update(new, old)] == [
+    assert [str(fault) for fault in crd_validation.validate_update(new, old)] == [
         'spec.scope: Invalid value: "Cluster": field is immutable',
         'spec.names.kind: Invalid value: "Other": field is immutable',
     ]

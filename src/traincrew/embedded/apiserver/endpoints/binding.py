@@ -42,7 +42,7 @@ def _node(target: Object) -> str:
     if not target.get("name"):
         errors.append(field_errors.required("target.name"))
     if errors:
-        messages = [each.tell() for each in errors]
+        messages = [str(each) for each in errors]
         raise api_errors.StatusError(500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
     return str(target["name"])
 

@@ -19,7 +19,7 @@ def number(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > LONGEST:
         why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
         error = field_errors.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
-        raise api_errors.bad_request(error.tell())
+        raise api_errors.bad_request(str(error))
     return int(text)
 
 

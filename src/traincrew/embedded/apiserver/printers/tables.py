@@ -90,7 +90,7 @@ def _shown(include: str, version: str) -> Callable[[Object | bytes], Any]:
         case "Object":
             return lambda kept: msgspec.Raw(kept) if isinstance(kept, bytes) else kept
     fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
-    raise bad_request(f"Unable to convert to Table as requested: {fault.tell()}")
+    raise bad_request(f"Unable to convert to Table as requested: {fault}")
 
 
 class _Versioned(msgspec.Struct):

@@ -38,7 +38,7 @@ _NOT_NESTED = {
 def check(schema: Schema, path: str) -> list[FieldError]:
     """All errors of a schema's structure; if there are none, those of its defaults."""
     errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path)]
-    return sorted(errors, key=lambda error: error.tell()) or list(_defaults(schema, path))
+    return sorted(errors, key=str) or list(_defaults(schema, path))
 
 
 def _invariants(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
