@@ -26,8 +26,8 @@ class SimulatedJob:
     job: Object
     pods: dict[str, Pod] = dataclasses.field(default_factory=dict)
     now: dt.datetime = START
-    record: backoff.Record = backoff.Record()
-    made: int = 0
+    record: backoff.BackoffRecord = backoff.BackoffRecord()
+    created: int = 0
     events: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     ended: dict[str, str] = dataclasses.field(default_factory=dict)
     """The phase in which each pod ended, also of those that are gone."""
@@ -40,7 +40,7 @@ class SimulatedJob:
     def step(self) -> plan.Step:
         return plan.plan(self.job, tuple(self.pods.values()), self.record, self.now)
 
-    def carry_out(self, step: plan.Step, at_most: int = 10**9) -> None:
+    def execute(self, step: plan.Step, at_most: int = 10**9) -> None:
         """at_most: so many requests, then whoever does it is killed."""
         left = at_most
         for pod in step.delete:
@@ -48,7 +48,7 @@ class SimulatedJob:
                 self._release(pod.metadata.uid)
             if (left := left - 1) >= 0:
                 self._delete(pod.metadata.uid)
-        for body in step.make:
+        for body in step.create:
             if (left := left - 1) >= 0:
                 self._make(body)
         if step.status is not None and (left := left - 1) >= 0:
@@ -65,12 +65,17 @@ class SimulatedJob:
             step = self.step()
             if step.idle:
                 return
-            self.carry_out(step)
+            self.execute(step)
         raise AssertionError("it never comes to rest")
 
     def _make(self, body: Object) -> None:
-        self.made += 1
-        meta = {**body["metadata"], "name": f"p{self.made}", "uid": f"u{self.made}", "creationTimestamp": self.now.isoformat()}
+        self.created += 1
+        meta = {
+            **body["metadata"],
+            "name": f"p{self.created}",
+            "uid": f"u{self.created}",
+            "creationTimestamp": self.now.isoformat(),
+        }
         pod = msgspec.convert({**body, "metadata": meta, "status": {"phase": "Pending"}}, Pod)
         self.pods[pod.metadata.uid] = pod
 

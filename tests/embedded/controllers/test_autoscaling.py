@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from traincrew.embedded.controllers.autoscaling import behaviour
 from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
-from traincrew.embedded.controllers.autoscaling.behaviour import Ask, History
+from traincrew.embedded.controllers.autoscaling.behaviour import History, ScaleRequest
 from traincrew.embedded.controllers.pods import Pod
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
@@ -83,16 +83,18 @@ def test_quantities_are_written_as_kubernetes_does(value: int, text: str) -> Non
 
 
 ASKS = st.builds(
-    lambda current, wanted, least, more: Ask(current, wanted, least, least + more),
+    lambda current, wanted, least, more: ScaleRequest(current, wanted, least, least + more),
     st.integers(1, 50), st.integers(0, 100), st.integers(1, 20), st.integers(0, 60),
 )  # fmt: skip
 HISTORIES = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), max_size=6).map(
-    lambda found: History(tuple(behaviour.At(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in found))
+    lambda found: History(tuple(behaviour.Recommendation(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in found))
 )
 
 
 @hypothesis.given(ask=ASKS, history=HISTORIES, behaves=st.booleans())
-def test_the_number_is_within_its_bounds_and_never_beyond_what_is_wanted(ask: Ask, history: History, behaves: bool) -> None:
+def test_the_number_is_within_its_bounds_and_never_beyond_what_is_wanted(
+    ask: ScaleRequest, history: History, behaves: bool
+) -> None:
     ask = ask._replace(current=min(max(ask.current, ask.least), ask.most))
     found = behaviour.limit(ask, {} if behaves else None, history, NOW)
     assert ask.least <= found.replicas <= ask.most
@@ -103,13 +105,13 @@ def test_the_number_is_within_its_bounds_and_never_beyond_what_is_wanted(ask: As
 
 def test_it_shrinks_only_to_the_highest_of_the_last_five_minutes() -> None:
     history = History().recommended(8, NOW - dt.timedelta(seconds=301)).recommended(5, NOW - dt.timedelta(seconds=299))
-    found = behaviour.limit(Ask(9, 2, 1, 10), None, history, NOW)
+    found = behaviour.limit(ScaleRequest(9, 2, 1, 10), None, history, NOW)
     assert (found.replicas, found.able[0]) == (5, "ScaleDownStabilized")
 
 
 def test_it_at_most_doubles() -> None:
-    assert behaviour.limit(Ask(5, 40, 1, 50), None, History(), NOW).replicas == 10
-    assert behaviour.limit(Ask(1, 40, 1, 50), None, History(), NOW).replicas == 4
+    assert behaviour.limit(ScaleRequest(5, 40, 1, 50), None, History(), NOW).replicas == 10
+    assert behaviour.limit(ScaleRequest(1, 40, 1, 50), None, History(), NOW).replicas == 4
 
 
 def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
@@ -120,13 +122,13 @@ def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 20, 5), ("Min", 12, 8), ("Disabled", 10, 10)])
 def test_policies_say_how_fast(choice: str, up: int, down: int) -> None:
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 100, 60))
-    assert behaviour.limit(Ask(10, 99, 1, 99), {"scaleUp": rule}, History(), NOW).replicas == up
+    assert behaviour.limit(ScaleRequest(10, 99, 1, 99), {"scaleUp": rule}, History(), NOW).replicas == up
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 50, 60))
-    assert behaviour.limit(Ask(10, 1, 1, 99), {"scaleDown": rule}, History(), NOW).replicas == down
+    assert behaviour.limit(ScaleRequest(10, 1, 1, 99), {"scaleDown": rule}, History(), NOW).replicas == down
 
 
 def test_what_was_changed_within_the_period_counts() -> None:
     history = History().changed(3, NOW - dt.timedelta(seconds=30))
     rule = {"scaleUp": rules("Max", ("Pods", 4, 60))}
-    assert behaviour.limit(Ask(10, 99, 1, 99), rule, history, NOW).replicas == 11
-    assert behaviour.limit(Ask(10, 99, 1, 99), rule, history, NOW + dt.timedelta(seconds=60)).replicas == 14
+    assert behaviour.limit(ScaleRequest(10, 99, 1, 99), rule, history, NOW).replicas == 11
+    assert behaviour.limit(ScaleRequest(10, 99, 1, 99), rule, history, NOW + dt.timedelta(seconds=60)).replicas == 14

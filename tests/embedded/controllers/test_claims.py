@@ -61,30 +61,30 @@ def test_a_claim_gets_a_free_volume_that_has_all_it_asks_for_or_there_is_none(
     assert (found in fitting) if fitting else found is None
 
 
-def world(*volumes: Object, **more: Any) -> decisions.World:
-    return decisions.World({each["metadata"]["name"]: each for each in volumes}, more.pop("classes", {}), **more)
+def world(*volumes: Object, **more: Any) -> decisions.ClaimContext:
+    return decisions.ClaimContext({each["metadata"]["name"]: each for each in volumes}, more.pop("classes", {}), **more)
 
 
 def test_the_smallest_volume_that_is_large_enough_is_taken() -> None:
-    found = decisions.claim(claim("2Gi"), world(volume("a", "1Gi"), volume("b", "5Gi"), volume("c", "3Gi")))
+    found = decisions.decide_claim(claim("2Gi"), world(volume("a", "1Gi"), volume("b", "5Gi"), volume("c", "3Gi")))
     assert found.bind is not None
     assert found.bind["metadata"]["name"] == "c"
 
 
 def test_a_volume_that_another_claim_has_is_never_taken() -> None:
     taken = volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})
-    assert decisions.claim(claim(storageClassName=""), world(taken)).bind is None
+    assert decisions.decide_claim(claim(storageClassName=""), world(taken)).bind is None
 
 
 def test_a_claim_whose_class_is_given_as_empty_gets_no_default() -> None:
     default = {"metadata": {"name": "k", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}
-    found = decisions.claim(claim(storageClassName=""), world(classes={"k": default}))
+    found = decisions.decide_claim(claim(storageClassName=""), world(classes={"k": default}))
     assert found.event == (
         "Normal", "FailedBinding", "no persistent volumes available for this claim and no storage class is set",
     )  # fmt: skip
     asked = claim()
     del asked["spec"]["storageClassName"]
-    assert decisions.claim(asked, world(classes={"k": default})).assign == "k"
+    assert decisions.decide_claim(asked, world(classes={"k": default})).assign == "k"
 
 
 def waiting() -> Object:
@@ -99,20 +99,20 @@ def consumer(**spec: Any) -> Pod:
 def test_a_claim_that_waits_for_its_first_consumer_is_bound_when_that_has_a_node() -> None:
     classes = {"k": waiting()}
     free = world(volume(), classes=classes)
-    assert decisions.claim(claim(), free).event == (
+    assert decisions.decide_claim(claim(), free).event == (
         "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding",
     )  # fmt: skip
     unplaced = world(volume(), classes=classes, consumers=[consumer()], nodes=2)
-    assert decisions.claim(claim(), unplaced).event == (
+    assert decisions.decide_claim(claim(), unplaced).event == (
         "Normal", "WaitForPodScheduled", "waiting for pod p to be scheduled",
     )  # fmt: skip
     placed = world(volume(), classes=classes, consumers=[consumer(nodeName="x")], nodes=2)
-    assert decisions.claim(claim(), placed).bind is not None
+    assert decisions.decide_claim(claim(), placed).bind is not None
 
 
 def test_where_there_is_one_node_the_first_consumer_is_enough() -> None:
-    assert decisions.claim(claim(), world(volume(), classes={"k": waiting()}, consumers=[consumer()])).bind is not None
-    asked = decisions.claim(claim(), world(classes={"k": waiting()}, consumers=[consumer()]))
+    assert decisions.decide_claim(claim(), world(volume(), classes={"k": waiting()}, consumers=[consumer()])).bind is not None
+    asked = decisions.decide_claim(claim(), world(classes={"k": waiting()}, consumers=[consumer()]))
     assert asked.provision == waiting()
 
 
@@ -123,7 +123,7 @@ def test_where_there_is_one_node_the_first_consumer_is_enough() -> None:
 def test_a_hand_made_volume_is_never_emptied(policy: str, phase: str, told: str) -> None:
     held = volume(claimRef={"namespace": "n", "name": "c", "uid": "gone"}, persistentVolumeReclaimPolicy=policy)
     held["status"]["phase"] = "Released"
-    lot = decisions.volume(held, None)
+    lot = decisions.decide_volume(held, None)
     assert lot.phase == phase
     assert (lot.event[1] if lot.event else "") == told
     assert not provisioner.to_be_deleted(held)
@@ -131,7 +131,7 @@ def test_a_hand_made_volume_is_never_emptied(policy: str, phase: str, told: str)
 
 def test_a_volume_made_for_a_claim_goes_when_that_is_gone_and_not_before() -> None:
     found = {"metadata": {"name": "k"}, "reclaimPolicy": "Delete"}
-    made = provisioner.made(claim(), found, pathlib.PurePath("/root"))
+    made = provisioner.build_volume(claim(), found, pathlib.PurePath("/root"))
     assert made["spec"]["hostPath"]["path"] == "/root/pvc-claim"
     assert resources.reserved_for(made, claim())
     for phase, goes in (("Available", False), ("Bound", False), ("Released", True)):
@@ -140,10 +140,10 @@ def test_a_volume_made_for_a_claim_goes_when_that_is_gone_and_not_before() -> No
 
 def test_what_is_used_keeps_its_finalizer() -> None:
     held = claim()
-    assert protection.guarded(held, protection.CLAIM, used=False) == [protection.CLAIM]
+    assert protection.protected_finalizers(held, protection.CLAIM, used=False) == [protection.CLAIM]
     held["metadata"] |= {"finalizers": ["x", protection.CLAIM], "deletionTimestamp": "now"}
-    assert protection.guarded(held, protection.CLAIM, used=True) is None
-    assert protection.guarded(held, protection.CLAIM, used=False) == ["x"]
+    assert protection.protected_finalizers(held, protection.CLAIM, used=True) is None
+    assert protection.protected_finalizers(held, protection.CLAIM, used=False) == ["x"]
     assert not protection.uses(consumer(), held)
     assert protection.uses(consumer(nodeName="x"), held)
     own = [{"name": "v", "ephemeral": {}}]

@@ -48,14 +48,16 @@ def budget(status: Object | None = None, **spec: Any) -> Object:
     ],
 )
 def test_numbers_are_of_the_pods_there_are_and_shares_of_those_there_should_be(spec: Object, wanted: tuple[int, int]) -> None:
-    assert decisions.count(spec, 5, 7) == wanted
+    assert decisions.expected_pods(spec, 5, 7) == wanted
 
 
 @hypothesis.given(st.lists(st.booleans(), max_size=6), st.integers(0, 6), st.sets(st.integers(0, 5)))
 def test_what_is_allowed_never_leaves_fewer_healthy_ones_than_desired(ready: list[bool], least: int, awaited: set[int]) -> None:
     pods = [pod(str(number), each) for number, each in enumerate(ready)]
     granted = {str(number): "2030-01-01T11:59:30Z" for number in awaited}
-    status = decisions.judged(budget({"disruptedPods": granted}), pods, decisions.Count(len(pods), least), NOW).status
+    status = decisions.budget_status(
+        budget({"disruptedPods": granted}), pods, decisions.ExpectedPods(len(pods), least), NOW
+    ).status
     healthy = sum(each for number, each in enumerate(ready) if number not in awaited)
     assert status["currentHealthy"] == healthy
     assert 0 <= status["disruptionsAllowed"] <= max(healthy - least, 0)
@@ -64,17 +66,17 @@ def test_what_is_allowed_never_leaves_fewer_healthy_ones_than_desired(ready: lis
 
 def test_a_pod_that_was_let_go_and_stays_counts_again_after_two_minutes() -> None:
     found = budget({"disruptedPods": {"a": "2030-01-01T11:57:00Z", "b": "2030-01-01T11:59:00Z", "gone": "2030-01-01T11:59:00Z"}})
-    verdict = decisions.judged(found, [pod("a"), pod("b")], decisions.Count(2, 0), NOW)
+    verdict = decisions.budget_status(found, [pod("a"), pod("b")], decisions.ExpectedPods(2, 0), NOW)
     assert [each.metadata.name for each in verdict.overdue] == ["a"]
     assert verdict.status["disruptedPods"] == {"b": "2030-01-01T11:59:00Z"}
     assert verdict.again == NOW + dt.timedelta(minutes=1)
 
 
 def test_the_time_of_a_condition_is_that_of_its_last_turn() -> None:
-    first = decisions.judged(budget(), [pod("a")], decisions.Count(1, 0), NOW).status
-    later = decisions.judged(budget(first), [pod("a")], decisions.Count(1, 0), NOW + dt.timedelta(hours=1)).status
+    first = decisions.budget_status(budget(), [pod("a")], decisions.ExpectedPods(1, 0), NOW).status
+    later = decisions.budget_status(budget(first), [pod("a")], decisions.ExpectedPods(1, 0), NOW + dt.timedelta(hours=1)).status
     assert later == first
-    turned = decisions.judged(budget(first), [pod("a")], decisions.Count(1, 1), NOW + dt.timedelta(hours=1)).status
+    turned = decisions.budget_status(budget(first), [pod("a")], decisions.ExpectedPods(1, 1), NOW + dt.timedelta(hours=1)).status
     assert turned["conditions"][0] == {
         "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "", "observedGeneration": 3,
         "lastTransitionTime": "2030-01-01T13:00:00Z",

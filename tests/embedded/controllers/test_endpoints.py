@@ -41,7 +41,7 @@ PODS = st.lists(
 )
 
 
-def apply(held: list[Object], found: slices.Changes) -> list[Object]:
+def apply(held: list[Object], found: slices.SliceChanges) -> list[Object]:
     """As an API server would."""
     kept = {each["metadata"]["name"]: each for each in held}
     for each in found.delete:
@@ -63,32 +63,32 @@ def shown(held: list[Object]) -> list[str]:
 def test_after_every_change_each_pod_is_in_one_slice_and_nothing_is_left_to_do(worlds: list[list[Pod]]) -> None:
     held: list[Object] = []
     for pods in worlds:
-        held = apply(held, slices.changes(service(), pods, held, ZONES))
+        held = apply(held, slices.slice_changes(service(), pods, held, ZONES))
         assert shown(held) == sorted(each.metadata.uid for each in pods if members.included(each, True))
         assert held, "an empty slice stands for no endpoints"
-        assert slices.changes(service(), pods, held, ZONES) == slices.Changes()
+        assert slices.slice_changes(service(), pods, held, ZONES) == slices.SliceChanges()
 
 
 def test_a_hundred_endpoints_are_in_one_slice_and_one_more_makes_two() -> None:
-    held = apply([], slices.changes(service(), [pod(number) for number in range(100)], [], ZONES))
+    held = apply([], slices.slice_changes(service(), [pod(number) for number in range(100)], [], ZONES))
     assert len(held) == 1
-    more = slices.changes(service(), [pod(number) for number in range(101)], held, ZONES)
+    more = slices.slice_changes(service(), [pod(number) for number in range(101)], held, ZONES)
     assert [len(each) for each in (more.create, more.update, more.delete)] == [1, 0, 0]
 
 
 def test_one_pod_that_comes_or_goes_changes_one_slice() -> None:
     pods = [pod(number) for number in range(150)]
-    held = apply([], slices.changes(service(), pods, [], ZONES))
+    held = apply([], slices.slice_changes(service(), pods, [], ZONES))
     for changed in ([*pods, pod(200)], pods[1:], [*pods[:-1], pod(149, ready=False)]):
-        found = slices.changes(service(), changed, held, ZONES)
+        found = slices.slice_changes(service(), changed, held, ZONES)
         assert len(found.create) + len(found.update) + len(found.delete) == 1
 
 
 def test_slices_of_another_service_of_that_name_are_deleted() -> None:
-    held = apply([], slices.changes(service(), [pod(1)], [], ZONES))
+    held = apply([], slices.slice_changes(service(), [pod(1)], [], ZONES))
     again = service()
     again["metadata"]["uid"] = "another"
-    found = slices.changes(again, [pod(1)], held, ZONES)
+    found = slices.slice_changes(again, [pod(1)], held, ZONES)
     assert found.delete == held
     assert len(found.create) == 1
 

@@ -24,7 +24,7 @@ def play(found: SimulatedJob, moves: list[tuple[str, int]]) -> None:
     for move, number in moves:
         active = found.active()
         if move == "step":
-            found.carry_out(found.step(), number)
+            found.execute(found.step(), number)
         elif move == "wait":
             found.now += dt.timedelta(minutes=number)
         elif active and move == "delete":

@@ -1,4 +1,4 @@
-"""What the Job controller's decisions are made of."""
+"""What the Job controller's decisions are created of."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import msgspec
 from tests.embedded.controllers.simulated_job import START, Object, SimulatedJob, job
 
 from traincrew.embedded.controllers.jobs import backoff, completion, plan, pod_indexes, policies
-from traincrew.embedded.controllers.jobs.controller import recalled
+from traincrew.embedded.controllers.jobs.controller import backoff_from_pods
 from traincrew.embedded.controllers.pods import Pod
 
 
 def test_a_pod_of_an_indexed_job_knows_its_index() -> None:
     found = SimulatedJob(job(completionMode="Indexed", completions=2, parallelism=2))
-    [first, second] = found.step().make
+    [first, second] = found.step().create
     assert first["metadata"]["generateName"] == "j-0-"
     assert second["metadata"]["labels"][pod_indexes.INDEX] == second["metadata"]["annotations"][pod_indexes.INDEX] == "1"
     assert second["spec"]["hostname"] == "j-1"
@@ -45,14 +45,14 @@ def rules(*found: Object) -> Object:
 def test_the_first_rule_that_matches_decides() -> None:
     ignored = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1, 2]}}
     fails = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}
-    assert not policies.ruling(rules(ignored, fails), pod()).counts
-    found = policies.ruling(rules(ignored, fails), pod(code=3))
+    assert not policies.match_failure_policy(rules(ignored, fails), pod()).counts
+    found = policies.match_failure_policy(rules(ignored, fails), pod(code=3))
     assert found.message == "Container c for pod n/p failed with exit code 3 matching FailJob rule at index 1"
 
 
 def test_a_rule_of_another_container_does_not_match() -> None:
     rule = {"action": "Ignore", "onExitCodes": {"containerName": "other", "operator": "In", "values": [1]}}
-    assert policies.ruling(rules(rule), pod()) == policies.Ruling()
+    assert policies.match_failure_policy(rules(rule), pod()) == policies.FailureAction()
 
 
 def test_a_success_forgives_the_failures_before_it() -> None:
@@ -64,7 +64,7 @@ def test_a_success_forgives_the_failures_before_it() -> None:
     found.now += dt.timedelta(seconds=1)
     found.end(second, "Succeeded")
     found.settle()
-    assert found.record == backoff.Record()
+    assert found.record == backoff.BackoffRecord()
     assert len(found.active()) == 2
 
 
@@ -75,7 +75,7 @@ def test_a_new_controller_waits_as_long_as_the_one_before_would_have() -> None:
         found.settle()
         found.end(found.active()[0], "Failed")
         found.settle()
-    assert recalled(found.job, tuple(found.pods.values())) == found.record == backoff.Record(3, found.now)
+    assert backoff_from_pods(found.job, tuple(found.pods.values())) == found.record == backoff.BackoffRecord(3, found.now)
 
 
 def test_a_job_that_is_over_is_deleted_when_its_time_has_come() -> None:
@@ -91,4 +91,4 @@ def test_a_deadline_says_when_to_look_again() -> None:
     found = SimulatedJob(job(activeDeadlineSeconds=30))
     found.settle()
     found.now += dt.timedelta(seconds=10)
-    assert found.step().again == 20
+    assert found.step().requeue_after == 20

@@ -1,1 +1,1 @@
-"""The controllers that clients of a cluster count on, each a plain client of the API."""
+"""The controllers of kube-controller-manager that the embedded cluster needs; each is a client of the API server."""

@@ -13,22 +13,22 @@ from traincrew.model.resources import PODS, Resource
 class SharedInformers:
     def __init__(self, reader: port.Reader) -> None:
         self._reader = reader
-        self._copies: dict[Resource, Lister[Unstructured]] = {}
+        self._listers: dict[Resource, Lister[Unstructured]] = {}
         self.pods: Lister[pods.Pod] = Lister(reader, PODS, pods.decode)
 
-    def of(self, resource: Resource) -> Lister[Unstructured]:
-        """Everybody who asks gets the same; all must have asked before `run`."""
-        if resource not in self._copies:
-            self._copies[resource] = Lister(self._reader, resource, decode)
-        return self._copies[resource]
+    def lister(self, resource: Resource) -> Lister[Unstructured]:
+        """The same lister for every controller. Must be called before `run`."""
+        if resource not in self._listers:
+            self._listers[resource] = Lister(self._reader, resource, decode)
+        return self._listers[resource]
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.pods.informer.run())
-            for copy in self._copies.values():
-                group.create_task(copy.informer.run())
+            for lister in self._listers.values():
+                group.create_task(lister.informer.run())
 
     async def synced(self) -> None:
         await self.pods.informer.synced.wait()
-        for copy in self._copies.values():
-            await copy.informer.synced.wait()
+        for lister in self._listers.values():
+            await lister.informer.synced.wait()

@@ -1,4 +1,4 @@
-"""What controllers need to know of a pod: a small part of it, since there may be thousands."""
+"""The fields of a pod that controllers need: few, since there may be thousands of pods."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Pod(meta.Struct):
 
     @property
     def deleted(self) -> bool:
-        """Somebody has asked for it to go."""
+        """The pod has a deletion timestamp."""
         return self.metadata.deletion_timestamp is not None
 
     @property
@@ -119,7 +119,7 @@ class Pod(meta.Struct):
 
     @property
     def tracked(self) -> bool:
-        """The Job controller has yet to count how it ends."""
+        """The Job controller has not counted the end of this pod yet."""
         return TRACKING in self.metadata.finalizers
 
     @property
@@ -129,13 +129,13 @@ class Pod(meta.Struct):
 
     @property
     def claims(self) -> list[str]:
-        """The names of the claims that it uses."""
+        """The names of the claims that the pod uses."""
         named = [each.persistent_volume_claim.claim_name for each in self.spec.volumes if each.persistent_volume_claim]
         return named + self.own_claims
 
     @property
     def own_claims(self) -> list[str]:
-        """Those of its ephemeral volumes, named after pod and volume."""
+        """The claims of its ephemeral volumes, named after pod and volume."""
         return [f"{self.metadata.name}-{each.name}" for each in self.spec.volumes if each.ephemeral is not None]
 
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from traincrew.client import port
-from traincrew.embedded.controllers.autoscaling.controller import PERIOD, Autoscalers
-from traincrew.embedded.controllers.claims.binder import Binder
-from traincrew.embedded.controllers.claims.ephemeral_volumes import Ephemeral
-from traincrew.embedded.controllers.claims.protection import Protection
-from traincrew.embedded.controllers.claims.provisioner import Provisioner
+from traincrew.embedded.controllers.autoscaling.controller import PERIOD, AutoscalerController
+from traincrew.embedded.controllers.claims.binder import PersistentVolumeController
+from traincrew.embedded.controllers.claims.ephemeral_volumes import EphemeralVolumeController
+from traincrew.embedded.controllers.claims.protection import ProtectionController
+from traincrew.embedded.controllers.claims.provisioner import LocalProvisioner
 from traincrew.embedded.controllers.crd_finalizer import CRDFinalizer
-from traincrew.embedded.controllers.disruption.controller import Disruptions
-from traincrew.embedded.controllers.endpoints.controller import Endpoints
+from traincrew.embedded.controllers.disruption.controller import DisruptionController
+from traincrew.embedded.controllers.endpoints.controller import EndpointsController
 from traincrew.embedded.controllers.garbage_collector.controller import GarbageCollector
 from traincrew.embedded.controllers.informers import SharedInformers
-from traincrew.embedded.controllers.jobs.controller import Jobs
+from traincrew.embedded.controllers.jobs.controller import JobController
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.namespaces import NamespaceController
 from traincrew.embedded.controllers.quotas import QuotaController
@@ -58,8 +58,8 @@ class MetadataControllers:
 
 
 class Controllers:
-    """client: one that speaks as the controller of that name. volumes: where volumes are made for claims.
-    names: of those to run; none: all. period: seconds between two looks at an autoscaler."""
+    """client: returns a client for the controller of that name. volumes: the directory of provisioned volumes.
+    names: the controllers to run; empty: all. period: seconds between two reconciles of an autoscaler."""
 
     def __init__(
         self,
@@ -68,23 +68,25 @@ class Controllers:
         names: Iterable[str] = (),
         period: float = PERIOD,
     ) -> None:
-        self._copies = SharedInformers(client("shared-informers"))
-        makers: dict[str, Callable[[], Controller]] = {
-            "job": lambda: Jobs(client("job-controller"), self._copies),
-            "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),
-            "horizontalpodautoscaling": lambda: Autoscalers(client("horizontal-pod-autoscaler"), self._copies, period),
-            "disruption": lambda: Disruptions(client("disruption-controller"), self._copies),
-            "ephemeral-volume": lambda: Ephemeral(client("ephemeral-volume-controller"), self._copies),
-            "persistentvolume-binder": lambda: Binder(client("persistent-volume-binder"), self._copies),
-            "persistentvolume-protection": lambda: Protection(client("pv-protection-controller"), self._copies),
+        self._informers = SharedInformers(client("shared-informers"))
+        constructors: dict[str, Callable[[], Controller]] = {
+            "job": lambda: JobController(client("job-controller"), self._informers),
+            "endpoint": lambda: EndpointsController(client("endpoint-controller"), self._informers),
+            "horizontalpodautoscaling": lambda: AutoscalerController(
+                client("horizontal-pod-autoscaler"), self._informers, period
+            ),
+            "disruption": lambda: DisruptionController(client("disruption-controller"), self._informers),
+            "ephemeral-volume": lambda: EphemeralVolumeController(client("ephemeral-volume-controller"), self._informers),
+            "persistentvolume-binder": lambda: PersistentVolumeController(client("persistent-volume-binder"), self._informers),
+            "persistentvolume-protection": lambda: ProtectionController(client("pv-protection-controller"), self._informers),
         }
         if volumes is not None:
-            makers["provisioner"] = lambda: Provisioner(client("local-provisioner"), self._copies, volumes)
-        self._controllers = [makers[name]() for name in names or makers]
+            constructors["provisioner"] = lambda: LocalProvisioner(client("local-provisioner"), self._informers, volumes)
+        self._controllers = [constructors[name]() for name in names or constructors]
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._copies.run())
-            await self._copies.synced()
+            group.create_task(self._informers.run())
+            await self._informers.synced()
             for controller in self._controllers:
                 group.create_task(controller.run())

@@ -1,4 +1,4 @@
-"""How many pods the owner of pods is to have, whatever its kind."""
+"""The scale subresource of any kind."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from traincrew.client import port
 from traincrew.model.resources import CRDS, Resource
 
 
-class NoScale(Exception):
-    """It cannot be told; the message says why."""
+class ScaleUnavailable(Exception):
+    """The scale cannot be read; the message says why."""
 
 
-class Scales:
+class ScaleClient:
     def __init__(self, client: port.Client) -> None:
         self._client = client
         self._plurals: dict[tuple[str, str], Resource] = {}
@@ -34,7 +34,7 @@ class Scales:
         return other, await self._read(other, namespace, reference["name"])
 
     async def read(self, reference: Object, namespace: str, name: str) -> Object | None:
-        """None if there is no such object; NoScale if its kind has none."""
+        """None if the object does not exist; raises ScaleUnavailable if its kind has no scale."""
         try:
             return (await self.find({**reference, "name": name}, namespace))[1]
         except errors.NotFound as error:
@@ -43,14 +43,14 @@ class Scales:
             group = reference["apiVersion"].rpartition("/")[0]
             plural = f"{reference['kind'].lower()}s"
             titled = f"{plural}.{group}" if group else plural
-            raise NoScale(f"{titled} does not implement the scale subresource") from None
+            raise ScaleUnavailable(f"{titled} does not implement the scale subresource") from None
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> Object:
         found: Object = msgspec.json.decode(await self._client.get(resource, namespace, name, "scale"))
         return found
 
     async def _defined(self, group: str, kind: str) -> Resource | None:
-        """As its definition names it, where the plural is not the usual one."""
+        """From the CRD, if the plural is irregular."""
         async for page in self._client.pages(CRDS, None):
             for item in page.items:
                 spec = msgspec.json.decode(item)["spec"]

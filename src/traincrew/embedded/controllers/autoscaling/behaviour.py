@@ -1,4 +1,4 @@
-"""How fast a target may be scaled: recommendations of the near past, policies, least and most."""
+"""The limits of scaling: stabilization windows, scaling policies, minimum and maximum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from traincrew.apimachinery.resource_info import Object
 
 WINDOW = 300
-"""Seconds for which the highest recommendation holds, where nothing else is said."""
+"""The default stabilization window for scaling down, in seconds."""
 _UP: Object = {
     "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
     "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15}],
@@ -22,31 +22,31 @@ _DOWN: Object = {
 }  # fmt: skip
 
 
-class At(NamedTuple):
+class Recommendation(NamedTuple):
     time: dt.datetime
     replicas: int
 
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """What is remembered of one autoscaler."""
+    """Recent recommendations and scale changes of one autoscaler."""
 
-    recommendations: tuple[At, ...] = ()
-    changes: tuple[At, ...] = ()
-    """Replicas added, or taken away (negative)."""
+    recommendations: tuple[Recommendation, ...] = ()
+    changes: tuple[Recommendation, ...] = ()
+    """Replicas added, or removed (negative)."""
 
     def recommended(self, replicas: int, now: dt.datetime) -> History:
-        return dataclasses.replace(self, recommendations=(*_recent(self.recommendations, now), At(now, replicas)))
+        return dataclasses.replace(self, recommendations=(*_recent(self.recommendations, now), Recommendation(now, replicas)))
 
     def changed(self, by: int, now: dt.datetime) -> History:
-        return dataclasses.replace(self, changes=(*_recent(self.changes, now), At(now, by)))
+        return dataclasses.replace(self, changes=(*_recent(self.changes, now), Recommendation(now, by)))
 
 
-def _recent(held: Sequence[At], now: dt.datetime) -> list[At]:
+def _recent(held: Sequence[Recommendation], now: dt.datetime) -> list[Recommendation]:
     return [each for each in held if each.time > now - dt.timedelta(hours=1)]
 
 
-class Limited(NamedTuple):
+class LimitedScale(NamedTuple):
     replicas: int
     able: tuple[str, str]
     """Reason and message of AbleToScale."""
@@ -55,27 +55,27 @@ class Limited(NamedTuple):
     """Reason and message of ScalingLimited."""
 
 
-class Ask(NamedTuple):
+class ScaleRequest(NamedTuple):
     current: int
     wanted: int
     least: int
     most: int
 
 
-def limit(ask: Ask, behaviour: Object | None, history: History, now: dt.datetime) -> Limited:
-    """history: without what is wanted now."""
+def limit(request: ScaleRequest, behaviour: Object | None, history: History, now: dt.datetime) -> LimitedScale:
+    """history: without the current recommendation."""
     if behaviour is None:
-        wanted = max([ask.wanted, *(each.replicas for each in _within(history.recommendations, WINDOW, now))])
+        wanted = max([request.wanted, *(each.replicas for each in _within(history.recommendations, WINDOW, now))])
         reason = _STABLE_DOWN
-        allowed = _plain(ask._replace(wanted=wanted))
+        allowed = _plain(request._replace(wanted=wanted))
     else:
         up, down = _UP | (behaviour.get("scaleUp") or {}), _DOWN | (behaviour.get("scaleDown") or {})
-        wanted = _stable(ask, up, down, history, now)
-        reason = _STABLE_UP if ask.wanted >= ask.current else _STABLE_DOWN
-        allowed = _rated(ask._replace(wanted=wanted), up, down, history, now)
-    able = reason if wanted != ask.wanted else ("ReadyForNewScale", "recommended size matches current size")
+        wanted = _stable(request, up, down, history, now)
+        reason = _STABLE_UP if request.wanted >= request.current else _STABLE_DOWN
+        allowed = _rated(request._replace(wanted=wanted), up, down, history, now)
+    able = reason if wanted != request.wanted else ("ReadyForNewScale", "recommended size matches current size")
     replicas, why = allowed
-    return Limited(replicas, able, replicas != wanted, why)
+    return LimitedScale(replicas, able, replicas != wanted, why)
 
 
 _STABLE_DOWN = (
@@ -95,39 +95,39 @@ _FAST_DOWN = ("ScaleDownLimit", "the desired replica count is decreasing faster 
 Allowed = tuple[int, tuple[str, str]]
 
 
-def _plain(ask: Ask) -> Allowed:
+def _plain(request: ScaleRequest) -> Allowed:
     """At most twice as many as there are, or four."""
-    fastest = max(2 * ask.current, 4)
-    most, why = (fastest, _FAST_UP) if ask.most > fastest else (ask.most, _MANY)
-    if ask.wanted < ask.least:
-        return ask.least, _FEW
-    return (most, why) if ask.wanted > most else (ask.wanted, _RIGHT)
+    fastest = max(2 * request.current, 4)
+    most, why = (fastest, _FAST_UP) if request.most > fastest else (request.most, _MANY)
+    if request.wanted < request.least:
+        return request.least, _FEW
+    return (most, why) if request.wanted > most else (request.wanted, _RIGHT)
 
 
-def _within(held: Sequence[At], seconds: int, now: dt.datetime) -> list[At]:
+def _within(held: Sequence[Recommendation], seconds: int, now: dt.datetime) -> list[Recommendation]:
     return [each for each in held if each.time > now - dt.timedelta(seconds=seconds)]
 
 
-def _stable(ask: Ask, up: Object, down: Object, history: History, now: dt.datetime) -> int:
+def _stable(request: ScaleRequest, up: Object, down: Object, history: History, now: dt.datetime) -> int:
     """Up to the lowest, down to the highest of what was recommended within the windows."""
     recent = history.recommendations
-    low = min([ask.wanted, *(each.replicas for each in _within(recent, up["stabilizationWindowSeconds"], now))])
-    high = max([ask.wanted, *(each.replicas for each in _within(recent, down["stabilizationWindowSeconds"], now))])
-    return min(max(ask.current, low), high)
+    low = min([request.wanted, *(each.replicas for each in _within(recent, up["stabilizationWindowSeconds"], now))])
+    high = max([request.wanted, *(each.replicas for each in _within(recent, down["stabilizationWindowSeconds"], now))])
+    return min(max(request.current, low), high)
 
 
-def _rated(ask: Ask, up: Object, down: Object, history: History, now: dt.datetime) -> Allowed:
-    if ask.wanted > ask.current:
-        fastest = max(ask.current, _fastest(ask.current, up, history, now, 1))
-        most, why = (fastest, _FAST_UP) if ask.most > fastest else (ask.most, _MANY)
-        if ask.wanted > most:
+def _rated(request: ScaleRequest, up: Object, down: Object, history: History, now: dt.datetime) -> Allowed:
+    if request.wanted > request.current:
+        fastest = max(request.current, _fastest(request.current, up, history, now, 1))
+        most, why = (fastest, _FAST_UP) if request.most > fastest else (request.most, _MANY)
+        if request.wanted > most:
             return most, why
-    elif ask.wanted < ask.current:
-        fastest = min(ask.current, _fastest(ask.current, down, history, now, -1))
-        least, why = (fastest, _FAST_DOWN) if ask.least < fastest else (ask.least, _FEW)
-        if ask.wanted < least:
+    elif request.wanted < request.current:
+        fastest = min(request.current, _fastest(request.current, down, history, now, -1))
+        least, why = (fastest, _FAST_DOWN) if request.least < fastest else (request.least, _FEW)
+        if request.wanted < least:
             return least, why
-    return ask.wanted, _RIGHT
+    return request.wanted, _RIGHT
 
 
 def _fastest(current: int, rules: Object, history: History, now: dt.datetime, sign: int) -> int:

@@ -1,4 +1,4 @@
-"""Scales what autoscalers name, by what their pods use."""
+"""The horizontal pod autoscaler controller: scales targets by the usage of their pods."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from traincrew.embedded.controllers.autoscaling import behaviour, decisions, met
 from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.embedded.controllers.scale_targets import Scales
+from traincrew.embedded.controllers.scale_targets import ScaleClient
 from traincrew.model.resources import AUTOSCALERS, PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
 PERIOD = 15.0
-"""Seconds between two looks at the same autoscaler."""
+"""Seconds between two reconciles of the same autoscaler."""
 
 
-class Autoscalers:
-    def __init__(self, client: port.Client, copies: SharedInformers, period: float = PERIOD) -> None:
+class AutoscalerController:
+    def __init__(self, client: port.Client, informers: SharedInformers, period: float = PERIOD) -> None:
         self._client, self._period = client, period
-        self._autoscalers = copies.of(AUTOSCALERS)
+        self._autoscalers = informers.lister(AUTOSCALERS)
         self._recorder = ControllerEventRecorder(client, "horizontal-pod-autoscaler")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._histories: dict[str, behaviour.History] = {}
-        """By UID. Who starts anew begins with the number of replicas that there are."""
-        self._scales = Scales(client)
+        """By UID. A new process begins with the current number of replicas."""
+        self._scales = ScaleClient(client)
         self._autoscalers.listeners.append(self._changed)
 
     async def run(self) -> None:
@@ -51,28 +51,28 @@ class Autoscalers:
         seen = self._autoscalers.get(*key)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None
-        told = decisions.report(seen.body, clock.now())
+        report = decisions.report(seen.body, clock.now())
         try:
-            await self._scale(seen, told)
+            await self._scale(seen, report)
         finally:
-            for event in told.events:
+            for event in report.events:
                 self._recorder.event(AUTOSCALERS, seen.body, *event)
-        if told.status != seen.body.get("status"):
-            titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": told.status}
+        if report.status != seen.body.get("status"):
+            titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": report.status}
             body = msgspec.json.encode(titled)
             self._autoscalers.apply_response(await self._client.replace(AUTOSCALERS, *key, body, "status"))
         return self._period
 
-    async def _scale(self, seen: Unstructured, told: decisions.Report) -> None:
+    async def _scale(self, seen: Unstructured, report: decisions.StatusReport) -> None:
         reference, namespace = seen.body["spec"]["scaleTargetRef"], seen.metadata.namespace
         try:
             resource, scale = await self._scales.find(reference, namespace)
         except errors.ApiError as error:
-            decisions.unreachable(told, error.message)
+            decisions.unreachable(report, error.message)
             return
         target = await self._target(namespace, scale)
         history = self._histories.get(seen.metadata.uid, behaviour.History())
-        outcome = decisions.decide(seen.body, target, told, history)
+        outcome = decisions.decide(seen.body, target, report, history)
         self._histories[seen.metadata.uid] = outcome.history
         if outcome.replicas is None:
             return
@@ -80,11 +80,11 @@ class Autoscalers:
         try:
             await self._client.replace(resource, namespace, reference["name"], body, "scale")
         except errors.ApiError as error:
-            decisions.not_scaled(told, outcome, error.message)
+            decisions.not_scaled(report, outcome, error.message)
             return
         by = outcome.replicas - int(scale["spec"].get("replicas", 0))
-        self._histories[seen.metadata.uid] = outcome.history.changed(by, told.now)
-        decisions.scaled(told, outcome)
+        self._histories[seen.metadata.uid] = outcome.history.changed(by, report.now)
+        decisions.scaled(report, outcome)
 
     async def _target(self, namespace: str, scale: Object) -> decisions.Target:
         selector = (scale.get("status") or {}).get("selector", "")
@@ -104,11 +104,11 @@ class Autoscalers:
         except errors.ApiError as error:
             failure = error.message
 
-        def told() -> Sequence[Object]:
+        def report() -> Sequence[Object]:
             if failure:
                 raise metrics.Unknown(f"unable to fetch metrics from resource metrics API: {failure}")
             if not items:
                 raise metrics.Unknown("no metrics returned from resource metrics API")
             return items
 
-        return told
+        return report

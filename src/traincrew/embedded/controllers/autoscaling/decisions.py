@@ -1,4 +1,4 @@
-"""What an autoscaler does about its target, and what it says of itself."""
+"""The decision of an autoscaler, and its status."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Event = tuple[str, str, str]
 
 
 @dataclasses.dataclass
-class Report:
-    """The status in the making, and the events."""
+class StatusReport:
+    """The status that is being built, and the events."""
 
     status: Object
     now: dt.datetime
@@ -51,103 +51,103 @@ class Target:
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     replicas: int | None = None
-    """To scale to; None: it stays."""
+    """The new scale; None: unchanged."""
     reason: str = ""
     recommended: int | None = None
     history: behaviour.History = behaviour.History()
 
 
-def report(autoscaler: Object, now: dt.datetime) -> Report:
-    return Report(dict(autoscaler.get("status") or {}), now)
+def report(autoscaler: Object, now: dt.datetime) -> StatusReport:
+    return StatusReport(dict(autoscaler.get("status") or {}), now)
 
 
-def unreachable(told: Report, message: str) -> None:
-    told.warn("FailedGetScale", message)
-    told.set(
+def unreachable(report: StatusReport, message: str) -> None:
+    report.warn("FailedGetScale", message)
+    report.set(
         "AbleToScale", False, "FailedGetScale", f"the HPA controller was unable to get the target's current scale: {message}"
     )
 
 
-def decide(autoscaler: Object, target: Target, told: Report, history: behaviour.History) -> Outcome:
-    """Fills the report, but for the outcome of scaling itself."""
+def decide(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.History) -> Outcome:
+    """Fills the report, except for the result of the scale update."""
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
-    told.set("AbleToScale", True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
-    told.status |= {"currentReplicas": current}
+    report.set("AbleToScale", True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+    report.status |= {"currentReplicas": current}
     if not history.recommendations:
-        history = history.recommended(current, told.now)
+        history = history.recommended(current, report.now)
     least, most = int(spec.get("minReplicas", 1)), int(spec["maxReplicas"])
     if current == 0 and least != 0:
-        told.set("ScalingActive", False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
-        return _stays(told, current, history)
+        report.set("ScalingActive", False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+        return _stays(report, current, history)
     if current > most:
         return Outcome(most, "Current number of replicas above Spec.MaxReplicas", history=history)
     if current < least:
         return Outcome(least, "Current number of replicas below Spec.MinReplicas", history=history)
-    return _by_metrics(autoscaler, target, told, history)
+    return _by_metrics(autoscaler, target, report, history)
 
 
-def _stays(told: Report, current: int, history: behaviour.History) -> Outcome:
-    told.status["desiredReplicas"] = current
+def _stays(report: StatusReport, current: int, history: behaviour.History) -> Outcome:
+    report.status["desiredReplicas"] = current
     return Outcome(history=history)
 
 
-def _by_metrics(autoscaler: Object, target: Target, told: Report, history: behaviour.History) -> Outcome:
+def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.History) -> Outcome:
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
-    found = _recommended(autoscaler, target, told)
+    found = _recommended(autoscaler, target, report)
     if found is None:
-        told.status.setdefault("desiredReplicas", 0)
+        report.status.setdefault("desiredReplicas", 0)
         return Outcome(history=history)
     wanted, metric = found
-    ask = behaviour.Ask(current, wanted, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
-    limited = behaviour.limit(ask, spec.get("behavior"), history, told.now)
-    told.set("AbleToScale", True, *limited.able)
-    told.set("ScalingLimited", limited.limited, *limited.limit)
-    history = history.recommended(wanted, told.now)
+    ask = behaviour.ScaleRequest(current, wanted, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
+    limited = behaviour.limit(ask, spec.get("behavior"), history, report.now)
+    report.set("AbleToScale", True, *limited.able)
+    report.set("ScalingLimited", limited.limited, *limited.limit)
+    history = history.recommended(wanted, report.now)
     if limited.replicas == current:
-        return _stays(told, current, history)
+        return _stays(report, current, history)
     reason = f"{metric} above target" if wanted > current else "All metrics below target" if wanted < current else ""
     return Outcome(limited.replicas, reason, wanted, history)
 
 
-def _recommended(autoscaler: Object, target: Target, told: Report) -> tuple[int, str] | None:
-    """The highest of what the metrics ask for, and which one that is; None: it cannot be told."""
+def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tuple[int, str] | None:
+    """The highest of what the metrics ask for, and which one that is; None: it cannot be report."""
     metrics = autoscaler["spec"].get("metrics") or []
     if not (target.scale.get("status") or {}).get("selector"):
-        told.warn("SelectorRequired", "selector is required")
-        told.set("ScalingActive", False, "InvalidSelector", "the HPA target's scale is missing a selector")
-        told.warn("FailedComputeMetricsReplicas", "selector is required")
-        told.status.pop("currentMetrics", None)
+        report.warn("SelectorRequired", "selector is required")
+        report.set("ScalingActive", False, "InvalidSelector", "the HPA target's scale is missing a selector")
+        report.warn("FailedComputeMetricsReplicas", "selector is required")
+        report.status.pop("currentMetrics", None)
         return None
     proposals: list[tuple[int, str]] = []
     shown: list[Object] = []
     failures: list[tuple[str, str, str]] = []
     for metric in metrics:
         try:
-            replicas, name, status = _proposal(metric, target, told.now)
+            replicas, name, status = _proposal(metric, target, report.now)
         except _Failed as failed:
             failures.append((failed.reason, failed.message, failed.prefix))
-            told.warn(failed.reason, failed.message)
+            report.warn(failed.reason, failed.message)
             shown.append({"type": ""})
         else:
             proposals.append((replicas, name))
             shown.append(status)
-    told.status["currentMetrics"] = shown
+    report.status["currentMetrics"] = shown
     best = max(proposals, key=lambda each: each[0], default=(0, ""))
     if failures and (len(failures) == len(metrics) or best[0] < target.scale["spec"].get("replicas", 0)):
-        _tell_failure(told, failures, len(metrics))
+        _tell_failure(report, failures, len(metrics))
         return None
-    told.set(
+    report.set(
         "ScalingActive", True, "ValidMetricFound",
         f"the HPA was able to successfully calculate a replica count from {best[1]}",
     )  # fmt: skip
     return best
 
 
-def _tell_failure(told: Report, failures: Sequence[tuple[str, str, str]], count: int) -> None:
+def _tell_failure(report: StatusReport, failures: Sequence[tuple[str, str, str]], count: int) -> None:
     reason, message, prefix = failures[0]
-    told.set("ScalingActive", False, reason, f"the HPA was unable to compute the replica count: {message}")
+    report.set("ScalingActive", False, reason, f"the HPA was unable to compute the replica count: {message}")
     first = f"invalid metrics ({len(failures)} invalid out of {count}), first error is: {prefix}: {message}"
-    told.warn("FailedComputeMetricsReplicas", first)
+    report.warn("FailedComputeMetricsReplicas", first)
 
 
 class _Failed(Exception):
@@ -193,12 +193,12 @@ def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tu
         message = f"failed to get {name} {'usage' if by_value else 'utilization'}: {unknown}"
         raise _Failed(f"FailedGet{kind}Metric", message, prefix) from None
     word = "container resource" if container else "resource"
-    told = f"{name} resource" if by_value else f"{name} {word} utilization (percentage of request)"
+    metric = f"{name} resource" if by_value else f"{name} {word} utilization (percentage of request)"
     current: Object = {"averageValue": autoscaling_metrics.render(found.value)}
     if found.utilization is not None:
         current["averageUtilization"] = found.utilization
     status = {"name": name, "current": current, **({"container": container} if container else {})}
-    return found.replicas, told, {"type": kind, kind[0].lower() + kind[1:]: status}
+    return found.replicas, metric, {"type": kind, kind[0].lower() + kind[1:]: status}
 
 
 def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
@@ -215,16 +215,16 @@ def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
     return autoscaling_metrics.Measured(target.pods, autoscaling_metrics.read(items, name, container), name, current, container)
 
 
-def scaled(told: Report, outcome: Outcome) -> None:
-    told.set(
+def scaled(report: StatusReport, outcome: Outcome) -> None:
+    report.set(
         "AbleToScale", True, "SucceededRescale",
         f"the HPA controller was able to update the target scale to {outcome.replicas}",
     )  # fmt: skip
-    told.events.append((NORMAL, "SuccessfulRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}"))
-    told.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.rfc3339(told.now)}
+    report.events.append((NORMAL, "SuccessfulRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}"))
+    report.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.rfc3339(report.now)}
 
 
-def not_scaled(told: Report, outcome: Outcome, message: str) -> None:
-    told.warn("FailedRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}; error: {message}")
-    told.set("AbleToScale", False, "FailedUpdateScale", f"the HPA controller was unable to update the target scale: {message}")
-    told.status.setdefault("desiredReplicas", 0)
+def not_scaled(report: StatusReport, outcome: Outcome, message: str) -> None:
+    report.warn("FailedRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}; error: {message}")
+    report.set("AbleToScale", False, "FailedUpdateScale", f"the HPA controller was unable to update the target scale: {message}")
+    report.status.setdefault("desiredReplicas", 0)

@@ -1,1 +1,1 @@
-"""Claims and the volumes that they are bound to."""
+"""PersistentVolumeClaims and PersistentVolumes: binding, protection, provisioning, ephemeral volumes."""

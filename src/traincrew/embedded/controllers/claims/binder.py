@@ -1,4 +1,4 @@
-"""Binds claims to volumes, and tells both what they are to each other."""
+"""The persistent volume controller: binds claims and volumes to each other."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 
-class Binder:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class PersistentVolumeController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._volumes = copies.of(CLAIMS), copies.of(VOLUMES)
-        self._classes, self._nodes, self._pods = copies.of(CLASSES), copies.of(NODES), copies.pods
+        self._claims, self._volumes = informers.lister(CLAIMS), informers.lister(VOLUMES)
+        self._classes, self._nodes, self._pods = informers.lister(CLASSES), informers.lister(NODES), informers.pods
         self._recorder = ControllerEventRecorder(client, "persistentvolume-controller")
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
-        self._told: dict[str, decisions.Event] = {}
-        """The last event about a claim, by its UID: it is not told again at every look."""
+        self._last_events: dict[str, decisions.Event] = {}
+        """The last event about a claim, by its UID: it is not repeated at every reconcile."""
         self._claims.listeners.append(self._claim_changed)
         self._volumes.listeners.append(self._volume_changed)
-        self._classes.listeners.append(lambda old, new: self._look_at_pending())
+        self._classes.listeners.append(lambda old, new: self._enqueue_pending())
         self._pods.listeners.append(self._pod_changed)
 
     async def run(self) -> None:
@@ -50,7 +50,7 @@ class Binder:
         if new is not None:
             self._claim_queue.add((new.metadata.namespace, new.metadata.name))
         elif old is not None:
-            self._told.pop(old.metadata.uid, None)
+            self._last_events.pop(old.metadata.uid, None)
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for seen in (old, new):
@@ -58,7 +58,7 @@ class Binder:
                 self._claim_queue.add((named["namespace"], named["name"]))
         if new is not None:
             self._volume_queue.add(("", new.metadata.name))
-        self._look_at_pending()
+        self._enqueue_pending()
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -67,40 +67,40 @@ class Binder:
             if found is not None and resources.phase(found.body) == "Pending":
                 self._claim_queue.add((found.metadata.namespace, name))
 
-    def _look_at_pending(self) -> None:
+    def _enqueue_pending(self) -> None:
         for seen in self._claims:
-            if resources.COMPLETED not in resources.marks(seen.body):
+            if resources.COMPLETED not in resources.annotations_of(seen.body):
                 self._claim_queue.add((seen.metadata.namespace, seen.metadata.name))
 
     async def _reconcile_claim(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
         if seen is None:
             return
-        claim, fate = seen.body, decisions.claim(seen.body, self._world(key))
-        if fate.bind is not None:
-            await self._bind(fate.bind, claim)
-            self._told.pop(seen.metadata.uid, None)
+        claim, decision = seen.body, decisions.decide_claim(seen.body, self._context(key))
+        if decision.bind is not None:
+            await self._bind(decision.bind, claim)
+            self._last_events.pop(seen.metadata.uid, None)
             return
-        if fate.assign:
-            await self._change(self._claims, claim, {"spec": {"storageClassName": fate.assign}})
+        if decision.assign:
+            await self._change(self._claims, claim, {"spec": {"storageClassName": decision.assign}})
             return
-        if fate.provision is not None:
-            asked: str = fate.provision["provisioner"]
+        if decision.provision is not None:
+            asked: str = decision.provision["provisioner"]
             wanted = dict.fromkeys(resources.PROVISIONERS, asked)
             claim = await self._annotate(self._claims, claim, wanted)
-        if fate.event is not None and self._told.get(seen.metadata.uid) != fate.event:
-            self._told[seen.metadata.uid] = fate.event
-            self._recorder.event(CLAIMS, claim, *fate.event)
-        await self._set_status(self._claims, claim, {"phase": fate.phase, "accessModes": None, "capacity": None})
+        if decision.event is not None and self._last_events.get(seen.metadata.uid) != decision.event:
+            self._last_events[seen.metadata.uid] = decision.event
+            self._recorder.event(CLAIMS, claim, *decision.event)
+        await self._set_status(self._claims, claim, {"phase": decision.phase, "accessModes": None, "capacity": None})
 
-    def _world(self, key: NamespacedName) -> decisions.World:
+    def _context(self, key: NamespacedName) -> decisions.ClaimContext:
         consumers = [pod for pod in self._pods.in_namespace(key[0]) if key[1] in pod.claims and not pod.ended]
         volumes = {seen.metadata.name: seen.body for seen in self._volumes}
         classes = {seen.metadata.name: seen.body for seen in self._classes}
-        return decisions.World(volumes, classes, consumers, sum(1 for _ in self._nodes))
+        return decisions.ClaimContext(volumes, classes, consumers, sum(1 for _ in self._nodes))
 
     async def _bind(self, volume: Object, claim: Object) -> None:
-        """Volume first: whoever is stopped in between finds it reserved, and goes on from there."""
+        """The volume is written first: after an interruption it is found reserved, and binding continues."""
         meta = claim["metadata"]
         named = volume["spec"].get("claimRef") or {}
         if named.get("uid") != meta["uid"]:
@@ -129,25 +129,25 @@ class Binder:
         if seen is None:
             return
         volume = seen.body
-        lot = decisions.volume(volume, await self._holder(volume))
-        if lot.look_at_claim:
+        decision = decisions.decide_volume(volume, await self._bound_claim(volume))
+        if decision.reconcile_claim:
             named = volume["spec"]["claimRef"]
             self._claim_queue.add((named["namespace"], named["name"]))
-        if lot.unbind:
-            ours = resources.BY_CONTROLLER in resources.marks(volume)
+        if decision.unbind:
+            ours = resources.BY_CONTROLLER in resources.annotations_of(volume)
             freed: Object = {"spec": {"claimRef": None}} if ours else {"spec": {"claimRef": {"uid": None}}}
             volume = await self._change(
                 self._volumes, volume, freed | ({"metadata": {"annotations": {resources.BY_CONTROLLER: None}}} if ours else {})
             )
-        if lot.phase and lot.phase != resources.phase(volume):
-            volume = await self._set_status(self._volumes, volume, {"phase": lot.phase, "message": lot.message or None})
-            if lot.event is not None:
-                self._recorder.event(VOLUMES, volume, *lot.event)
+        if decision.phase and decision.phase != resources.phase(volume):
+            volume = await self._set_status(self._volumes, volume, {"phase": decision.phase, "message": decision.message or None})
+            if decision.event is not None:
+                self._recorder.event(VOLUMES, volume, *decision.event)
             self._volume_queue.add(key)
-            self._look_at_pending()
+            self._enqueue_pending()
 
-    async def _holder(self, volume: Object) -> Object | None:
-        """The claim that the volume names; one that is not in the copy is asked for, since data may hang on it."""
+    async def _bound_claim(self, volume: Object) -> Object | None:
+        """The claim that the volume names. A claim that is not in the store is read: the volume's data depends on it."""
         named = volume["spec"].get("claimRef") or {}
         if not named.get("uid"):
             return None
@@ -160,23 +160,23 @@ class Binder:
             return None
         return found if found["metadata"]["uid"] == named["uid"] else None
 
-    async def _annotate(self, copy: Lister[Unstructured], obj: Object, wanted: dict[str, str]) -> Object:
-        held = resources.marks(obj)
+    async def _annotate(self, lister: Lister[Unstructured], obj: Object, wanted: dict[str, str]) -> Object:
+        held = resources.annotations_of(obj)
         if all(held.get(key) == value for key, value in wanted.items()):
             return obj
-        return await self._change(copy, obj, {"metadata": {"annotations": wanted}})
+        return await self._change(lister, obj, {"metadata": {"annotations": wanted}})
 
-    async def _set_status(self, copy: Lister[Unstructured], obj: Object, wanted: dict[str, Any]) -> Object:
+    async def _set_status(self, lister: Lister[Unstructured], obj: Object, wanted: dict[str, Any]) -> Object:
         held = obj.get("status") or {}
         if all(held.get(key) == value for key, value in wanted.items()):
             return obj
-        return await self._change(copy, obj, {"status": wanted}, "status")
+        return await self._change(lister, obj, {"status": wanted}, "status")
 
-    async def _change(self, copy: Lister[Unstructured], obj: Object, change: Object, subresource: str = "") -> Object:
-        """Only of the object as it was looked at."""
+    async def _change(self, lister: Lister[Unstructured], obj: Object, change: Object, subresource: str = "") -> Object:
+        """With the resourceVersion of the object that was decided about."""
         meta = obj["metadata"]
         versioned = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"], **change.get("metadata", {})}
         body = msgspec.json.encode({**change, "metadata": versioned})
         namespace = meta.get("namespace") or None
-        answer = await self._client.patch(copy.resource, namespace, meta["name"], body, subresource=subresource)
-        return copy.apply_response(answer).body
+        response = await self._client.patch(lister.resource, namespace, meta["name"], body, subresource=subresource)
+        return lister.apply_response(response).body

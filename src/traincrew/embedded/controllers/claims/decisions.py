@@ -1,4 +1,4 @@
-"""What becomes of a claim, and of a volume."""
+"""The decisions of the persistent volume controller. PURE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Event = tuple[str, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class World:
+class ClaimContext:
     volumes: Mapping[str, Object]
     classes: Mapping[str, Object]
     consumers: Sequence[Pod] = ()
@@ -23,91 +23,93 @@ class World:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fate:
-    """Of a claim: exactly one of the first four says something, or it only has a phase."""
+class ClaimDecision:
+    """For a claim: one of bind, assign and provision is set, or only the phase."""
 
     bind: Object | None = None
     """The volume."""
     assign: str = ""
-    """The storage class that it is given."""
+    """The default storage class that is set in the claim."""
     provision: Object | None = None
-    """The storage class whose provisioner is asked for a volume."""
+    """The storage class whose provisioner must create a volume."""
     phase: str = ""
     event: Event | None = None
 
 
-def claim(obj: Object, world: World) -> Fate:
-    if resources.COMPLETED in resources.marks(obj):
-        return _bound(obj, world)
+def decide_claim(obj: Object, context: ClaimContext) -> ClaimDecision:
+    if resources.COMPLETED in resources.annotations_of(obj):
+        return _bound(obj, context)
     if name := obj["spec"].get("volumeName"):
-        return _asks_for(obj, world.volumes.get(name))
-    return _unbound(obj, world)
+        return _asks_for(obj, context.volumes.get(name))
+    return _unbound(obj, context)
 
 
-def _bound(obj: Object, world: World) -> Fate:
+def _bound(obj: Object, context: ClaimContext) -> ClaimDecision:
     name = obj["spec"].get("volumeName")
-    volume = world.volumes.get(name) if name else None
+    volume = context.volumes.get(name) if name else None
     if volume is None:
         lost = "its PersistentVolume" if name else "reference to PersistentVolume"
-        return Fate(phase="Lost", event=(WARNING, "ClaimLost", f"Bound claim has lost {lost}. Data on the volume is lost!"))
+        return ClaimDecision(
+            phase="Lost", event=(WARNING, "ClaimLost", f"Bound claim has lost {lost}. Data on the volume is lost!")
+        )
     holder = volume["spec"].get("claimRef")
     if holder and holder.get("uid") != obj["metadata"]["uid"]:
-        told = "Two claims are bound to the same volume, this one is bound incorrectly"
-        return Fate(phase="Lost", event=(WARNING, "ClaimMisbound", told))
-    return Fate(bind=volume)
+        message = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return ClaimDecision(phase="Lost", event=(WARNING, "ClaimMisbound", message))
+    return ClaimDecision(bind=volume)
 
 
-def _asks_for(obj: Object, volume: Object | None) -> Fate:
+def _asks_for(obj: Object, volume: Object | None) -> ClaimDecision:
     if volume is None:
-        return Fate(phase="Pending")
+        return ClaimDecision(phase="Pending")
     name = volume["metadata"]["name"]
     if not volume["spec"].get("claimRef"):
         if why := matching.mismatch(volume, obj):
-            told = f'Cannot bind to requested volume "{name}": {why}'
-            return Fate(phase="Pending", event=(WARNING, "VolumeMismatch", told))
-        return Fate(bind=volume)
+            message = f'Cannot bind to requested volume "{name}": {why}'
+            return ClaimDecision(phase="Pending", event=(WARNING, "VolumeMismatch", message))
+        return ClaimDecision(bind=volume)
     if resources.reserved_for(volume, obj):
-        return Fate(bind=volume)
-    told = f'volume "{name}" already bound to a different claim.'
-    return Fate(phase="Pending", event=(WARNING, "FailedBinding", told))
+        return ClaimDecision(bind=volume)
+    message = f'volume "{name}" already bound to a different claim.'
+    return ClaimDecision(phase="Pending", event=(WARNING, "FailedBinding", message))
 
 
-def _unbound(obj: Object, world: World) -> Fate:
+def _unbound(obj: Object, context: ClaimContext) -> ClaimDecision:
     name = resources.class_of(obj)
-    found = world.classes.get(name or "")
-    delayed = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer" and not _awaited(obj, world)
-    if (volume := matching.best(obj, world.volumes.values(), delayed)) is not None:
-        return Fate(bind=volume)
-    if name is None and (default := resources.default_class(world.classes.values())) is not None:
-        return Fate(assign=default["metadata"]["name"])
+    found = context.classes.get(name or "")
+    delayed = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer" and not _awaited(obj, context)
+    if (volume := matching.best(obj, context.volumes.values(), delayed)) is not None:
+        return ClaimDecision(bind=volume)
+    if name is None and (default := resources.default_class(context.classes.values())) is not None:
+        return ClaimDecision(assign=default["metadata"]["name"])
     if delayed:
-        return Fate(phase="Pending", event=_waiting(world.consumers))
+        return ClaimDecision(phase="Pending", event=_waiting(context.consumers))
     if not name:
-        told = "no persistent volumes available for this claim and no storage class is set"
-        return Fate(phase="Pending", event=(NORMAL, "FailedBinding", told))
+        message = "no persistent volumes available for this claim and no storage class is set"
+        return ClaimDecision(phase="Pending", event=(NORMAL, "FailedBinding", message))
     if found is None:
-        told = f'storageclass.storage.k8s.io "{name}" not found'
-        return Fate(phase="Pending", event=(WARNING, "ProvisioningFailed", told))
+        message = f'storageclass.storage.k8s.io "{name}" not found'
+        return ClaimDecision(phase="Pending", event=(WARNING, "ProvisioningFailed", message))
     return _provisioned(found)
 
 
-def _provisioned(found: Object) -> Fate:
+def _provisioned(found: Object) -> ClaimDecision:
     provisioner = found["provisioner"]
     if provisioner.startswith("kubernetes.io/"):
-        told = f"no volume plugin matched name: {provisioner}"
-        return Fate(phase="Pending", event=(WARNING, "ProvisioningFailed", told))
-    told = (
+        message = f"no volume plugin matched name: {provisioner}"
+        return ClaimDecision(phase="Pending", event=(WARNING, "ProvisioningFailed", message))
+    message = (
         f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system "
         "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
     )
-    return Fate(provision=found, phase="Pending", event=(NORMAL, "ExternalProvisioning", told))
+    return ClaimDecision(provision=found, phase="Pending", event=(NORMAL, "ExternalProvisioning", message))
 
 
-def _awaited(obj: Object, world: World) -> bool:
-    """Whether it is known on which node the first consumer runs; where there is one node only, that is always known."""
-    if resources.SELECTED_NODE in resources.marks(obj):
+def _awaited(obj: Object, context: ClaimContext) -> bool:
+    """Whether the node of the first consumer is known; with a single node it always is."""
+    if resources.SELECTED_NODE in resources.annotations_of(obj):
         return True
-    return any(pod.spec.node_name or (world.nodes == 1 and pod.active) for pod in world.consumers)
+    return any(pod.spec.node_name or (context.nodes == 1 and pod.active) for pod in context.consumers)
 
 
 def _waiting(consumers: Sequence[Pod]) -> Event:
@@ -119,42 +121,42 @@ def _waiting(consumers: Sequence[Pod]) -> Event:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lot:
-    """Of a volume."""
+class VolumeDecision:
+    """For a volume."""
 
     phase: str = ""
     message: str = ""
     unbind: bool = False
-    look_at_claim: bool = False
+    reconcile_claim: bool = False
     event: Event | None = None
 
 
-def volume(obj: Object, holder: Object | None) -> Lot:
-    """holder: the claim that it names, if there is one of that name and UID."""
+def decide_volume(obj: Object, holder: Object | None) -> VolumeDecision:
+    """holder: the claim that the volume names, if it exists with that UID."""
     named = obj["spec"].get("claimRef")
     if not named or not named.get("uid"):
-        return Lot(phase="Available")
+        return VolumeDecision(phase="Available")
     if holder is None:
         return _released(obj)
     bound_to = holder["spec"].get("volumeName", "")
     if not bound_to:
-        return Lot(look_at_claim=True)
+        return VolumeDecision(reconcile_claim=True)
     if bound_to == obj["metadata"]["name"]:
-        return Lot(phase="Bound")
-    if resources.PROVISIONED in resources.marks(obj) and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+        return VolumeDecision(phase="Bound")
+    if resources.PROVISIONED in resources.annotations_of(obj) and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
         return _released(obj)
-    return Lot(unbind=True, phase="Available")
+    return VolumeDecision(unbind=True, phase="Available")
 
 
-def _released(obj: Object) -> Lot:
+def _released(obj: Object) -> VolumeDecision:
     if resources.phase(obj) not in ("Released", "Failed"):
-        return Lot(phase="Released")
-    foreign = resources.PROVISIONED not in resources.marks(obj)
+        return VolumeDecision(phase="Released")
+    foreign = resources.PROVISIONED not in resources.annotations_of(obj)
     policy, host_path = obj["spec"].get("persistentVolumeReclaimPolicy"), (obj["spec"].get("hostPath") or {}).get("path", "")
     if policy == "Recycle":
-        told = "No recycler plugin found for the volume!"
-        return Lot("Failed", told, event=(WARNING, "VolumeFailedRecycle", told))
+        message = "No recycler plugin found for the volume!"
+        return VolumeDecision("Failed", message, event=(WARNING, "VolumeFailedRecycle", message))
     if policy == "Delete" and foreign:
-        told = f"only volumes that were provisioned are deleted with their claims, not {host_path or 'this one'}"
-        return Lot("Failed", told, event=(WARNING, "VolumeFailedDelete", told))
-    return Lot()
+        message = f"only volumes that were provisioned are deleted with their claims, not {host_path or 'this one'}"
+        return VolumeDecision("Failed", message, event=(WARNING, "VolumeFailedDelete", message))
+    return VolumeDecision()

@@ -1,4 +1,4 @@
-"""Makes the claims of pods' own volumes (`volumes[].ephemeral`): each belongs to its pod, and goes with it."""
+"""The ephemeral volume controller: creates the claims of `volumes[].ephemeral`, owned by their pod."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from traincrew.model.resources import PODS
 FAILED = "FailedBinding"
 
 
-class Ephemeral:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class EphemeralVolumeController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._pods = copies.of(CLAIMS), copies.pods
+        self._claims, self._pods = informers.lister(CLAIMS), informers.pods
         self._recorder = ControllerEventRecorder(client, "ephemeral_volume")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._pods.listeners.append(self._pod_changed)
@@ -42,7 +42,7 @@ class Ephemeral:
             self._queue.add((new.metadata.namespace, new.metadata.name))
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        """One that is gone may have been in the way of another pod's, or is to be made anew."""
+        """A deleted claim may have blocked the claim of another pod, or must be created again."""
         if old is None or new is not None:
             return
         for pod in self._pods.in_namespace(old.metadata.namespace):
@@ -55,28 +55,28 @@ class Ephemeral:
             return None
         for volume in pod.spec.volumes:
             if volume.ephemeral is not None:
-                await self._make(pod, volume)
+                await self._create(pod, volume)
         return None
 
-    async def _make(self, pod: Pod, volume: Volume) -> None:
+    async def _create(self, pod: Pod, volume: Volume) -> None:
         wanted = claim(pod, volume)
         name, namespace = wanted["metadata"]["name"], pod.metadata.namespace
         known = self._claims.get(namespace, name)
         if known is not None:
             owner = known.metadata.controller
             if owner is None or owner.uid != pod.metadata.uid:
-                told = f"PVC {namespace}/{name} was not created for pod {namespace}/{pod.metadata.name} (pod is not owner)"
-                self._complain(pod, volume, told)
+                message = f"PVC {namespace}/{name} was not created for pod {namespace}/{pod.metadata.name} (pod is not owner)"
+                self._warn(pod, volume, message)
             return
         try:
             self._claims.apply_response(await self._client.create(CLAIMS, namespace, msgspec.json.encode(wanted)))
         except errors.AlreadyExists:
-            raise  # the watch will tell whose it is
+            raise  # the informer delivers the existing claim
         except errors.ApiError as error:
-            self._complain(pod, volume, f"create PVC {name}: {error.message}")
+            self._warn(pod, volume, f"create PVC {name}: {error.message}")
             raise
 
-    def _complain(self, pod: Pod, volume: Volume, why: str) -> None:
+    def _warn(self, pod: Pod, volume: Volume, why: str) -> None:
         meta = pod.metadata
         about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
         self._recorder.event(PODS, {"metadata": about}, WARNING, FAILED, f"ephemeral volume {volume.name}: {why}")
@@ -84,7 +84,7 @@ class Ephemeral:
 
 def claim(pod: Pod, volume: Volume) -> Object:
     template = (volume.ephemeral or {}).get("volumeClaimTemplate") or {}
-    told = {key: value for key, value in (template.get("metadata") or {}).items() if key in ("annotations", "labels")}
+    metadata = {key: value for key, value in (template.get("metadata") or {}).items() if key in ("annotations", "labels")}
     owner = {
         "apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid,
         "controller": True, "blockOwnerDeletion": True,
@@ -92,6 +92,6 @@ def claim(pod: Pod, volume: Volume) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {**told, "name": f"{pod.metadata.name}-{volume.name}", "ownerReferences": [owner]},
+        "metadata": {**metadata, "name": f"{pod.metadata.name}-{volume.name}", "ownerReferences": [owner]},
         "spec": template.get("spec") or {},
     }

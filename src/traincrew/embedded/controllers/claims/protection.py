@@ -1,4 +1,4 @@
-"""Claims that pods use, and volumes that claims use, are deleted only when they are no longer used."""
+"""The protection controllers: finalizers that keep claims used by pods, and volumes bound to claims."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
-class Protection:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class ProtectionController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._volumes, self._pods = copies.of(CLAIMS), copies.of(VOLUMES), copies.pods
+        self._claims, self._volumes, self._pods = informers.lister(CLAIMS), informers.lister(VOLUMES), informers.pods
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._claims.listeners.append(lambda old, new: self._changed(self._claim_queue, new))
@@ -48,27 +48,29 @@ class Protection:
         seen = self._claims.get(*key)
         if seen is not None:
             used = any(uses(pod, seen.body) for pod in self._pods.in_namespace(key[0]))
-            await self._guard(self._claims, seen, guarded(seen.body, CLAIM, used))
+            await self._set_finalizers(self._claims, seen, protected_finalizers(seen.body, CLAIM, used))
 
     async def _reconcile_volume(self, key: NamespacedName) -> None:
         seen = self._volumes.get(*key)
         if seen is not None:
-            await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, resources.phase(seen.body) == "Bound"))
+            await self._set_finalizers(
+                self._volumes, seen, protected_finalizers(seen.body, VOLUME, resources.phase(seen.body) == "Bound")
+            )
 
-    async def _guard(self, copy: Lister[Unstructured], seen: Unstructured, finalizers: list[str] | None) -> None:
+    async def _set_finalizers(self, lister: Lister[Unstructured], seen: Unstructured, finalizers: list[str] | None) -> None:
         if finalizers is None:
             return
         meta = seen.metadata
         change = {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": finalizers or None}
         body = msgspec.json.encode({"metadata": change})
-        answer = await self._client.patch(copy.resource, meta.namespace or None, meta.name, body)
+        response = await self._client.patch(lister.resource, meta.namespace or None, meta.name, body)
         if finalizers or meta.deletion_timestamp is None:
-            copy.apply_response(answer)
+            lister.apply_response(response)
 
 
 def uses(pod: Pod, claim: Object) -> bool:
-    """One that has no node yet does not count: it would not be started with a claim that is going. Nor does one whose own
-    volume would have that name, if the claim is somebody else's, or all of the pod but its name has ended."""
+    """A pod without a node does not count: it would not start with a terminating claim. A pod with an ephemeral volume of
+    that name counts only if it owns the claim and has not ended."""
     name = claim["metadata"]["name"]
     if not pod.spec.node_name or name not in pod.claims:
         return False
@@ -81,8 +83,8 @@ def _owned(claim: Object, pod: Pod) -> bool:
     return any(owner.get("controller") and owner["uid"] == pod.metadata.uid for owner in owners)
 
 
-def guarded(obj: Object, finalizer: str, used: bool) -> list[str] | None:
-    """The finalizers that it is to have; None: those that it has."""
+def protected_finalizers(obj: Object, finalizer: str, used: bool) -> list[str] | None:
+    """The new finalizers; None: no change."""
     held = obj["metadata"].get("finalizers") or []
     if "deletionTimestamp" not in obj["metadata"]:
         return None if finalizer in held else [*held, finalizer]

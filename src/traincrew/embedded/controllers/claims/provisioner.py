@@ -1,4 +1,4 @@
-"""Makes volumes for claims: directories of this machine, below one directory of the cluster's own."""
+"""The local provisioner: creates volumes for claims, as directories of this machine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
 OPEN = 0o777
-"""Pods run as whoever their images say."""
+"""Pods run as different users."""
 
 
-class Provisioner:
-    def __init__(self, client: port.Client, copies: SharedInformers, root: pathlib.Path) -> None:
+class LocalProvisioner:
+    def __init__(self, client: port.Client, informers: SharedInformers, root: pathlib.Path) -> None:
         self._client, self._root = client, root
-        self._claims, self._volumes, self._classes = copies.of(CLAIMS), copies.of(VOLUMES), copies.of(CLASSES)
+        self._claims, self._volumes, self._classes = (
+            informers.lister(CLAIMS),
+            informers.lister(VOLUMES),
+            informers.lister(CLASSES),
+        )
         self._recorder = ControllerEventRecorder(client, NAME)
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
@@ -37,20 +41,20 @@ class Provisioner:
         self._volumes.listeners.append(self._volume_changed)
 
     async def run(self) -> None:
-        await self._offer_class()
+        await self._ensure_storage_class()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
             group.create_task(reconcile_loop.run("provisioning", self._claim_queue, self._provision))
             group.create_task(reconcile_loop.run("reclaiming", self._volume_queue, self._reclaim))
 
-    async def _offer_class(self) -> None:
-        """Where another class is the default already, ours is not needed."""
+    async def _ensure_storage_class(self) -> None:
+        """Creates our storage class unless another is the default already."""
         if resources.default_class(seen.body for seen in self._classes) is not None:
             return
         try:
             await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
         except errors.ApiError:
-            return  # somebody has one of that name: it is theirs to say what it does
+            return  # a class of that name exists: it is used as it is
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
@@ -62,20 +66,20 @@ class Provisioner:
 
     async def _provision(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
-        if seen is None or not awaits(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
+        if seen is None or not is_awaiting_volume(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
             return
         claim = seen.body
         found = self._classes.get("", resources.class_of(claim) or "")
         if found is None:
             return
-        told = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
-        self._recorder.event(CLAIMS, claim, NORMAL, "Provisioning", told)
-        volume = made(claim, found.body, self._root)
+        message = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
+        self._recorder.event(CLAIMS, claim, NORMAL, "Provisioning", message)
+        volume = build_volume(claim, found.body, self._root)
         try:
             await asyncio.to_thread(_open_directory, pathlib.Path(volume["spec"]["hostPath"]["path"]))
         except OSError as error:
-            told = f'failed to provision volume with StorageClass "{found.metadata.name}": {error}'
-            self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", told)
+            message = f'failed to provision volume with StorageClass "{found.metadata.name}": {error}'
+            self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", message)
             raise
         try:
             self._volumes.apply_response(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
@@ -90,16 +94,16 @@ class Provisioner:
             return
         path = pathlib.Path(seen.body["spec"]["hostPath"]["path"])
         if path.parent != self._root:
-            told = f"{path} is not below {self._root}, where this provisioner makes volumes"
-            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", told)
+            message = f"{path} is not below {self._root}, where this provisioner makes volumes"
+            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", message)
             return
         try:
             await asyncio.to_thread(_remove_directory, path)
         except OSError as error:
             self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
             raise
-        answer = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
-        self._volumes.apply_delete_response(seen, answer)
+        response = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
+        self._volumes.apply_delete_response(seen, response)
 
 
 def storage_class() -> Object:
@@ -110,17 +114,17 @@ def storage_class() -> Object:
     }  # fmt: skip
 
 
-def awaits(claim: Object) -> bool:
-    """Whether the claim waits for a volume of ours."""
+def is_awaiting_volume(claim: Object) -> bool:
+    """Whether the claim waits for a volume of this provisioner."""
     unbound = not claim["spec"].get("volumeName") and "deletionTimestamp" not in claim["metadata"]
-    return unbound and resources.marks(claim).get(resources.PROVISIONERS[1]) == NAME
+    return unbound and resources.annotations_of(claim).get(resources.PROVISIONERS[1]) == NAME
 
 
 def volume_name(claim: Object) -> str:
     return f"pvc-{claim['metadata']['uid']}"
 
 
-def made(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
+def build_volume(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
     meta, spec, name = claim["metadata"], claim["spec"], volume_name(claim)
     holder = {
         "kind": CLAIMS.kind, "apiVersion": CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
@@ -139,7 +143,7 @@ def made(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
 
 
 def to_be_deleted(volume: Object) -> bool:
-    ours = resources.marks(volume).get(resources.PROVISIONED) == NAME and "hostPath" in volume["spec"]
+    ours = resources.annotations_of(volume).get(resources.PROVISIONED) == NAME and "hostPath" in volume["spec"]
     policy = volume["spec"].get("persistentVolumeReclaimPolicy")
     gone = "deletionTimestamp" in volume["metadata"]
     return ours and policy == "Delete" and resources.phase(volume) in ("Released", "Failed") and not gone
@@ -152,6 +156,6 @@ def _open_directory(path: pathlib.Path) -> None:
 
 def _remove_directory(path: pathlib.Path) -> None:
     if path.is_symlink():
-        path.unlink()  # what it leads to is not ours
+        path.unlink()  # the target of a link is not ours
     elif path.exists():
         shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""The resources and annotations of storage, and what is read of them everywhere."""
+"""Resources and annotations of storage, and accessors for their objects."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
-def marks(obj: Object) -> dict[str, str]:
+def annotations_of(obj: Object) -> dict[str, str]:
     return obj["metadata"].get("annotations") or {}
 
 
 def class_of(obj: Object) -> str | None:
-    """Of a claim or a volume; None: it says nothing, which is not the same as the empty name."""
-    found: str | None = marks(obj).get(_OLD_CLASS, obj["spec"].get("storageClassName"))
+    """The storage class of a claim or a volume; None: not set, which differs from the empty name."""
+    found: str | None = annotations_of(obj).get(_OLD_CLASS, obj["spec"].get("storageClassName"))
     return found
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
-    """The youngest of those that are marked as the default."""
-    marked = [each for each in classes if any(marks(each).get(name) == "true" for name in _DEFAULT)]
+    """The newest of the classes that are marked as default."""
+    marked = [each for each in classes if any(annotations_of(each).get(name) == "true" for name in _DEFAULT)]
     by_name = sorted(marked, key=lambda each: str(each["metadata"]["name"]))
     return max(by_name, key=lambda each: str(each["metadata"].get("creationTimestamp", "")), default=None)
 
 
 def reserved_for(volume: Object, claim: Object) -> bool:
-    """Whether the volume names the claim, be it without a UID."""
+    """Whether the volume names the claim, with or without a UID."""
     named, meta = volume["spec"].get("claimRef"), claim["metadata"]
     if not named or (named.get("namespace"), named.get("name")) != (meta["namespace"], meta["name"]):
         return False

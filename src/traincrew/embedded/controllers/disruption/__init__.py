@@ -1,1 +1,1 @@
-"""Disruption budgets: how many of their pods may go just now."""
+"""PodDisruptionBudgets."""

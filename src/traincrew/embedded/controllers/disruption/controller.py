@@ -1,4 +1,4 @@
-"""Keeps the status of disruption budgets as their pods are; whether a pod may be evicted is decided by it."""
+"""The disruption controller: keeps the status of PodDisruptionBudgets, by which evictions are allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Contr
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.embedded.controllers.scale_targets import NoScale, Scales
+from traincrew.embedded.controllers.scale_targets import ScaleClient, ScaleUnavailable
 from traincrew.model.resources import PODS, Resource
 
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
@@ -29,11 +29,11 @@ UNMANAGED = (
 )
 
 
-class Disruptions:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class DisruptionController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._budgets, self._pods = copies.of(BUDGETS), copies.pods
-        self._scales = Scales(client)
+        self._budgets, self._pods = informers.lister(BUDGETS), informers.pods
+        self._scales = ScaleClient(client)
         self._recorder = ControllerEventRecorder(client, "controllermanager")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._budgets.listeners.append(self._budget_changed)
@@ -67,40 +67,40 @@ class Disruptions:
             self._recorder.event(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
         try:
             found = await self._count(seen.body, pods)
-        except NoScale as fault:
-            told = f"Failed to calculate the number of expected pods: {fault}"
-            self._recorder.event(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", told)
+        except ScaleUnavailable as fault:
+            message = f"Failed to calculate the number of expected pods: {fault}"
+            self._recorder.event(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", message)
             await self._write(seen, decisions.failed(seen.body, str(fault), now))
             return None
-        verdict = decisions.judged(seen.body, pods, found, now)
-        self._complain(seen, verdict.overdue)
+        verdict = decisions.budget_status(seen.body, pods, found, now)
+        self._warn(seen, verdict.overdue)
         await self._write(seen, verdict.status)
         return (verdict.again - now).total_seconds() if verdict.again else None
 
-    async def _count(self, budget: Object, pods: Sequence[Pod]) -> decisions.Count:
+    async def _count(self, budget: Object, pods: Sequence[Pod]) -> decisions.ExpectedPods:
         if not decisions.needs_scale(budget["spec"]):
-            return decisions.count(budget["spec"], len(pods), 0)
+            return decisions.expected_pods(budget["spec"], len(pods), 0)
         owners = {owner.uid: (owner, pod) for pod in pods if (owner := pod.metadata.controller) is not None}
         if any(pod.metadata.controller is None for pod in pods):
-            told = UNMANAGED.format(decisions.selector(budget["spec"].get("selector")))
-            self._recorder.event(BUDGETS, budget, WARNING, "UnmanagedPods", told)
+            message = UNMANAGED.format(decisions.format_selector(budget["spec"].get("selector")))
+            self._recorder.event(BUDGETS, budget, WARNING, "UnmanagedPods", message)
         scale = 0
         for owner, pod in owners.values():
             held = await self._scales.read(
                 {"apiVersion": owner.api_version, "kind": owner.kind}, pod.metadata.namespace, owner.name
             )
             if held is None or held["metadata"]["uid"] != owner.uid:
-                raise NoScale(f'found no controllers for pod "{pod.metadata.name}"')
+                raise ScaleUnavailable(f'found no controllers for pod "{pod.metadata.name}"')
             scale += int(held["spec"].get("replicas", 0))
-        return decisions.count(budget["spec"], len(pods), scale)
+        return decisions.expected_pods(budget["spec"], len(pods), scale)
 
-    def _complain(self, seen: Unstructured, overdue: Iterable[Pod]) -> None:
-        # Twice the namespace, and never the budget's name: so Kubernetes says it.
-        told = f"Pod was expected by PDB {seen.metadata.namespace}/{seen.metadata.namespace} to be deleted but it wasn't"
+    def _warn(self, seen: Unstructured, overdue: Iterable[Pod]) -> None:
+        # Twice the namespace and not the budget's name, as in Kubernetes.
+        message = f"Pod was expected by PDB {seen.metadata.namespace}/{seen.metadata.namespace} to be deleted but it wasn't"
         for pod in overdue:
             meta = pod.metadata
             about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
-            self._recorder.event(PODS, {"metadata": about}, WARNING, "NotDeleted", told)
+            self._recorder.event(PODS, {"metadata": about}, WARNING, "NotDeleted", message)
 
     async def _write(self, seen: Unstructured, status: Object) -> None:
         if status == seen.body.get("status"):
@@ -115,5 +115,5 @@ def _selects(budget: Object, pod: Pod) -> bool:
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:
-    """What of a pod its budgets count."""
+    """The properties of a pod that its budgets count."""
     return (pod.metadata.uid, pod.metadata.labels, pod.ready, pod.deleted)

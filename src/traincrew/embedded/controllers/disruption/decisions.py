@@ -1,4 +1,4 @@
-"""What a disruption budget's status is to say. PURE."""
+"""The status of a PodDisruptionBudget. PURE."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
 DELETION = dt.timedelta(minutes=2)
-"""A pod whose eviction was granted so long ago, and that is still there, will not go."""
+"""A pod that still exists so long after its eviction was granted is counted again."""
 COUNTS = ("currentHealthy", "desiredHealthy", "expectedPods", "disruptionsAllowed")
 
 
-class Count(NamedTuple):
+class ExpectedPods(NamedTuple):
     expected: int
     desired: int
 
 
-class Verdict(NamedTuple):
+class BudgetStatus(NamedTuple):
     status: Object
     again: dt.datetime | None
-    """When a pod that is still awaited will be given up."""
+    """When the next pod is counted again that was expected to be deleted."""
     overdue: tuple[Pod, ...]
 
 
 def needs_scale(spec: Object) -> bool:
-    """Whether the budget is a share of what the pods' owners are to have, and not a plain number of pods."""
+    """Whether the budget is relative to the scale of the pods' owners."""
     return "maxUnavailable" in spec or isinstance(spec.get("minAvailable"), str)
 
 
-def count(spec: Object, pods: int, scale: int) -> Count:
-    """scale: how many pods their owners are to have together; asked for only if it is needed."""
+def expected_pods(spec: Object, pods: int, scale: int) -> ExpectedPods:
+    """scale: the total replicas of the pods' owners."""
     if "maxUnavailable" in spec:
-        return Count(scale, max(scale - _share(spec["maxUnavailable"], scale), 0))
+        return ExpectedPods(scale, max(scale - _share(spec["maxUnavailable"], scale), 0))
     if "minAvailable" not in spec:
-        return Count(0, 0)
+        return ExpectedPods(0, 0)
     least = spec["minAvailable"]
-    return Count(pods, least) if isinstance(least, int) else Count(scale, _share(least, scale))
+    return ExpectedPods(pods, least) if isinstance(least, int) else ExpectedPods(scale, _share(least, scale))
 
 
 def _share(value: int | str, whole: int) -> int:
     return value if isinstance(value, int) else math.ceil(int(value.removesuffix("%")) * whole / 100)
 
 
-def judged(budget: Object, pods: Sequence[Pod], found: Count, now: dt.datetime) -> Verdict:
+def budget_status(budget: Object, pods: Sequence[Pod], found: ExpectedPods, now: dt.datetime) -> BudgetStatus:
     granted = {name: times.parse(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
     awaited = {pod.metadata.name: granted[pod.metadata.name] for pod in pods if not pod.deleted and pod.metadata.name in granted}
     overdue = tuple(pod for pod in pods if pod.metadata.name in awaited and awaited[pod.metadata.name] + DELETION < now)
     left = {name: moment for name, moment in awaited.items() if moment + DELETION >= now}
     healthy = sum(pod.ready and not pod.deleted and pod.metadata.name not in left for pod in pods)
     again = min(left.values()) + DELETION if left else None
-    return Verdict(_status(budget, healthy, found, left, times.rfc3339(now)), again, overdue)
+    return BudgetStatus(_status(budget, healthy, found, left, times.rfc3339(now)), again, overdue)
 
 
-def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt.datetime], now: str) -> Object:
+def _status(budget: Object, healthy: int, found: ExpectedPods, awaited: Mapping[str, dt.datetime], now: str) -> Object:
     allowed = max(healthy - found.desired, 0) if found.expected > 0 else 0
     status: Object = dict(zip(COUNTS, (healthy, found.desired, found.expected, allowed), strict=True))
     status["observedGeneration"] = budget["metadata"].get("generation", 0)
@@ -68,12 +68,12 @@ def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt
 
 
 def failed(budget: Object, why: str, now: dt.datetime) -> Object:
-    """Nothing may go as long as it is not known what is there."""
+    """No disruption is allowed while the expected number of pods is unknown."""
     status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
     return status | {"conditions": disruption_budgets.sync_failed_conditions(status, why, times.rfc3339(now))}
 
 
-def selector(of: Object | None) -> str:
+def format_selector(of: Object | None) -> str:
     """As Go prints it within an event."""
     if of is None:
         return "nil"

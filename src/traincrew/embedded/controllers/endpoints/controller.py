@@ -1,4 +1,4 @@
-"""Keeps Endpoints and EndpointSlices of Services as their pods are."""
+"""The endpoints controllers: keep Endpoints and EndpointSlices of Services."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
 SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 ELECTION = "control-plane.alpha.kubernetes.io/leader"
-"""Endpoints with this annotation are somebody's lock, not a Service's."""
+"""Endpoints with this annotation are a leader election lock, not a Service's."""
 
 
-class Endpoints:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class EndpointsController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._services, self._pods, self._nodes = copies.of(SERVICES), copies.pods, copies.of(NODES)
-        self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
+        self._services, self._pods, self._nodes = informers.lister(SERVICES), informers.pods, informers.lister(NODES)
+        self._endpoints, self._slices = informers.lister(ENDPOINTS), informers.lister(SLICES)
         self._recorder = ControllerEventRecorder(client, "endpoint-controller")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._selecting = SelectorIndex()
@@ -61,7 +61,7 @@ class Endpoints:
             self._queue.add((seen.metadata.namespace, seen.metadata.name))
 
     def _endpoints_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        """Also those of a Service that went while nobody looked."""
+        """Also those of a Service that was deleted while no controller ran."""
         self._service_changed(old, new)
 
     def _slice_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
@@ -80,9 +80,9 @@ class Endpoints:
             return
         if old is not None and new is not None and old is not new and _shown(old) == _shown(new):
             return
-        neighbours = self._pods.count(pod.metadata.namespace)
+        siblings = self._pods.count(pod.metadata.namespace)
         for key in {key for each in (old, new) if each is not None for key in self._selecting_it(each)}:
-            self._queue.add_after(key, reconcile_loop.batch_period(neighbours))
+            self._queue.add_after(key, reconcile_loop.batch_period(siblings))
 
     def _selecting_it(self, pod: Pod) -> Iterable[NamespacedName]:
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
@@ -107,12 +107,12 @@ class Endpoints:
                 yield seen
 
     async def _without_service(self, key: NamespacedName) -> None:
-        """Slices go with their owner, by whoever collects garbage; Endpoints have none."""
+        """The garbage collector deletes the slices with their owner; Endpoints have no owner."""
         held = self._endpoints.get(*key)
         if held is None or ELECTION in held.metadata.annotations or held.metadata.deletion_timestamp is not None:
             return
-        answer = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
-        self._endpoints.apply_delete_response(held, answer)
+        response = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
+        self._endpoints.apply_delete_response(held, response)
 
     async def _set_endpoints(self, service: Object, pods: list[Pod], held: Unstructured | None) -> None:
         wanted = subsets.wanted(service, pods, held.body if held else None)
@@ -122,20 +122,20 @@ class Endpoints:
         place = f"{meta['namespace']}/{meta['name']}"
         try:
             if held is None:
-                answer = await self._client.create(ENDPOINTS, meta["namespace"], body)
+                response = await self._client.create(ENDPOINTS, meta["namespace"], body)
             else:
-                answer = await self._client.replace(ENDPOINTS, meta["namespace"], meta["name"], body)
+                response = await self._client.replace(ENDPOINTS, meta["namespace"], meta["name"], body)
         except errors.Forbidden as error:
             if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 return
-            told = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
-            self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", told)
+            message = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
+            self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", message)
             raise
-        self._endpoints.apply_response(answer)
+        self._endpoints.apply_response(response)
 
     async def _set_slices(self, service: Object, pods: list[Pod], held: list[Object]) -> None:
         zones = {node.metadata.name: node.metadata.labels.get(slices.ZONE, "") for node in self._nodes}
-        found, namespace = slices.changes(service, pods, held, zones), service["metadata"]["namespace"]
+        found, namespace = slices.slice_changes(service, pods, held, zones), service["metadata"]["namespace"]
         try:
             for each in found.create:
                 self._slices.apply_response(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
@@ -148,10 +148,10 @@ class Endpoints:
         for each in found.delete:
             seen = self._slices.get(namespace, each["metadata"]["name"])
             if seen is not None and seen.metadata.deletion_timestamp is None:
-                answer = await self._client.delete(SLICES, namespace, seen.metadata.name, uid=seen.metadata.uid)
-                self._slices.apply_delete_response(seen, answer)
+                response = await self._client.delete(SLICES, namespace, seen.metadata.name, uid=seen.metadata.uid)
+                self._slices.apply_delete_response(seen, response)
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:
-    """What of a pod its Services' endpoints show."""
+    """The properties of a pod that endpoints show."""
     return (pod.metadata.uid, pod.metadata.labels, pod.addresses, pod.ready, pod.ended, pod.deleted, pod.spec.node_name)

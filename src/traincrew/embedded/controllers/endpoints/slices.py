@@ -1,4 +1,4 @@
-"""A Service's EndpointSlices: at most a hundred endpoints each, an endpoint stays in the slice that it is in."""
+"""The EndpointSlices of a Service: at most a hundred endpoints each; an endpoint stays in its slice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traincrew.embedded.controllers.endpoints import members
 from traincrew.embedded.controllers.endpoints.members import CHANGED, HEADLESS, EndpointPort
 from traincrew.embedded.controllers.pods import Pod
 
-MOST = 100
+MAX_ENDPOINTS = 100
 SERVICE = "kubernetes.io/service-name"
 MANAGED, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
 ZONE = "topology.kubernetes.io/zone"
@@ -18,15 +18,15 @@ Ports = tuple[EndpointPort, ...]
 
 
 @dataclasses.dataclass
-class Changes:
+class SliceChanges:
     create: list[Object] = dataclasses.field(default_factory=list)
     update: list[Object] = dataclasses.field(default_factory=list)
     delete: list[Object] = dataclasses.field(default_factory=list)
 
 
-def changes(service: Object, pods: Sequence[Pod], held: Sequence[Object], zones: Mapping[str, str]) -> Changes:
-    """held: the slices that we keep for it. zones: of every node, by its name; empty where it has none."""
-    found = Changes()
+def slice_changes(service: Object, pods: Sequence[Pod], held: Sequence[Object], zones: Mapping[str, str]) -> SliceChanges:
+    """held: the existing slices. zones: of every node, by name; empty if the node has none."""
+    found = SliceChanges()
     for family in members.families(service):
         of_family = [each for each in held if each["addressType"] == family]
         _change(service, _groups(service, pods, zones, family), of_family, family, found)
@@ -60,9 +60,11 @@ def _endpoint(service: Object, pod: Pod, addresses: list[str], zone: str) -> Obj
     return shown | {key: value for key, value in optional.items() if value}
 
 
-def _change(service: Object, groups: dict[Ports, dict[str, Object]], held: Sequence[Object], family: str, found: Changes) -> None:
+def _change(
+    service: Object, groups: dict[Ports, dict[str, Object]], held: Sequence[Object], family: str, found: SliceChanges
+) -> None:
     labels = _labels(service)
-    owned = [each for each in held if _owned(each, service)]
+    owned = [each for each in held if _is_owned(each, service)]
     spare = [each for each in owned if _ports(each) not in groups]
     create: list[Object] = []
     kept = 0
@@ -77,19 +79,21 @@ def _change(service: Object, groups: dict[Ports, dict[str, Object]], held: Seque
             kept += 1
             if content != slice_.get("endpoints") or slice_["metadata"].get("labels") != labels:
                 found.update.append({**slice_, "metadata": {**slice_["metadata"], "labels": labels}, "endpoints": content})
-        create += [_made(service, labels, family, ports, left[i : i + MOST]) for i in range(0, len(left), MOST)]
+        create += [
+            _build(service, labels, family, ports, left[i : i + MAX_ENDPOINTS]) for i in range(0, len(left), MAX_ENDPOINTS)
+        ]
     if not kept and not create:
-        create = [_made(service, labels, family, (), [])]
+        create = [_build(service, labels, family, (), [])]
         spare = _without_placeholder(spare, create)
-    while spare and create:  # one that is there is changed sooner than another made
+    while spare and create:  # an existing slice is reused before another is created
         reused, fresh = spare.pop(0), create.pop()
         found.update.append({**fresh, "metadata": {**reused["metadata"], "labels": labels}})
     found.create += create if "deletionTimestamp" not in service["metadata"] else []
-    found.delete += spare + [each for each in held if not _owned(each, service)]
+    found.delete += spare + [each for each in held if not _is_owned(each, service)]
 
 
 def _without_placeholder(spare: list[Object], create: list[Object]) -> list[Object]:
-    """An empty slice stands for no endpoints; if it is there already, nothing is to be done."""
+    """An empty slice represents no endpoints; if it exists already there is nothing to do."""
     for each in spare:
         same_labels = each["metadata"].get("labels") == create[0]["metadata"]["labels"]
         if same_labels and not each.get("endpoints") and not each.get("ports"):
@@ -99,7 +103,7 @@ def _without_placeholder(spare: list[Object], create: list[Object]) -> list[Obje
 
 
 def _kept(slices: Sequence[Object], endpoints: dict[str, Object]) -> tuple[list[list[Object]], list[Object]]:
-    """What remains in each slice, as it is now, and what is in none."""
+    """The endpoints that remain in each slice, and those that are in none."""
     left, contents = dict(endpoints), []
     for slice_ in slices:
         uids = [(each.get("targetRef") or {}).get("uid", "") for each in slice_.get("endpoints") or ()]
@@ -108,14 +112,14 @@ def _kept(slices: Sequence[Object], endpoints: dict[str, Object]) -> tuple[list[
 
 
 def _fill(contents: list[list[Object]], left: list[Object]) -> None:
-    """The fullest first."""
+    """Fills the fullest slice first."""
     for content in sorted(contents, key=len, reverse=True):
-        room = MOST - len(content)
+        room = MAX_ENDPOINTS - len(content)
         content += left[:room]
         del left[:room]
 
 
-def _made(service: Object, labels: dict[str, str], family: str, ports: Ports, endpoints: list[Object]) -> Object:
+def _build(service: Object, labels: dict[str, str], family: str, ports: Ports, endpoints: list[Object]) -> Object:
     meta = service["metadata"]
     owner = {
         "apiVersion": "v1", "kind": "Service", "name": meta["name"], "uid": meta["uid"],
@@ -143,5 +147,5 @@ def _ports(slice_: Object) -> Ports:
     return tuple(sorted(found, key=repr))
 
 
-def _owned(slice_: Object, service: Object) -> bool:
+def _is_owned(slice_: Object, service: Object) -> bool:
     return any(each["uid"] == service["metadata"]["uid"] for each in slice_["metadata"].get("ownerReferences") or ())

@@ -1,4 +1,4 @@
-"""A Service's Endpoints: addresses that have the same ports together, ready and not ready apart."""
+"""The Endpoints of a Service: addresses grouped by ports, ready and not ready apart."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _subset(holders: Sequence[tuple[str, bool]], ports: Sequence[EndpointPort], 
 
 
 def wanted(service: Object, pods: Sequence[Pod], held: Object | None) -> Object | None:
-    """The Endpoints to write; None: those that are there are right."""
+    """The Endpoints to write; None: no change."""
     meta = service["metadata"]
     labels = dict(meta.get("labels") or {})
     labels.pop(HEADLESS, None)
@@ -79,7 +79,7 @@ def wanted(service: Object, pods: Sequence[Pod], held: Object | None) -> Object 
 
 
 def _cut(found: list[Object]) -> tuple[list[Object], bool]:
-    """No more addresses than an Endpoints object may have, ready ones first."""
+    """Truncates to the capacity of an Endpoints object, ready addresses first."""
     if sum(len(each.get(key, ())) for each in found for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
         return found, False
     room, made = CAPACITY, [dict(each) for each in found]

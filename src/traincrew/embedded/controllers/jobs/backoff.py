@@ -9,11 +9,11 @@ from typing import NamedTuple
 from traincrew.embedded.controllers.jobs import pod_indexes
 from traincrew.embedded.controllers.pods import ContainerStatus, Pod
 
-FIRST, LONGEST = 10.0, 600.0
+INITIAL_BACKOFF, MAX_BACKOFF = 10.0, 600.0
 _LONG_AGO = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
-class Record(NamedTuple):
+class BackoffRecord(NamedTuple):
     failures: int = 0
     """In a row, after the last success."""
     last: dt.datetime | None = None
@@ -39,25 +39,25 @@ def _latest(statuses: Iterable[ContainerStatus]) -> dt.datetime | None:
     return max(known) if known and len(known) == len(times) else None
 
 
-def updated(record: Record, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Record:
+def updated(record: BackoffRecord, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> BackoffRecord:
     """With pods that have ended since."""
     times = sorted(finished(pod) for pod in failed)
     if not succeeded:
-        return Record(record.failures + len(times), times[-1]) if times else record
+        return BackoffRecord(record.failures + len(times), times[-1]) if times else record
     success = max(finished(pod) for pod in succeeded)
     later = [each for each in times if each > success]
-    return Record(len(later), later[-1]) if later else Record()
+    return BackoffRecord(len(later), later[-1]) if later else BackoffRecord()
 
 
-def remaining(record: Record, now: dt.datetime) -> float:
+def remaining(record: BackoffRecord, now: dt.datetime) -> float:
     """Seconds to wait still."""
     if not record.failures or record.last is None:
         return 0.0
-    delay: float = min(FIRST * 2.0 ** min(record.failures - 1, 30), LONGEST)
+    delay: float = min(INITIAL_BACKOFF * 2.0 ** min(record.failures - 1, 30), MAX_BACKOFF)
     return max(0.0, delay - (now - record.last).total_seconds())
 
 
 def remaining_for_index(replaced: Pod | None, now: dt.datetime) -> float:
     if replaced is None:
         return 0.0
-    return remaining(Record(sum(pod_indexes.failures(replaced)) + 1, finished(replaced)), now)
+    return remaining(BackoffRecord(sum(pod_indexes.failures(replaced)) + 1, finished(replaced)), now)

@@ -1,4 +1,4 @@
-"""Runs Jobs: looks, asks `plan` for the next step, carries it out, until there is none."""
+"""The Job controller: plans the next step of a Job and executes it, until nothing is left to do."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from traincrew.embedded.controllers.event_recorder import ControllerEventRecorde
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs import backoff, completion
 from traincrew.embedded.controllers.jobs.plan import Step, plan
-from traincrew.embedded.controllers.jobs.pod_control import TERMINATING, Hands
+from traincrew.embedded.controllers.jobs.pod_control import TERMINATING, PodControl
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.meta import OwnerReference
 from traincrew.model.resources import BATCH_JOBS
 
-ROUNDS = 20
-"""Steps in a row for one Job before others get their turn."""
+MAX_STEPS = 20
+"""Steps in a row for one Job before other Jobs get their turn."""
 
 
-class Jobs:
-    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
+class JobController:
+    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._jobs, self._pods = copies.of(BATCH_JOBS), copies.pods
+        self._jobs, self._pods = informers.lister(BATCH_JOBS), informers.pods
         self._jobs.listeners.append(self._job_changed)
         self._pods.listeners.append(self._pod_changed)
         self._recorder = ControllerEventRecorder(client, "job-controller")
-        self._hands = Hands(client, self._pods, self._recorder)
+        self._pod_control = PodControl(client, self._pods, self._recorder)
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._orphans: WorkQueue[NamespacedName] = WorkQueue()
-        self._records: dict[str, backoff.Record] = {}
-        """By UID. What is lost with the process is found again from the pods that are left."""
+        self._backoff_records: dict[str, backoff.BackoffRecord] = {}
+        """By UID. A new process derives them from the remaining pods."""
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -48,7 +48,7 @@ class Jobs:
 
     def _job_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for gone in (old,) if old is not None and (new is None or new.metadata.uid != old.metadata.uid) else ():
-            self._records.pop(gone.metadata.uid, None)
+            self._backoff_records.pop(gone.metadata.uid, None)
             for pod in self._pods.owned_by(gone.metadata.uid):
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
         if new is not None:
@@ -71,7 +71,7 @@ class Jobs:
         return found if found is not None and found.metadata.uid == owner.uid else None
 
     async def _reconcile(self, key: NamespacedName) -> float | None:
-        for _ in range(ROUNDS):
+        for _ in range(MAX_STEPS):
             seen = self._jobs.get(*key)
             if seen is None:
                 return None
@@ -79,49 +79,49 @@ class Jobs:
             pods = self._pods.owned_by(seen.metadata.uid)
             step = plan(seen.body, pods, self._record(seen, pods), now)
             if step.idle:
-                return await self._expire(seen, now) if completion.finished(seen.body) else step.again
+                return await self._expire(seen, now) if completion.is_finished(seen.body) else step.requeue_after
             try:
-                await self._carry_out(seen, step)
+                await self._execute(seen, step)
             except errors.Forbidden as error:
                 if any(cause.reason == TERMINATING for cause in error.causes):
                     return None
                 raise
         return 0.0
 
-    def _record(self, seen: Unstructured, pods: tuple[Pod, ...]) -> backoff.Record:
+    def _record(self, seen: Unstructured, pods: tuple[Pod, ...]) -> backoff.BackoffRecord:
         uid = seen.metadata.uid
-        if uid not in self._records:
-            self._records[uid] = recalled(seen.body, pods)
-        return self._records[uid]
+        if uid not in self._backoff_records:
+            self._backoff_records[uid] = backoff_from_pods(seen.body, pods)
+        return self._backoff_records[uid]
 
-    async def _carry_out(self, seen: Unstructured, step: Step) -> None:
+    async def _execute(self, seen: Unstructured, step: Step) -> None:
         job = seen.body
-        await self._hands.delete(job, step.delete, step.uncounted)
-        await self._hands.make(job, step.make)
+        await self._pod_control.delete(job, step.delete, step.uncounted)
+        await self._pod_control.create(job, step.create)
         if step.status is not None:
             meta = job["metadata"]
             titled = {"apiVersion": "batch/v1", "kind": "Job"} | job | {"status": step.status}
             body = msgspec.json.encode(titled)
-            answer = await self._client.replace(BATCH_JOBS, meta["namespace"], meta["name"], body, "status")
-            self._jobs.apply_response(answer)
-        self._records[seen.metadata.uid] = step.record
+            response = await self._client.replace(BATCH_JOBS, meta["namespace"], meta["name"], body, "status")
+            self._jobs.apply_response(response)
+        self._backoff_records[seen.metadata.uid] = step.record
         for event in step.events:
             self._recorder.event(BATCH_JOBS, job, *event)
-        await self._hands.release(step.release)
+        await self._pod_control.remove_finalizers(step.release)
 
     async def _expire(self, seen: Unstructured, now: dt.datetime) -> float | None:
         left = completion.until_expiry(seen.body, now)
         if left is None or left > 0:
             return left
         meta = seen.metadata
-        answer = await self._client.delete(
+        response = await self._client.delete(
             BATCH_JOBS, meta.namespace, meta.name, uid=meta.uid, version=meta.resource_version, propagation="Foreground"
         )
-        self._jobs.apply_delete_response(seen, answer)
+        self._jobs.apply_delete_response(seen, response)
         return None
 
     async def _reconcile_orphan(self, key: NamespacedName) -> float | None:
-        """A pod whose Job is gone waits for nobody."""
+        """Removes the finalizer of a pod whose Job is deleted."""
         pod = self._pods.get(*key)
         owner = _job_of(pod) if pod is not None else None
         if pod is None or owner is None or not pod.tracked or self._job(pod, owner) is not None:
@@ -131,7 +131,7 @@ class Jobs:
         except errors.NotFound:
             body = {"metadata": {"uid": ""}}
         if body["metadata"]["uid"] != owner.uid:
-            await self._hands.release((pod,))
+            await self._pod_control.remove_finalizers((pod,))
         return None
 
 
@@ -140,8 +140,8 @@ def _job_of(pod: Pod) -> OwnerReference | None:
     return owner if owner is not None and owner.kind == "Job" and owner.api_version == "batch/v1" else None
 
 
-def recalled(job: Object, pods: tuple[Pod, ...]) -> backoff.Record:
-    """What a predecessor must have known: from the pods that it has counted."""
+def backoff_from_pods(job: Object, pods: tuple[Pod, ...]) -> backoff.BackoffRecord:
+    """The record of a previous process: from the pods that it has counted."""
     counted = [pod for pod in pods if not pod.tracked]
     succeeded = [pod for pod in counted if pod.status.phase == "Succeeded"]
-    return backoff.updated(backoff.Record(), succeeded, [pod for pod in counted if pod.status.phase == "Failed"])
+    return backoff.updated(backoff.BackoffRecord(), succeeded, [pod for pod in counted if pod.status.phase == "Failed"])

@@ -1,4 +1,4 @@
-"""The next step of a Job: pods to make or delete, else its status and the pods that are counted then."""
+"""The next step of a Job: pods to create or delete, else the status and the pods that it counts."""
 
 from __future__ import annotations
 
@@ -8,59 +8,65 @@ import datetime as dt
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.jobs import backoff, completion, pod_template
 from traincrew.embedded.controllers.jobs import status as jobs_status
-from traincrew.embedded.controllers.jobs.pod_changes import Staffing, staffing
-from traincrew.embedded.controllers.jobs.pod_counts import Census
+from traincrew.embedded.controllers.jobs.pod_changes import PodChanges, pod_changes
+from traincrew.embedded.controllers.jobs.pod_counts import JobPods
 from traincrew.embedded.controllers.pods import Pod
 
-OURS = "kubernetes.io/job-controller"
+CONTROLLER_NAME = "kubernetes.io/job-controller"
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What to do, in this order; whoever has done it asks for the next."""
+    """Actions in the order of execution. After them the next step is planned."""
 
     delete: tuple[Pod, ...] = ()
     uncounted: bool = False
-    """The deleted ones are let go first: they are not failures."""
-    make: tuple[Object, ...] = ()
+    """The finalizer of the deleted pods is removed first: they are not failures."""
+    create: tuple[Object, ...] = ()
     status: Object | None = None
     release: tuple[Pod, ...] = ()
-    """Pods whose tracking ends, once the status is written."""
+    """Pods whose finalizer is removed after the status is written."""
     events: tuple[tuple[str, str, str], ...] = ()
-    record: backoff.Record = backoff.Record()
-    again: float | None = None
-    """Seconds after which time alone will have changed something."""
+    record: backoff.BackoffRecord = backoff.BackoffRecord()
+    requeue_after: float | None = None
+    """Seconds after which the Job must be planned again without a change."""
 
     @property
     def idle(self) -> bool:
-        return not (self.delete or self.make or self.release) and self.status is None
+        return not (self.delete or self.create or self.release) and self.status is None
 
 
-def plan(job: Object, pods: tuple[Pod, ...], record: backoff.Record, now: dt.datetime) -> Step:
-    if job["spec"].get("managedBy", OURS) != OURS:
+def plan(job: Object, pods: tuple[Pod, ...], record: backoff.BackoffRecord, now: dt.datetime) -> Step:
+    if job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME:
         return Step()
-    if completion.finished(job):
+    if completion.is_finished(job):
         return Step(release=tuple(pod for pod in pods if pod.tracked))
-    census = Census(job, pods)
-    renewed = backoff.updated(record, census.new_succeeded, census.new_failed)
-    verdict, staffed = completion.verdict(census, now), Staffing()
-    if verdict is not None:
-        if census.active:
-            return Step(delete=census.active, record=record)
+    job_pods = JobPods(job, pods)
+    renewed = backoff.updated(record, job_pods.new_succeeded, job_pods.new_failed)
+    finished, changes = completion.finished_condition(job_pods, now), PodChanges()
+    if finished is not None:
+        if job_pods.active:
+            return Step(delete=job_pods.active, record=record)
     else:
-        if not census.deleted:
-            staffed = staffing(census, renewed, now)
-        if staffed.make or staffed.remove:
-            made = tuple(pod_template.pod(job, seat) for seat in staffed.make)
-            return Step(delete=staffed.remove, uncounted=True, make=made, record=record)
-        verdict = completion.completed(census, now)
-    draft = jobs_status.draft(census, verdict, now)
-    changed = None if draft.status == census.status else draft.status
-    return Step(status=changed, release=draft.release, events=draft.events, record=renewed, again=_again(census, staffed, now))
+        if not job_pods.deleted:
+            changes = pod_changes(job_pods, renewed, now)
+        if changes.create or changes.delete:
+            created = tuple(pod_template.pod(job, new_pod) for new_pod in changes.create)
+            return Step(delete=changes.delete, uncounted=True, create=created, record=record)
+        finished = completion.completed(job_pods, now)
+    draft = jobs_status.next_status(job_pods, finished, now)
+    changed = None if draft.status == job_pods.status else draft.status
+    return Step(
+        status=changed,
+        release=draft.release,
+        events=draft.events,
+        record=renewed,
+        requeue_after=_requeue_after(job_pods, changes, now),
+    )
 
 
-def _again(census: Census, staffed: Staffing, now: dt.datetime) -> float | None:
-    waits = [staffed.wait] if staffed.wait else []
-    if (left := completion.until_deadline(census, now)) is not None and left > 0:
-        waits.append(left)
-    return min(waits, default=None)
+def _requeue_after(job_pods: JobPods, changes: PodChanges, now: dt.datetime) -> float | None:
+    delays = [changes.wait] if changes.wait else []
+    if (left := completion.until_deadline(job_pods, now)) is not None and left > 0:
+        delays.append(left)
+    return min(delays, default=None)

@@ -1,4 +1,4 @@
-"""Which pods a Job is short of, and which it has too many."""
+"""The pods that a Job must create, and those that it must delete."""
 
 from __future__ import annotations
 
@@ -7,76 +7,76 @@ import datetime as dt
 from collections.abc import Iterable
 
 from traincrew.embedded.controllers.jobs import backoff, pod_indexes, policies
-from traincrew.embedded.controllers.jobs.pod_counts import Census
+from traincrew.embedded.controllers.jobs.pod_counts import JobPods
 from traincrew.embedded.controllers.pods import Pod
 
-MOST = 500
-"""Pods made or deleted at one go."""
+MAX_PODS_PER_SYNC = 500
+"""Pods created or deleted in one step."""
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 @dataclasses.dataclass(frozen=True)
-class Seat:
-    """A pod to be made."""
+class NewPod:
+    """A pod to create."""
 
     index: int | None = None
     replaces: Pod | None = None
-    """The failed pod of the same index whose count of failures it takes over."""
+    """The failed pod of the same index whose failure count the new pod continues."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Staffing:
-    make: tuple[Seat, ...] = ()
-    remove: tuple[Pod, ...] = ()
+class PodChanges:
+    create: tuple[NewPod, ...] = ()
+    delete: tuple[Pod, ...] = ()
     wait: float = 0.0
-    """Seconds until more may be made."""
+    """Seconds of back-off until pods may be created."""
 
 
-def staffing(census: Census, record: backoff.Record, now: dt.datetime) -> Staffing:
-    active = len(census.active)
-    wanted = 0 if census.suspended else _wanted(census)
-    if surplus := _surplus(census, max(0, active - wanted)):
-        return Staffing(remove=tuple(surplus[:MOST]))
-    if census.suspended:
-        return Staffing()
-    going = len(census.terminating) if policies.only_failed_are_replaced(census.spec) else 0
+def pod_changes(job_pods: JobPods, record: backoff.BackoffRecord, now: dt.datetime) -> PodChanges:
+    active = len(job_pods.active)
+    wanted = 0 if job_pods.suspended else _wanted(job_pods)
+    if surplus := _surplus(job_pods, max(0, active - wanted)):
+        return PodChanges(delete=tuple(surplus[:MAX_PODS_PER_SYNC]))
+    if job_pods.suspended:
+        return PodChanges()
+    going = len(job_pods.terminating) if policies.only_failed_are_replaced(job_pods.spec) else 0
     short = wanted - going - active
     if short <= 0:
-        return Staffing()
-    if not census.per_index and (wait := backoff.remaining(record, now)) > 0:
-        return Staffing(wait=wait)
-    return _seats(census, min(short, MOST), now)
+        return PodChanges()
+    if not job_pods.per_index and (wait := backoff.remaining(record, now)) > 0:
+        return PodChanges(wait=wait)
+    return _new_pods(job_pods, min(short, MAX_PODS_PER_SYNC), now)
 
 
-def _wanted(census: Census) -> int:
-    parallelism, completions = int(census.spec["parallelism"]), census.spec.get("completions")
+def _wanted(job_pods: JobPods) -> int:
+    parallelism, completions = int(job_pods.spec["parallelism"]), job_pods.spec.get("completions")
     if completions is None:
-        return len(census.active) if census.succeeded else parallelism
-    return max(0, min(parallelism, int(completions) - census.succeeded))
+        return len(job_pods.active) if job_pods.succeeded else parallelism
+    return max(0, min(parallelism, int(completions) - job_pods.succeeded))
 
 
-def _seats(census: Census, count: int, now: dt.datetime) -> Staffing:
-    if not census.indexed:
-        return Staffing(make=(Seat(),) * count)
-    free = _free(census, count)
-    if not census.per_index:
-        return Staffing(make=tuple(Seat(index) for index in free))
-    waits = {index: backoff.remaining_for_index(census.awaiting_replacement.get(index), now) for index in free}
+def _new_pods(job_pods: JobPods, count: int, now: dt.datetime) -> PodChanges:
+    if not job_pods.indexed:
+        return PodChanges(create=(NewPod(),) * count)
+    free = _free(job_pods, count)
+    if not job_pods.per_index:
+        return PodChanges(create=tuple(NewPod(index) for index in free))
+    waits = {index: backoff.remaining_for_index(job_pods.awaiting_replacement.get(index), now) for index in free}
     ready = [index for index in free if waits[index] == 0]
     if ready or not free:
-        return Staffing(make=tuple(Seat(index, census.awaiting_replacement.get(index)) for index in ready))
-    return Staffing(wait=min(waits.values()))
+        return PodChanges(create=tuple(NewPod(index, job_pods.awaiting_replacement.get(index)) for index in ready))
+    return PodChanges(wait=min(waits.values()))
 
 
-def _free(census: Census, count: int) -> list[int]:
-    """The first indexes that nobody has or has had with success."""
-    taken = {pod_indexes.of(pod) for pod in census.active} | census.completed
-    if policies.only_failed_are_replaced(census.spec):
-        taken |= {pod_indexes.of(pod) for pod in census.terminating}
-    if census.per_index:
-        taken |= census.failed_indexes
+def _free(job_pods: JobPods, count: int) -> list[int]:
+    """The first indexes that no pod has or has completed."""
+    taken = {pod_indexes.of(pod) for pod in job_pods.active} | job_pods.completed
+    if policies.only_failed_are_replaced(job_pods.spec):
+        taken |= {pod_indexes.of(pod) for pod in job_pods.terminating}
+    if job_pods.per_index:
+        taken |= job_pods.failed_indexes
     found: list[int] = []
-    for index in range(census.spec["completions"]):
+    for index in range(job_pods.spec["completions"]):
         if len(found) == count:
             break
         if index not in taken:
@@ -84,30 +84,30 @@ def _free(census: Census, count: int) -> list[int]:
     return found
 
 
-def _surplus(census: Census, at_least: int) -> list[Pod]:
-    """Those that take nobody's seat, then the ones that have done the least."""
+def _surplus(job_pods: JobPods, at_least: int) -> list[Pod]:
+    """Pods without a valid index first, then those that have made the least progress."""
     removed: list[Pod] = []
-    left = list(census.active)
-    if census.indexed:
-        removed, left = _unseated(census)
+    left = list(job_pods.active)
+    if job_pods.indexed:
+        removed, left = _without_index(job_pods)
     if len(removed) < at_least:
-        removed += sorted(left, key=_worth)[: at_least - len(removed)]
+        removed += sorted(left, key=_deletion_rank)[: at_least - len(removed)]
     return removed
 
 
-def _unseated(census: Census) -> tuple[list[Pod], list[Pod]]:
+def _without_index(job_pods: JobPods) -> tuple[list[Pod], list[Pod]]:
     removed, kept = [], {}
-    for pod in sorted(census.active, key=_worth, reverse=True):
+    for pod in sorted(job_pods.active, key=_deletion_rank, reverse=True):
         index = pod_indexes.of(pod)
-        if index is None or not census.valid(pod) or index in kept:
+        if index is None or not job_pods.valid(pod) or index in kept:
             removed.append(pod)
         else:
             kept[index] = pod
     return removed, list(kept.values())
 
 
-def _worth(pod: Pod) -> tuple[bool, int, bool, float, int, float]:
-    """Small: the first to go."""
+def _deletion_rank(pod: Pod) -> tuple[bool, int, bool, float, int, float]:
+    """The lowest rank is deleted first."""
     ready = pod.condition("Ready")
     since = ready.last_transition_time if ready is not None and pod.ready else None
     created = pod.metadata.creation_timestamp

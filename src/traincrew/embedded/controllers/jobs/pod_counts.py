@@ -1,4 +1,4 @@
-"""The pods of a Job, counted: what its status says already, and what has happened since."""
+"""The pods of a Job and their counts: those in the status, and those that have ended since."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from traincrew.embedded.controllers.pods import Pod
 
 
 @dataclasses.dataclass(frozen=True)
-class Census:
-    """A pod that has ended is counted once: first it is noted in the status as uncounted, then its finalizer goes,
-    then the number rises and the note goes. Whoever dies in between finds out from status and pods where it was."""
+class JobPods:
+    """A pod that has ended is counted once: it is added to status.uncountedTerminatedPods, its finalizer is removed, then
+    the count is raised and the pod leaves the list. After a crash status and pods show which of these steps are done."""
 
     job: Object
     pods: tuple[Pod, ...]
@@ -52,20 +52,20 @@ class Census:
     def terminating(self) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.terminating)
 
-    def noted(self, outcome: str) -> list[str]:
+    def uncounted(self, outcome: str) -> list[str]:
         """outcome: `succeeded` or `failed`."""
         return (self.status.get("uncountedTerminatedPods") or {}).get(outcome) or []
 
     def valid(self, pod: Pod) -> bool:
-        """Whether it takes one of the Job's seats."""
+        """Whether the pod has one of the Job's indexes."""
         return not self.indexed or ((index := pod_indexes.of(pod)) is not None and index < self.spec["completions"])
 
-    def failed_(self, pod: Pod) -> bool:
-        return policies.failed(pod, self.spec)
+    def is_failed(self, pod: Pod) -> bool:
+        return policies.is_failed(pod, self.spec)
 
     @functools.cached_property
     def new_succeeded(self) -> tuple[Pod, ...]:
-        noted = set(self.noted("succeeded"))
+        noted = set(self.uncounted("succeeded"))
         return tuple(
             pod
             for pod in self.pods
@@ -74,9 +74,9 @@ class Census:
 
     @functools.cached_property
     def new_failed(self) -> tuple[Pod, ...]:
-        noted = set(self.noted("failed"))
+        noted = set(self.uncounted("failed"))
         return tuple(
-            pod for pod in self.pods if pod.tracked and pod.metadata.uid not in noted and self.valid(pod) and self.failed_(pod)
+            pod for pod in self.pods if pod.tracked and pod.metadata.uid not in noted and self.valid(pod) and self.is_failed(pod)
         )
 
     @functools.cached_property
@@ -88,12 +88,12 @@ class Census:
     def succeeded(self) -> int:
         if self.indexed:
             return len(self.completed)
-        return int(self.status.get("succeeded", 0)) + len(self.new_succeeded) + len(self.noted("succeeded"))
+        return int(self.status.get("succeeded", 0)) + len(self.new_succeeded) + len(self.uncounted("succeeded"))
 
     @property
     def failed(self) -> int:
-        counted = sum(policies.ruling(self.spec, pod).counts for pod in self.new_failed)
-        return int(self.status.get("failed", 0)) + counted + len(self.noted("failed"))
+        counted = sum(policies.match_failure_policy(self.spec, pod).counts for pod in self.new_failed)
+        return int(self.status.get("failed", 0)) + counted + len(self.uncounted("failed"))
 
     @functools.cached_property
     def failed_indexes(self) -> frozenset[int]:
@@ -102,20 +102,20 @@ class Census:
 
     def _fails_its_index(self, pod: Pod) -> int | None:
         index = pod_indexes.of(pod)
-        if index is None or not pod.tracked or not self.valid(pod) or not self.failed_(pod):
+        if index is None or not pod.tracked or not self.valid(pod) or not self.is_failed(pod):
             return None
-        found = policies.ruling(self.spec, pod)
+        found = policies.match_failure_policy(self.spec, pod)
         beyond = found.counts and pod_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
         return index if beyond or found.action == "FailIndex" else None
 
     @functools.cached_property
     def awaiting_replacement(self) -> dict[int, Pod]:
-        """Failed pods that stay tracked until another takes their index, for it goes on counting where they stopped."""
+        """Failed pods that keep their finalizer until a new pod of their index continues their failure count."""
         taken = {pod_indexes.of(pod) for pod in self.active} | self.completed | self.failed_indexes
         found: dict[int, Pod] = {}
         for pod in self.pods:
             index = pod_indexes.of(pod)
-            if index is None or index in taken or not (pod.tracked and self.valid(pod) and self.failed_(pod)):
+            if index is None or index in taken or not (pod.tracked and self.valid(pod) and self.is_failed(pod)):
                 continue
             if index not in found or _rank(found[index]) <= _rank(pod):
                 found[index] = pod

@@ -1,18 +1,18 @@
-"""The pods that a Job makes."""
+"""The pods of a Job, built from its template."""
 
 from __future__ import annotations
 
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.jobs import pod_indexes, policies
-from traincrew.embedded.controllers.jobs.pod_changes import Seat
+from traincrew.embedded.controllers.jobs.pod_changes import NewPod
 from traincrew.embedded.controllers.pods import TRACKING, Pod
 
 VARIABLE = "JOB_COMPLETION_INDEX"
 LONGEST_PREFIX = 58
-"""A generated name is this and five characters more."""
+"""A generated name is five characters longer."""
 
 
-def pod(job: Object, seat: Seat) -> Object:
+def pod(job: Object, new_pod: NewPod) -> Object:
     template, meta = job["spec"]["template"], job["metadata"]
     held = template.get("metadata") or {}
     owner = {
@@ -20,7 +20,7 @@ def pod(job: Object, seat: Seat) -> Object:
         "controller": True, "blockOwnerDeletion": True,
     }  # fmt: skip
     finalizers = [each for each in held.get("finalizers") or () if each != TRACKING]
-    made: Object = {
+    created: Object = {
         "generateName": f"{meta['name']}-",
         "namespace": meta["namespace"],
         "labels": dict(held.get("labels") or {}),
@@ -29,13 +29,13 @@ def pod(job: Object, seat: Seat) -> Object:
         "ownerReferences": [owner],
     }
     spec = template["spec"]
-    if seat.index is not None:
-        spec = _indexed(spec) | {"hostname": f"{meta['name']}-{seat.index}"}
-        made["generateName"] = _prefix(meta["name"], seat.index)
-        made["labels"][pod_indexes.INDEX] = made["annotations"][pod_indexes.INDEX] = str(seat.index)
+    if new_pod.index is not None:
+        spec = _indexed(spec) | {"hostname": f"{meta['name']}-{new_pod.index}"}
+        created["generateName"] = _prefix(meta["name"], new_pod.index)
+        created["labels"][pod_indexes.INDEX] = created["annotations"][pod_indexes.INDEX] = str(new_pod.index)
         if job["spec"].get("backoffLimitPerIndex") is not None:
-            made["annotations"] |= _counts(job["spec"], seat.replaces)
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": spec}
+            created["annotations"] |= _counts(job["spec"], new_pod.replaces)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": created, "spec": spec}
 
 
 def _prefix(name: str, index: int) -> str:
@@ -45,10 +45,10 @@ def _prefix(name: str, index: int) -> str:
 
 def _indexed(spec: Object) -> Object:
     groups = [group for group in ("containers", "initContainers") if spec.get(group)]
-    return spec | {group: [_told(container) for container in spec[group]] for group in groups}
+    return spec | {group: [_with_index_variable(container) for container in spec[group]] for group in groups}
 
 
-def _told(container: Object) -> Object:
+def _with_index_variable(container: Object) -> Object:
     held = container.get("env") or []
     if any(each["name"] == VARIABLE for each in held):
         return container
@@ -59,7 +59,7 @@ def _told(container: Object) -> Object:
 def _counts(spec: Object, replaced: Pod | None) -> dict[str, str]:
     counted, ignored = (0, 0) if replaced is None else pod_indexes.failures(replaced)
     if replaced is not None:
-        counts = policies.ruling(spec, replaced).counts
+        counts = policies.match_failure_policy(spec, replaced).counts
         counted, ignored = (counted + 1, ignored) if counts else (counted, ignored + 1)
     found = {pod_indexes.FAILURES: str(counted)}
     return found | {pod_indexes.IGNORED: str(ignored)} if ignored else found

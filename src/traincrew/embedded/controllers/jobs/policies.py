@@ -1,4 +1,4 @@
-"""What a Job's own rules say of a pod that failed, and of the indexes that succeeded."""
+"""The pod failure policy and the success policy of a Job."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Condition, ContainerStatus, Pod
 
 
-class Ruling(NamedTuple):
+class FailureAction(NamedTuple):
     action: str = ""
     message: str = ""
-    """Why the whole Job fails; empty unless it does."""
+    """Why the Job fails; empty unless it does."""
 
     @property
     def counts(self) -> bool:
@@ -24,14 +24,14 @@ def only_failed_are_replaced(spec: Object) -> bool:
     return spec.get("podReplacementPolicy") == "Failed" or spec.get("podFailurePolicy") is not None
 
 
-def failed(pod: Pod, spec: Object) -> bool:
-    """One that is going counts too, unless the Job waits for its end: it may never get to say that it has failed."""
+def is_failed(pod: Pod, spec: Object) -> bool:
+    """A terminating pod counts too, unless the Job waits for its end: it may never report a phase."""
     if pod.status.phase == "Failed":
         return True
     return not only_failed_are_replaced(spec) and pod.deleted and pod.status.phase != "Succeeded"
 
 
-def ruling(spec: Object, pod: Pod) -> Ruling:
+def match_failure_policy(spec: Object, pod: Pod) -> FailureAction:
     for number, rule in enumerate((spec.get("podFailurePolicy") or {}).get("rules") or ()):
         action, why = rule["action"], ""
         if (codes := rule.get("onExitCodes")) is not None:
@@ -40,8 +40,8 @@ def ruling(spec: Object, pod: Pod) -> Ruling:
         elif (patterns := rule.get("onPodConditions")) and (found := _condition(pod, patterns)) is not None:
             why = f"Pod {_name(pod)} has condition {found.type}"
         if why:
-            return Ruling(action, f"{why} matching {action} rule at index {number}" if action == "FailJob" else "")
-    return Ruling()
+            return FailureAction(action, f"{why} matching {action} rule at index {number}" if action == "FailJob" else "")
+    return FailureAction()
 
 
 def _name(pod: Pod) -> str:
@@ -67,8 +67,8 @@ def _condition(pod: Pod, patterns: Iterable[Object]) -> Condition | None:
     return next((each for each in pod.status.conditions if (each.type, each.status) in wanted), None)
 
 
-def success(spec: Object, succeeded: frozenset[int]) -> str:
-    """Which rule of the success policy is met, in words; empty: none."""
+def match_success_policy(spec: Object, succeeded: frozenset[int]) -> str:
+    """A message that names the matching rule; empty: none matches."""
     for number, rule in enumerate((spec.get("successPolicy") or {}).get("rules") or ()):
         if succeeded and _met(rule, succeeded, spec["completions"]):
             return f"Matched rules at index {number}"
