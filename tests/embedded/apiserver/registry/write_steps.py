@@ -34,6 +34,9 @@ class Objects:
     def list(self, resource: str, namespace: str) -> list[Object]:
         return [each for each in self._objects if PLURALS[each["kind"]] == resource]
 
+    def list_accepted(self, resource: str, namespace: str) -> Sequence[Object]:
+        return self.list(resource, namespace)
+
     def default_priority_class(self) -> Object | None:
         return next((each for each in self._objects if each.get("globalDefault")), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from traincrew.apimachinery import api_errors
@@ -29,10 +30,14 @@ class AdmissionAttributes(NamedTuple):
 
 
 class Listers(Protocol):
-    """The newest accepted objects of the cluster, by the names of their resources in the store."""
+    """The objects of the cluster, by the names of their resources in the store."""
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
 
     def list(self, resource: str, namespace: str) -> list[Object]: ...
+
+    def list_accepted(self, resource: str, namespace: str) -> Sequence[Object]:
+        """With writes that are accepted and not yet durable, in no order: for decisions about all objects together."""
+        ...
 
     def default_priority_class(self) -> Object | None: ...

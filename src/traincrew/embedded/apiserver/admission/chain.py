@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from traincrew.apimachinery.resource_info import Object
@@ -77,8 +77,10 @@ class StoreListers:
         return self._scope.object(resource, namespace, name)
 
     def list(self, resource: str, namespace: str) -> list[Object]:
-        records = self._scope.store.heads(resource, namespace)
-        return [decoded(each) for each in sorted(records, key=lambda each: each.key.name)]
+        return [decoded(each) for each in self._scope.store.list(resource, namespace)]
+
+    def list_accepted(self, resource: str, namespace: str) -> Sequence[Object]:
+        return [decoded(each) for each in self._scope.store.heads(resource, namespace)]
 
     def default_priority_class(self) -> Object | None:
         # Every new pod asks: only records that may be a default are decoded.

@@ -13,7 +13,7 @@ def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
         return []
     # Usage is counted from the objects, not read from the quota's status: a controller writes the status a moment later, and
     # meanwhile two objects could take the last place.
-    stored = listers.list(info.store_name, attributes.namespace)
+    stored = listers.list_accepted(info.store_name, attributes.namespace)
     requests = [quota_usage.QuotaRequest(each, info.plural, info.group) for each in stored]
     counted = [each | {"status": {"hard": _hard(each), "used": quota_usage.total(requests, each)}} for each in quotas]
     quota_usage.check_request(quota_usage.QuotaRequest(attributes.object, info.plural, info.group), counted)
