@@ -65,7 +65,7 @@ CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
 def test_objects_are_parsed_in_order() -> None:
     found = manifests.parse({"a": CLAIM + "---\n" + JOB, "b": JOB.replace("name: j}", "name: k}")})
     assert [str(each) for each in found.objects] == ["persistentvolumeclaim/c", "jaxjob/j", "jaxjob/k"]
-    assert [each.where for each in found.objects] == ["a:1", "a:5", "b:1"]
+    assert [each.location for each in found.objects] == ["a:1", "a:5", "b:1"]
     assert found.errors == ()
 
 

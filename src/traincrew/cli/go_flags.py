@@ -12,15 +12,15 @@ from traincrew.kinds import KINDS
 logger = logging.getLogger(__name__)
 
 IGNORED = {
-    "webhook-server-port": "there is no webhook",
-    "webhook-service-name": "there is no webhook",
-    "webhook-secret-name": "there is no webhook",
+    "webhook-server-port": "traincrew has no webhook",
+    "webhook-service-name": "traincrew has no webhook",
+    "webhook-secret-name": "traincrew has no webhook",
     "qps": "requests are not rate-limited; HTTP 429 from the API server is honoured",
-    "burst": "there is no self-imposed limit",
-    "kube-api-qps": "there is no self-imposed limit",
-    "kube-api-burst": "there is no self-imposed limit",
-    "controller-queue-rate-limit": "there is no self-imposed limit",
-    "controller-queue-burst": "there is no self-imposed limit",
+    "burst": "requests are not rate-limited",
+    "kube-api-qps": "requests are not rate-limited",
+    "kube-api-burst": "requests are not rate-limited",
+    "controller-queue-rate-limit": "requests are not rate-limited",
+    "controller-queue-burst": "requests are not rate-limited",
     "resyc-period": "informers do not resync",
     "resync-period": "informers do not resync",
     "zap-devel": "see --log-level",

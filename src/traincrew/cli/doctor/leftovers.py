@@ -56,12 +56,12 @@ def processes(proc: pathlib.Path = _PROC) -> list[Process]:
     for name in os.listdir(proc):
         try:
             command = (proc / name / "cmdline").read_bytes() if name.isdecimal() else b""
-            where = os.readlink(proc / name / "cwd") if _matches(_NETNS_DAEMON, command) or _matches(_SHIM, command) else ""
+            cwd = os.readlink(proc / name / "cwd") if _matches(_NETNS_DAEMON, command) or _matches(_SHIM, command) else ""
         except OSError:
             continue
-        path = where.removesuffix(_DELETED)
+        path = cwd.removesuffix(_DELETED)
         if (_matches(_NETNS_DAEMON, command) and path.endswith("/node")) or (_matches(_SHIM, command) and _POD.match(path)):
-            found.append(Process(int(name), where, _matches(_NETNS_DAEMON, command)))
+            found.append(Process(int(name), cwd, _matches(_NETNS_DAEMON, command)))
     return found
 
 

@@ -33,31 +33,31 @@ async def exec_command(
 ) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and not request.no_tty
     async with query.connected(target_options) as (client, target):
-        seen, _ = await query.get_job(client, target.namespace, name)
-        pod = _pod(seen, request.replica)
-        place = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(seen, pod, request.container))
+        job, _ = await query.get_job(client, target.namespace, name)
+        pod = _pod(job, request.replica)
+        position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(job, pod, request.container))
         wanted = exec_websocket.Command(command, stdin=terminal or request.stdin, tty=terminal)
-        async with exec_websocket.opened(client, place, wanted) as session:
+        async with exec_websocket.opened(client, position, wanted) as session:
             return await _run_session(session, wanted)
 
 
-def _pod(seen: observed_job.ObservedJob, replica: str) -> objects.Pod:
-    chosen = [pod for pod in seen.pods if not replica or observed_job.matches(seen.replica(pod), replica)]
+def _pod(job: observed_job.ObservedJob, replica: str) -> objects.Pod:
+    chosen = [pod for pod in job.pods if not replica or observed_job.matches(job.replica(pod), replica)]
     running = [pod for pod in chosen if pod.status.phase == "Running"]
     if running:
         return running[0]
     if chosen:
-        names = ", ".join(f"{seen.replica(pod)} ({pod.status.phase})" for pod in chosen)
-        raise errors.NoJob(f"no running replica: {names}. Run `traincrew why {seen.reference}` for the reason.")
-    known = ", ".join(seen.replica(pod) for pod in seen.pods)
-    raise errors.NoJob(f'replica "{replica}" not found in {seen.reference}. Its replicas: {known or "none"}.')
+        names = ", ".join(f"{job.replica(pod)} ({pod.status.phase})" for pod in chosen)
+        raise errors.NoJob(f"no running replica: {names}. Run `traincrew why {job.reference}` for the reason.")
+    known = ", ".join(job.replica(pod) for pod in job.pods)
+    raise errors.NoJob(f'replica "{replica}" not found in {job.reference}. Its replicas: {known or "none"}.')
 
 
-def _container(seen: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> str:
+def _container(job: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> str:
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
         raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
-    return wanted or (seen.kind.pods.container if seen.kind.pods.container in names else next(iter(names), ""))
+    return wanted or (job.kind.pods.container if job.kind.pods.container in names else next(iter(names), ""))
 
 
 async def _run_session(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:

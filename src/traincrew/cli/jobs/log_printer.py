@@ -89,15 +89,22 @@ def _discard_output() -> None:
 async def _follow(
     client: RemoteClient, target: cluster_target.ClusterTarget, name: str, request: LogRequest, console: Console
 ) -> None:
-    seen, found = await query.get_job(client, target.namespace, name)
+    observed, found = await query.get_job(client, target.namespace, name)
     several = (
-        len([pod for pod in seen.pods if observed_job.matches(seen.replica(pod), request.replica or seen.replica(pod))]) != 1
+        len(
+            [
+                pod
+                for pod in observed.pods
+                if observed_job.matches(observed.replica(pod), request.replica or observed.replica(pod))
+            ]
+        )
+        != 1
     )
     prefix = several if request.prefix is None else request.prefix
     choice = log_streams.LogSelection(
         request.replica, request.container, request.wanted(), earlier=False, timestamps=request.timestamps, prefix=prefix
     )
-    key = job_informer.JobKey(found.kind, target.namespace, seen.job.name, seen.job.metadata.uid)
+    key = job_informer.JobKey(found.kind, target.namespace, observed.job.name, observed.job.metadata.uid)
     informer = job_informer.JobInformer(client, key)
     root = target.local.data / "logs" if target.local is not None else None
     async with informer.started():
@@ -124,7 +131,7 @@ async def _sources(
 ) -> list[LogSource]:
     named = job_references.parse(name)
     try:
-        seen, found = await query.get_job(client, target.namespace, name)
+        observed, found = await query.get_job(client, target.namespace, name)
     except errors.NoJob:
         gone = (
             _stored_sources(root, stored_logs.of_job(root, target.namespace, named.kind, named.name), set(), target.namespace)
@@ -134,16 +141,20 @@ async def _sources(
         if not gone:
             raise
         return _select(gone, named.name, request)
-    live = [source for pod in seen.pods for source in _pod_sources(root, pod, request.container)]
+    live = [source for pod in observed.pods for source in _pod_sources(root, pod, request.container)]
     kept = []
     if root is not None:
-        made = seen.job.metadata.creation_timestamp
+        made = observed.job.metadata.creation_timestamp
         earliest = f"{made - dt.timedelta(seconds=CLOCK_SKEW):%Y-%m-%dT%H:%M:%S}".encode() if made else b""
-        old = [each for each in stored_logs.of_job(root, target.namespace, found.kind, seen.job.name) if each.began >= earliest]
-        kept = _stored_sources(root, old, {pod.metadata.uid for pod in seen.pods}, target.namespace)
+        old = [
+            each for each in stored_logs.of_job(root, target.namespace, found.kind, observed.job.name) if each.began >= earliest
+        ]
+        kept = _stored_sources(root, old, {pod.metadata.uid for pod in observed.pods}, target.namespace)
     if not live and not kept:
-        raise errors.NoJob(f"{seen.reference} has no logs yet. Run `traincrew why {seen.reference}` to see why it is waiting.")
-    return _select([*kept, *live], seen.job.name, request)
+        raise errors.NoJob(
+            f"{observed.reference} has no logs yet. Run `traincrew why {observed.reference}` to see why it is waiting."
+        )
+    return _select([*kept, *live], observed.job.name, request)
 
 
 def _pod_sources(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:

@@ -15,7 +15,7 @@ class ManifestObject:
     """An object to create."""
 
     document: dict[str, Any]
-    where: str
+    location: str
     """`file:line`."""
     job: JobKind | None
 
@@ -59,12 +59,12 @@ def _objects(file: str, text: str) -> Iterator[ManifestObject]:
 
 
 def _name_errors(objects: list[ManifestObject]) -> Iterator[str]:
-    seen: dict[tuple[str, ...], str] = {}
+    first_locations: dict[tuple[str, ...], str] = {}
     for each in objects:
         meta = each.document.get("metadata")
         if not isinstance(meta, dict) or not (meta.get("name") or meta.get("generateName")):
-            yield f"{each.where}: metadata.name: required"
+            yield f"{each.location}: metadata.name: required"
             continue
         key = (each.document["apiVersion"], each.document["kind"], str(meta.get("namespace", "")), each.name)
-        if meta.get("name") and seen.setdefault(key, each.where) != each.where:
-            yield f"{each.where}: metadata.name: {each} is a duplicate of {seen[key]}"
+        if meta.get("name") and first_locations.setdefault(key, each.location) != each.location:
+            yield f"{each.location}: metadata.name: {each} is a duplicate of {first_locations[key]}"

@@ -25,21 +25,21 @@ class RestMapping:
         self._client = client
         self._known: dict[str, list[_ApiResource]] = {}
 
-    async def resource(self, api_version: str, kind: str, where: str) -> Resource:
-        served = await self._resources(api_version, where)
+    async def resource(self, api_version: str, kind: str, location: str) -> Resource:
+        served = await self._resources(api_version, location)
         group, _, version = api_version.rpartition("/")
         for each in served:
             if each.kind == kind and "/" not in each.name:
                 return Resource(group, version, each.name, kind, each.namespaced)
         suggestion = suggestions.did_you_mean(kind, [each.kind for each in served])
-        raise errors.ManifestError(f'{where}: no matches for kind "{kind}" in version "{api_version}"{suggestion}')
+        raise errors.ManifestError(f'{location}: no matches for kind "{kind}" in version "{api_version}"{suggestion}')
 
-    async def _resources(self, api_version: str, where: str) -> list[_ApiResource]:
+    async def _resources(self, api_version: str, location: str) -> list[_ApiResource]:
         if api_version not in self._known:
             path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
             try:
                 raw = await self._client.fetch(path)
             except errors.NotFound:
-                raise errors.ManifestError(f'{where}: the cluster does not serve version "{api_version}"') from None
+                raise errors.ManifestError(f'{location}: the cluster does not serve version "{api_version}"') from None
             self._known[api_version] = msgspec.json.decode(raw, type=_ApiResourceList).resources
         return self._known[api_version]

@@ -81,7 +81,7 @@ class Submission:
             version = document["apiVersion"].rpartition("/")[2]
             resource = wanted.job.resource._replace(version=version)
         else:
-            resource = await self._mapping.resource(document["apiVersion"], document["kind"], wanted.where)
+            resource = await self._mapping.resource(document["apiVersion"], document["kind"], wanted.location)
         meta = document["metadata"]
         namespace = str(meta.get("namespace") or self._namespace) if resource.namespaced else None
         return ObjectKey(resource, namespace, str(meta.get("name") or ""))
@@ -102,7 +102,7 @@ class Submission:
         conflicts = []
         for each, key, current in zip(wanted, keys, existing, strict=True):
             if current is not None and (each.job is not None or not merge_patch_diff.contains(current, each.document)):
-                conflicts.append(f"{each.where}: {key} already exists")
+                conflicts.append(f"{each.location}: {key} already exists")
         if conflicts:
             hint = "Nothing was changed. Use --replace to replace existing objects."
             raise errors.ManifestError("\n".join([*conflicts, hint]))
@@ -126,10 +126,10 @@ class Submission:
             raw = await self._client.create(key.resource, key.namespace, body, strict=True)
         except errors.AlreadyExists as error:
             if not error.uncertain:
-                raise errors.ManifestError(f"{wanted.where}: {key} already exists. Use --replace to replace it.") from error
+                raise errors.ManifestError(f"{wanted.location}: {key} already exists. Use --replace to replace it.") from error
             raw = await self._client.get(key.resource, key.namespace, key.name)  # created by a request whose response was lost
         except (errors.Rejected, errors.Forbidden, errors.NotFound) as error:
-            raise errors.ManifestError(f"{wanted.where}: {key} rejected: {_causes(error)}") from error
+            raise errors.ManifestError(f"{wanted.location}: {key} rejected: {_causes(error)}") from error
         name = str(msgspec.json.decode(raw)["metadata"]["name"])
         created = CreatedObject(wanted, dataclasses.replace(key, name=name), raw)
         self.created.append(created)

@@ -13,15 +13,15 @@ LOCAL_IMAGE = "traincrew.local/default"
 """The image of jobs that are generated from a command: it runs in the default environment."""
 
 
-def warnings(wanted: Iterable[ManifestObject], where: data_directory.DataDirectory) -> list[str]:
+def warnings(wanted: Iterable[ManifestObject], directory: data_directory.DataDirectory) -> list[str]:
     """One warning for each image. None if the cluster runs no pods or rejects such images."""
     from traincrew.embedded.kubelet.images.environment import Environment
     from traincrew.embedded.kubelet.images.resolver import ImageResolver
 
-    environment = (where.running() or {}).get("environment")
+    environment = (directory.running() or {}).get("environment")
     if not environment:
         return []
-    images = ImageResolver.load(where.data)
+    images = ImageResolver.load(directory.data)
     named = dict.fromkeys(image for each in wanted if each.job is not None for image in _images(each.document))
     found = {image: images.resolve(image) for image in named if image != LOCAL_IMAGE}
     return [_warning(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.own]

@@ -1,1 +1,1 @@
-"""What a person is told about a job: values in, words out. Pure."""
+"""Renders jobs, clusters and reports as text. Pure."""

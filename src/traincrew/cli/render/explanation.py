@@ -131,8 +131,8 @@ def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
 
 def _image_message(failure: Failure, evidence: Evidence) -> str:
     """The kubelet's message about the image of the pod. Messages about init containers come first."""
-    told = [each for each in events.in_order(evidence.events) if each.reason == "Pulled"]
-    return next((each.message for each in reversed(told) if each.involved_object.name == failure.pod), "")
+    messages = [each for each in events.in_order(evidence.events) if each.reason == "Pulled"]
+    return next((each.message for each in reversed(messages) if each.involved_object.name == failure.pod), "")
 
 
 def _warnings(found: Sequence[events.Event], now: Time) -> list[str]:
@@ -144,12 +144,12 @@ def _warnings(found: Sequence[events.Event], now: Time) -> list[str]:
     return [_warning(*words, each, now) for words, each in list(same.items())[-SHOWN_EVENTS:]]
 
 
-def _warning(kind: str, reason: str, message: str, said: Sequence[events.Event], now: Time) -> str:
-    names = list(dict.fromkeys(each.involved_object.name for each in said))
+def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.Event], now: Time) -> str:
+    names = list(dict.fromkeys(each.involved_object.name for each in same_events))
     about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
-    times = sum(each.times for each in said)
+    times = sum(each.times for each in same_events)
     repeated = f" ({times} times)" if times > len(names) else ""
-    return f"{tables.age(said[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
+    return f"{tables.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
 def _commands(observed: ObservedJob) -> list[str]:
