@@ -1,4 +1,4 @@
-"""Where an API server is and how to speak to it: what a kubeconfig or a service account comes down to."""
+"""The connection to an API server: address, TLS and credentials, from a kubeconfig or a service account."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Connection:
     """http(s)://host[:port][/prefix], without a slash at the end."""
     identity: credentials.Credentials = dataclasses.field(default_factory=credentials.Identity, repr=False)
     where: str = "the connection"
-    """Where all this was written down, for messages: "context 'c' of F"."""
+    """The source of the connection, for messages: "context 'c' of F"."""
     namespace: str = "default"
     insecure: bool = False
-    """The server's certificate is not checked."""
+    """The server's certificate is not verified."""
     tls_server_name: str = ""
     """The name that the server's certificate must bear; empty: the host of `server`."""
     proxy: str = dataclasses.field(default="", repr=False)

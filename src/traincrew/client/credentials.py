@@ -1,4 +1,4 @@
-"""Who we are towards an API server: files that rotate, tokens that expire, plugins that are asked.
+"""Credentials for an API server: files that rotate, tokens that expire, exec plugins.
 
 Nothing here shows a secret: every field that may hold one is kept out of `repr`, and errors name the file,
 never what is in it.
@@ -17,7 +17,7 @@ from traincrew import errors
 from traincrew.client import execplugin
 
 FILE_LIFE = 60.0
-"""Seconds for which what was read from a file is used; a kubelet replaces a token long before it expires."""
+"""Seconds for which the content of a file is cached; a kubelet replaces a token long before it expires."""
 
 
 @dataclasses.dataclass(frozen=True)

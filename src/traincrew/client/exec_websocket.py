@@ -52,7 +52,7 @@ class Session:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self.can_end_input = socket.protocol == V5
-        """Servers before Kubernetes 1.30 cannot be told that there is no more input."""
+        """Servers before Kubernetes 1.30 have no message for the end of input."""
 
     async def write(self, data: bytes) -> None:
         await self._send(STDIN, data)

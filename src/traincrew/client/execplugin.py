@@ -21,7 +21,7 @@ from traincrew.client import clock
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PATIENCE = 60.0
-"""Seconds a plugin may take when nobody sits in front of it."""
+"""Seconds that a non-interactive plugin may take."""
 SHORTEST_LIFE = 5.0
 """Seconds for which even an expired answer is used: a wrong clock must not run the plugin per request."""
 EXPIRY_MARGIN = 10.0

@@ -1,4 +1,4 @@
-"""From kubeconfig files, or from a pod's service account, to a `Connection`.
+"""Reads a `Connection` from kubeconfig files or from a pod's service account.
 
 Written here instead of taken from a library. kubernetes_asyncio costs 1.5 s of import, 75 MB of memory and
 26 MB on disk (measured; aiohttp itself imports in 0.4 s), caches no plugin's answer and takes no certificate

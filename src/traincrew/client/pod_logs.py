@@ -1,4 +1,4 @@
-"""The log of a container, line by line with its times, so that it can be taken up again where it was left."""
+"""The log of a container, line by line with timestamps, so that reading can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which HTTP proxy leads to a server, as the environment says it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+"""The HTTP proxy for a server, from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 
 The rules are Go's, because people write NO_PROXY for kubectl: networks (10.0.0.0/8) count, and loopback is
 never proxied. `urllib.request` knows neither.

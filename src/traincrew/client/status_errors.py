@@ -1,4 +1,4 @@
-"""From an API server's answer to an error: its code and its Status object choose the type."""
+"""Errors from the responses of an API server: status code and Status object determine the type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from traincrew import errors
 
 LONGEST_QUOTE = 300
-"""Characters of an answer that is no Status; such come from proxies and load balancers, as whole pages."""
+"""Characters of a response that is not a Status; proxies and load balancers send whole pages."""
 
 
 class _Cause(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""TLS towards an API server."""
+"""TLS contexts for an API server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew.client import credentials
 
 
 def context(access: credentials.Access, *, insecure: bool, where: str) -> ssl.SSLContext:
-    """Without an authority of its own, the server is checked against the system's."""
+    """Without a certificate authority the system's authorities are used."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if insecure:
         made.check_hostname = False

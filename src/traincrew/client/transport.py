@@ -1,4 +1,4 @@
-"""One HTTP session with one API server: a request is sent once, with the credentials of the moment."""
+"""The HTTP session with one API server: each request is sent once, with the current credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong when there was no answer, in words. Nothing of the request or the proxy is quoted."""
+"""Messages for requests without a response. They do not contain parts of the request or the proxy URL."""
 
 from __future__ import annotations
 

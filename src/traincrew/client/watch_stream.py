@@ -1,4 +1,4 @@
-"""A watch's body: one JSON object a line, of any length, cut by the network wherever it likes."""
+"""The body of a watch: one JSON object per line, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew.client import port, status_errors
 
 
 class Lines:
-    """Whole lines out of chunks. Each byte is looked at once and copied at most twice, however long the line."""
+    """Complete lines from chunks. Each byte is scanned once and copied at most twice, however long the line is."""
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []

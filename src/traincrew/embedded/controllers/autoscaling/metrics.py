@@ -1,4 +1,4 @@
-"""How many replicas would bring the usage of pods to its target."""
+"""The number of replicas that brings the usage of pods to its target."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
 TOLERANCE = 0.1
-"""A usage this near to the target changes nothing."""
+"""A ratio of usage to target within this tolerance changes nothing."""
 INITIALIZATION = dt.timedelta(minutes=5)
-"""After its start, a pod's use of CPU counts only while it is ready."""
+"""For so long after its start, the CPU usage of a pod counts only while it is ready."""
 FIRST_READINESS = dt.timedelta(seconds=30)
 
 
 class Unknown(Exception):
-    """The number cannot be told; the message says why."""
+    """The metric cannot be computed; the message says why."""
 
 
 class Metric(NamedTuple):
@@ -33,9 +33,9 @@ class Metric(NamedTuple):
 class Proposal(NamedTuple):
     replicas: int
     value: int
-    """The average of what was measured, in thousandths."""
+    """The average usage, in thousandths."""
     utilization: int | None = None
-    """The same in percent of what was asked for."""
+    """The usage in percent of the requests."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,16 +46,16 @@ class Measured:
     current: int
     """Replicas."""
     container: str = ""
-    """Empty: all of the pod's."""
+    """Empty: all containers of the pod."""
 
 
 def render(value: int) -> str:
-    """Thousandths as a quantity is written."""
+    """Thousandths as a quantity."""
     return quantities.from_nanos(value * 10**6, quantities.DECIMAL_SI).canonical()
 
 
 def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Metric]:
-    """What PodMetrics say; a pod of which one container was not measured is left out."""
+    """The metrics by pod; a pod with a container without metrics is omitted."""
     found = {}
     for item in items:
         measured = [each for each in item.get("containers") or () if container in ("", each["name"])]

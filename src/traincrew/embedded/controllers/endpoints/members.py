@@ -21,7 +21,7 @@ def selects(service: Object, labels: Mapping[str, str]) -> bool:
 
 
 def has_endpoints(service: Object) -> bool:
-    """Others get theirs from whoever made them."""
+    """Endpoints of other Services are managed by their creators."""
     return service["spec"].get("selector") is not None and service["spec"].get("type") != "ExternalName"
 
 
@@ -38,7 +38,7 @@ def is_headless(service: Object) -> bool:
 
 
 def families(service: Object) -> list[str]:
-    """IPv4, IPv6 or both, the first being the one that Endpoints have."""
+    """IPv4, IPv6 or both; the first is the family of the Endpoints."""
     return service["spec"].get("ipFamilies") or ["IPv4"]
 
 
@@ -47,12 +47,12 @@ def addresses(pod: Pod, family: str) -> list[str]:
 
 
 def _allowed(address: str) -> bool:
-    """Pods without a network of their own may be at the loopback, which is nobody's endpoint: an API server refuses it."""
+    """Pods in the host's network may have the loopback address, which is not a valid endpoint: an API server rejects it."""
     return not address.startswith("127.") and address != "::1"
 
 
 def ports(service: Object, pod: Pod) -> list[EndpointPort]:
-    """Those of its ports that the pod has; one given by name may be another number in each pod, or missing."""
+    """The ports of the Service that the pod has; a named target port may differ between pods, or be missing."""
     found = []
     for each in service["spec"].get("ports") or ():
         protocol = each.get("protocol", "TCP")

@@ -1,4 +1,4 @@
-"""How long a Job waits before it replaces pods that failed: 10 seconds, doubled with each in a row, 10 minutes at most."""
+"""The back-off before failed pods are replaced: 10 seconds, doubled with each failure in a row, 10 minutes at most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BackoffRecord(NamedTuple):
 
 
 def finished(pod: Pod) -> dt.datetime:
-    """When a pod ended, as well as can be told."""
+    """When a pod ended, by the best available time."""
     sidecars = {each.name for each in pod.spec.init_containers if each.restart_policy == "Always"}
     statuses = [*pod.status.container_statuses, *(e for e in pod.status.init_container_statuses if e.name in sidecars)]
     if (latest := _latest(statuses)) is not None:
@@ -40,7 +40,7 @@ def _latest(statuses: Iterable[ContainerStatus]) -> dt.datetime | None:
 
 
 def updated(record: BackoffRecord, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> BackoffRecord:
-    """With pods that have ended since."""
+    """The record with the pods that have ended since."""
     times = sorted(finished(pod) for pod in failed)
     if not succeeded:
         return BackoffRecord(record.failures + len(times), times[-1]) if times else record
@@ -50,7 +50,7 @@ def updated(record: BackoffRecord, succeeded: Sequence[Pod], failed: Sequence[Po
 
 
 def remaining(record: BackoffRecord, now: dt.datetime) -> float:
-    """Seconds to wait still."""
+    """Seconds of back-off that are left."""
     if not record.failures or record.last is None:
         return 0.0
     delay: float = min(INITIAL_BACKOFF * 2.0 ** min(record.failures - 1, 30), MAX_BACKOFF)
