@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+from traincrew.apimachinery import times
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus
@@ -60,5 +61,5 @@ def _draining_since(pod: objects.Pod) -> Time | None:
 
 
 def _annotate(pod: objects.Pod, now: Time | None) -> Patch:
-    text = clock.whole(now).strftime("%Y-%m-%dT%H:%M:%SZ") if now is not None else None
+    text = times.rfc3339(now) if now is not None else None
     return Patch(resources.PODS, pod.name, {"metadata": {"annotations": {naming.LEAVING_SINCE: text}}})

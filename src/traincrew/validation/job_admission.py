@@ -90,11 +90,11 @@ def _finding(fault: Violation) -> Finding:
     return Finding(parse(fault.path), fault.message)
 
 
-def _unreported(form_errors: Iterable[Finding], told: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
+def _unreported(form_errors: Iterable[Finding], reported: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
     """The findings about paths that are not reported yet and are not inside an invalid part."""
-    places = {finding.path for finding in told}
+    paths = {finding.path for finding in reported}
     broken = [finding.path for finding in form_errors]
-    return [one for one in more if one.path not in places and not any(one.path[: len(path)] == path for path in broken)]
+    return [one for one in more if one.path not in paths and not any(one.path[: len(path)] == path for path in broken)]
 
 
 def _misspelt_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:

@@ -130,10 +130,10 @@ def validate_maps(meta: Meta) -> Iterator[Finding]:
     yield from _finalizer_findings(meta.get("finalizers") or [])
 
 
-def _subdomain_findings(path: Path, name: str, told: str) -> Iterator[Finding]:
+def _subdomain_findings(path: Path, name: str, shown: str) -> Iterator[Finding]:
     if name_validation.dns_subdomain(name):
         words = "at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
-        yield Finding(path, f"must be {words}, got {told!r}")
+        yield Finding(path, f"must be {words}, got {shown!r}")
 
 
 def _qualified_name_error(key: str) -> str:

@@ -17,18 +17,18 @@ class ApplyConflicts(Exception):
 def conflict_error(conflicts: dict[FieldManager, Fields]) -> StatusError:
     """409, with a cause for every field."""
     managers = sorted(conflicts, key=lambda manager: manager.identifier)
-    told = [(manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager])]
+    listed = [(manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager])]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {manager.display()}", "field": path}
-        for manager, path in told
+        for manager, path in listed
     ]
-    if len(told) == 1:
-        text = f"1 conflict: conflict with {told[0][0].display()}: {told[0][1]}"
+    if len(listed) == 1:
+        text = f"1 conflict: conflict with {listed[0][0].display()}: {listed[0][1]}"
     else:
         lines = []
         for manager in managers:
-            lines += [f"conflicts with {manager.display()}:", *(f"- {path}" for each, path in told if each == manager)]
-        text = f"{len(told)} conflicts: " + "\n".join(lines)
+            lines += [f"conflicts with {manager.display()}:", *(f"- {path}" for each, path in listed if each == manager)]
+        text = f"{len(listed)} conflicts: " + "\n".join(lines)
     return StatusError(409, "Conflict", f"Apply failed with {text}", causes=causes)
 
 

@@ -42,8 +42,8 @@ def _by_version(managers: Managers, first: str) -> dict[str, Fields]:
 
 
 def _type_of(version: str, schema: Schema, context: WriteContext) -> TypeDef | None:
-    told = schema if context.versions is None else context.versions.get(version)
-    return None if told is None else typed_schemas.type_of(told)
+    version_schema = schema if context.versions is None else context.versions.get(version)
+    return None if version_schema is None else typed_schemas.type_of(version_schema)
 
 
 def _restore_owned(merged: Object, left: Object, fields: Fields, type_def: TypeDef) -> Object:

@@ -40,8 +40,8 @@ def validate(operations: Any, lenient: bool = False) -> None:
     for operation in operations:
         _validate_operation(operation, lenient)
     if len(operations) > MAX_OPERATIONS:
-        told = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        raise request_entity_too_large(f"Request entity too large: {told}")
+        detail = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        raise request_entity_too_large(f"Request entity too large: {detail}")
 
 
 def ensure_object(patched: Any) -> Object:

@@ -13,9 +13,11 @@ def reconcile(managers: Managers, schema: Schema, context: WriteContext) -> Mana
     """A manager of a part of a value that is atomic now manages the whole value."""
     found: Managers = {}
     for manager, versioned_set in managers.items():
-        told = schema if context.versions is None else context.versions.get(versioned_set.version)
-        if told is not None:
-            found[manager] = versioned_set.with_fields(_reconcile_fields(versioned_set.fields, typed_schemas.type_of(told)))
+        version_schema = schema if context.versions is None else context.versions.get(versioned_set.version)
+        if version_schema is not None:
+            found[manager] = versioned_set.with_fields(
+                _reconcile_fields(versioned_set.fields, typed_schemas.type_of(version_schema))
+            )
     return found
 
 

@@ -1,4 +1,4 @@
-"""A custom resource's schema, prepared: what pruning, defaults and validation ask of every node, at hand."""
+"""Structural schemas, prepared for pruning, defaulting and validation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SILENT = {
     "externalDocs", PRESERVE, EMBEDDED, VALIDATIONS,
     "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
 }  # fmt: skip
-"""Keywords that forbid nothing by themselves, or are looked at apart."""
+"""Keywords that forbid nothing by themselves, or that are validated separately."""
 
 
 _CLASSES_OF_TYPES: dict[tuple[str, ...], type] = {("string",): str, ("boolean",): bool, ("integer",): int}
@@ -48,7 +48,7 @@ class Structure:
         self.list_type: str = schema.get("x-kubernetes-list-type", "")
         self.keys: list[str] = schema.get("x-kubernetes-list-map-keys", [])
         self.rules: Any = None
-        """What `cel` has made of the validation rules, once it has."""
+        """The compiled validation rules, set by `cel`."""
         self.as_is: bool | None = None
         self._derive()
 
@@ -56,9 +56,9 @@ class Structure:
         parts = [*self.properties.values(), *(part for part in (self.extra, self.items) if part is not None)]
         silent = set(self.schema) <= _SILENT and not self.format_check
         self.plain = _CLASSES_OF_TYPES.get(self.types) if silent else None
-        """Values of exactly this class are right."""
+        """Values of exactly this class are valid."""
         self.trivial: bool = not self.types and silent and all(part.trivial for part in parts)
-        """Nothing in it can be wrong."""
+        """Every value is valid."""
         self.defaults = {key: node for key, node in self.properties.items() if node.default is not None}
         self.has_defaults: bool = bool(self.defaults) or any(part.has_defaults or part.default is not None for part in parts)
         self.has_embedded: bool = self.embedded or any(part.has_embedded for part in parts)
@@ -69,12 +69,12 @@ class Structure:
         return self.properties.get(key) or self.extra
 
     def identity(self, item: Any) -> str:
-        """Of an entry in a list map, by its keys."""
+        """The identity of an entry of a list map, by its keys."""
         found = {key: item[key] for key in self.keys if key in item} if isinstance(item, dict) else {}
         return json.dumps(found, sort_keys=True)
 
     def counterparts(self, old: Any) -> Callable[[Any], Any]:
-        """Finds what an entry of a list was before; only list maps tell."""
+        """Finds the old value of a list entry. Only list maps have one."""
         if self.list_type != "map" or not isinstance(old, list):
             return _none
         known = {self.identity(item): item for item in old}
@@ -82,7 +82,7 @@ class Structure:
 
 
 NOTHING: Any = object()
-"""In place of an old value: there is none."""
+"""Marks the absence of an old value."""
 
 
 def _none(item: Any) -> Any:
@@ -99,7 +99,7 @@ _known: dict[int, Structure] = {}
 
 
 def of(schema: Schema) -> Structure:
-    """Made once for every schema; the structure holds the schema, so that its identity stays its own."""
+    """Built once for every schema. The structure keeps the schema alive, so that its identity is not reused."""
     found = _known.get(id(schema))
     if found is None:
         found = _known[id(schema)] = Structure(schema)
@@ -107,5 +107,5 @@ def of(schema: Schema) -> Structure:
 
 
 def forget(schema: Schema) -> None:
-    """For the schemas of a definition that is gone."""
+    """Drops the structure of a schema whose CRD is deleted."""
     _known.pop(id(schema), None)
