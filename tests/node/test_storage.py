@@ -100,4 +100,4 @@ def test_an_unavailable_fs_group_is_an_event_and_does_not_delay_the_pod(cluster:
         return
     told = eventually(lambda: [text for reason, text in cluster.events("grouped") if reason == "FSGroupNotApplied"])
     assert len(told) == 1
-    assert told[0].startswith("neither files nor processes of the pod belong to fsGroup 4321: ")
+    assert told[0].startswith("fsGroup 4321 is not applied: ")

@@ -1,4 +1,4 @@
-"""Files that nobody else may read."""
+"""Files that only their owner may read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 def write(path: pathlib.Path, content: bytes) -> None:
-    """Whole or not at all, with mode 0600 from its first byte on, and on the disk when this returns."""
+    """Writes atomically and durably, with mode 0600 from the start."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -26,14 +26,14 @@ def write(path: pathlib.Path, content: bytes) -> None:
 
 
 def ensure_directory(path: pathlib.Path) -> pathlib.Path:
-    """The directory, made if need be, with mode 0700."""
+    """Creates the directory if it is missing, and sets mode 0700."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.chmod(0o700)
     return path
 
 
 def read_or_create(path: pathlib.Path, make: Callable[[], bytes]) -> bytes:
-    """A secret's content: what is there, closed to others again if need be; else a new one, which is kept."""
+    """The content of the file, with mode 0600 restored; a missing or empty file is created."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The files of DIR/pki with a record of what each certificate says, so that nobody has to parse them to find out."""
+"""The files in DIR/pki, with a record of expiry and names of each certificate, which saves parsing them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from traincrew.embedded import private_files
 
 AUTHORITY, SERVER, CLIENT = "ca.pem", "server.pem", "kubelet-client.pem"
-"""Each with key and certificate in one file: the two can never be of different makes."""
+"""Key and certificate are in one file, so that they always match."""
 AUTHORITY_CERTIFICATE = "ca.crt"
 _RECORD = "made.json"
 _BEGIN = b"-----BEGIN CERTIFICATE-----"
@@ -22,7 +22,7 @@ class CertificateFiles:
         self._record: dict[str, dict[str, Any]] = self._read()
 
     def good_until(self, name: str) -> float:
-        """When it expires; 0 for one that is absent, or is not the one on record."""
+        """Expiry time; 0 if the certificate is missing or differs from the record."""
         entry, content = self._record.get(name, {}), self.content(name)
         if not content or entry.get("sha256") != hashlib.sha256(content).hexdigest():
             return 0.0
@@ -38,14 +38,14 @@ class CertificateFiles:
             return b""
 
     def keep(self, name: str, pem: bytes, expires: float, names: tuple[str, ...] = ()) -> None:
-        """The record is written last: a crash in between leaves a certificate that is made once more."""
+        """Writes the record last: after a crash in between, the certificate is issued again."""
         private_files.write(self.directory / name, pem)
         digest = hashlib.sha256(pem).hexdigest()
         self._record[name] = {"sha256": digest, "expires": expires, "names": list(names)}
         private_files.write(self.directory / _RECORD, json.dumps(self._record, indent=1).encode())
 
     def publish_authority(self) -> None:
-        """Its certificate without the key, in step with the pair."""
+        """Writes the authority's certificate without its key."""
         pair = self.content(AUTHORITY)
         certificate = pair[pair.index(_BEGIN) :]
         if self.content(AUTHORITY_CERTIFICATE) != certificate:

@@ -1,4 +1,4 @@
-"""The authority of this cluster and what it signed, in DIR/pki: made at the first start, renewed before it expires."""
+"""The cluster's certificate authority and its certificates in DIR/pki: created at the first start, renewed before expiry."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NAMES = (
     "kubernetes.default.svc.cluster.local", SERVICE_ADDRESS,
 )  # fmt: skip
 KUBELET_CLIENT = "kube-apiserver-kubelet-client"
-"""Who the API server is to a node. Nodes ask for this very name: other clients hold certificates of the same authority."""
+"""The common name of the API server as a client of kubelets. Kubelets accept this name only."""
 RENEWED_BEFORE = 30 * 24 * 3600.0
 
 
 def names(listen: str = "", more: Iterable[str] = ()) -> tuple[str, ...]:
-    """What the server is called by its clients, given the address that it listens at."""
+    """Names and addresses of the server, given the address that it listens on."""
     found = dict.fromkeys((*NAMES, socket.gethostname().lower()))
     for each in (listen, *more):
         plain = each.strip("[]").lower()
@@ -39,7 +39,7 @@ class Pki:
     directory: pathlib.Path
     names: tuple[str, ...]
     renewed: bool
-    """Whether anything was made just now; contexts that are in use are then to be refreshed."""
+    """Whether a certificate was issued: then refresh the TLS contexts in use."""
 
     @property
     def authority(self) -> bytes:
@@ -47,7 +47,7 @@ class Pki:
         return (self.directory / AUTHORITY_CERTIFICATE).read_bytes()
 
     def server_context(self) -> ssl.SSLContext:
-        """Clients may show a certificate of the authority; nobody has to."""
+        """Client certificates are optional."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.verify_mode = ssl.CERT_OPTIONAL
@@ -56,12 +56,12 @@ class Pki:
         return context
 
     def refresh(self, context: ssl.SSLContext) -> None:
-        """New connections of a server's context get the certificate that the files now hold."""
+        """Reloads the certificate for new connections."""
         context.load_verify_locations(self.directory / AUTHORITY_CERTIFICATE)
         context.load_cert_chain(self.directory / SERVER)
 
     def kubelet_context(self) -> ssl.SSLContext:
-        """For calls of the API server to nodes."""
+        """For requests of the API server to kubelets."""
         context = ssl.create_default_context(cafile=str(self.directory / AUTHORITY_CERTIFICATE))
         context.load_cert_chain(self.directory / CLIENT)
         return context
@@ -83,7 +83,7 @@ class Pki:
 
 
 def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], float] = time.time) -> Pki:
-    """The certificates in the directory, as many made anew as must be: absent, damaged, expiring, or without a name."""
+    """The certificates in the directory. Issues those that are missing, damaged, about to expire, or lack a name."""
     shelf, now, wanted = CertificateFiles(directory), clock(), tuple(served)
     stale = {name for name in (AUTHORITY, SERVER, CLIENT) if shelf.good_until(name) < now + RENEWED_BEFORE}
     if not shelf.names(SERVER) >= set(wanted):
@@ -95,14 +95,14 @@ def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], f
 
 
 def _renew(shelf: CertificateFiles, stale: set[str], served: tuple[str, ...], now: float) -> None:
-    # The import costs a tenth of a second: a start that makes no certificate must not pay for it.
+    # The import takes a tenth of a second, which a start without new certificates saves.
     from traincrew.embedded.pki import issuer
 
     moment = _moment(now)
     if AUTHORITY in stale:
         authority, same_key = issuer.authority(moment, shelf.content(AUTHORITY))
         shelf.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFETIME.total_seconds())
-        if not same_key:  # nobody would believe what the former one signed
+        if not same_key:  # certificates of the former key are no longer trusted
             stale = {SERVER, CLIENT}
     authority = shelf.content(AUTHORITY)
     expires = now + issuer.LIFETIME.total_seconds()

@@ -1,4 +1,4 @@
-"""Certificates are made here and nowhere else: importing `cryptography` takes a tenth of a second, which a later start saves."""
+"""Issues certificates. The only module that imports `cryptography`, which takes a tenth of a second."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ AUTHORITY_NAME = "traincrew-ca"
 AUTHORITY_LIFETIME = datetime.timedelta(days=3650)
 LIFETIME = datetime.timedelta(days=365)
 SKEW = datetime.timedelta(minutes=5)
-"""Certificates are good from a little before they are made, for clients whose clock is behind."""
+"""Certificates are valid from a little earlier, for clients whose clock is behind."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CertificateRequest:
-    """What a certificate shall say."""
+    """The content of a certificate."""
 
     common_name: str
     organizations: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    """Host names and addresses that it serves."""
+    """Subject alternative names: host names and addresses."""
     server: bool = False
-    """A server's certificate; else a client's."""
+    """A server certificate; else a client certificate."""
 
 
 def authority(now: datetime.datetime, former: bytes = b"") -> tuple[bytes, bool]:
     """Key and certificate of an authority in one PEM, and whether the key is the former one's.
 
-    It is wherever that can be read, so that what it signed stays good.
+    The former key is kept if it is readable, so that certificates that it signed stay valid.
     """
     try:
         key, kept = _key_of(former), True
@@ -49,7 +49,7 @@ def authority(now: datetime.datetime, former: bytes = b"") -> tuple[bytes, bool]
 
 
 def certificate(signed_by: bytes, order: CertificateRequest, now: datetime.datetime) -> bytes:
-    """Key and certificate in one PEM, so that the two can never be of different makes."""
+    """Key and certificate in one PEM file, so that they always match."""
     authority_key, key = _key_of(signed_by), ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(signed_by)
     builder = _builder(_subject(order), issuer.subject, key.public_key(), (now, LIFETIME))

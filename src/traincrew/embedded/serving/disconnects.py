@@ -1,7 +1,7 @@
-"""Whether the other end of a connection has left, though nobody reads from it.
+"""Detects that a client has disconnected while its data is not being read.
 
-A client that sends faster than its command reads is not read any further, and its leaving is behind what was not read. (If it
-left so much unread that TCP itself is stuck, nobody can know; a kubelet does not either.)
+While a command does not read its input, the connection is not read either, and the end of the stream is behind unread data. (If
+the TCP window is full, the disconnect cannot be detected; the kubelet does not detect it either.)
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _GONE = (7, 8, 9)
 
 
 async def wait_for_disconnect(transport: asyncio.BaseTransport | None) -> None:
-    """Returns when the other end has closed. Where the system does not tell, it takes until the connection is closed here."""
+    """Returns when the client has closed the connection. Without TCP_INFO it returns when the connection is closed here."""
     while transport is not None and not transport.is_closing() and not _left(transport):  # noqa: ASYNC110
-        await asyncio.sleep(_LOOK)  # no event tells of it
+        await asyncio.sleep(_LOOK)  # there is no event for it
 
 
 def _left(transport: asyncio.BaseTransport) -> bool:

@@ -1,4 +1,4 @@
-"""What an HTTP server has to say about connections: little, for the bytes of a broken request may hold a token."""
+"""The logger for HTTP connections. It hides the content of broken requests, which may hold a token."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import logging
 
 
 class _Brief(logging.Filter):
-    """Handlers see to their own faults; what is left are requests that are none and clients that went away."""
+    """Handlers report their own errors. The rest are malformed requests and disconnects."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.exc_info[0] if record.exc_info else None
-        record.msg, record.args = "a connection broke off, or brought no request", ()
+        record.msg, record.args = "malformed request or disconnect", ()
         record.exc_info = record.exc_text = None
         if kind is not None:
             record.fault = kind.__name__
@@ -19,7 +19,7 @@ class _Brief(logging.Filter):
 
 
 def connection_logger() -> logging.Logger:
-    """For the HTTP library, in place of its own."""
+    """Replaces the logger of the HTTP library."""
     found = logging.getLogger(__name__)
     if not found.filters:
         found.addFilter(_Brief())

@@ -1,4 +1,4 @@
-"""Options in a query, read as Kubernetes reads them."""
+"""Parses query parameters as Kubernetes does."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _LARGEST = 2**63
 
 
 class BadQuery(ValueError):
-    """The message is Kubernetes'."""
+    """With Kubernetes' message."""
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    """Anything but 0 and false is yes, even nothing: `?follow`."""
+    """Every value but 0 and false is true, also an empty one: `?follow`."""
     value = query.get(name)
     return value is not None and value != "0" and value.lower() != "false"
 

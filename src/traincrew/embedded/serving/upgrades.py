@@ -1,4 +1,4 @@
-"""How a handler of aiohttp's server takes a connection over, to speak another protocol on it."""
+"""Hijacks a connection of aiohttp's server, to speak another protocol on it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 _BUFFER = 128 * 1024
-"""Reading pauses when twice as much waits."""
+"""Reading pauses when twice as much is buffered."""
 _FLUSH = 5.0
-"""Seconds for the client to take what was written before the connection is cut."""
+"""Seconds to flush written data before the connection is aborted."""
 
 
 class HijackedResponse(web.StreamResponse):
-    """What a handler returns that has answered by itself: aiohttp has nothing to write and closes the connection."""
+    """Returned by a handler that has hijacked the connection: aiohttp writes nothing and closes it."""
 
     def __init__(self) -> None:
         super().__init__(status=101)
@@ -30,7 +30,7 @@ class HijackedResponse(web.StreamResponse):
 
 
 class _Successor(asyncio.StreamReaderProtocol):
-    """In the place of aiohttp's protocol. That hears of the connection's end when the handler is through."""
+    """Replaces aiohttp's protocol, which is notified of the lost connection when the handler has returned."""
 
     def __init__(self, reader: asyncio.StreamReader, former: asyncio.Protocol) -> None:
         super().__init__(reader)
@@ -53,7 +53,7 @@ class _Successor(asyncio.StreamReaderProtocol):
 
 
 class _Tail:
-    """Stands in for aiohttp's parser of upgraded connections, and is handed what came right behind the request's head."""
+    """Replaces aiohttp's parser of upgraded connections, and receives the data that followed the request head."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -63,12 +63,12 @@ class _Tail:
         return False, b""
 
     def feed_eof(self) -> None:
-        """Heard from the protocol instead."""
+        """The protocol handles the end of the stream."""
 
 
 @contextlib.asynccontextmanager
 async def hijack(request: web.BaseRequest, head: bytes) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Writes the head of the answer (101 and so on) and hands out the bytes behind it. The connection is closed at the end."""
+    """Writes the response head and yields the raw streams. The connection is closed at the end."""
     transport, former = request.transport, request.protocol
     if transport is None:
         raise ConnectionResetError("the client is gone")

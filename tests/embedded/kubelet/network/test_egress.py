@@ -38,7 +38,7 @@ async def way_out(stage: Stage) -> None:
 
 async def no_way_out(stage: Stage) -> None:
     words = stage.holder.egress
-    assert words.startswith("pods reach nothing outside of the cluster: neither pasta nor slirp4netns is installed")
+    assert words.startswith("pods have no egress: neither pasta nor slirp4netns is installed")
     assert "apt-get install passt" in words
     pod = await stage.pod(5)
     assert "unreachable" in await pod.run(CALL)

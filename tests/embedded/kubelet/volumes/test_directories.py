@@ -118,7 +118,7 @@ async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_pa
     try:
         for number, path in enumerate((tmp_path, tmp_path / "pki", link)):
             pod = await node.pod({"name": "v", "hostPath": {"path": str(path)}}, name=f"p{number}")
-            with pytest.raises(volumes.VolumeNotReady, match="belongs to the cluster itself"):
+            with pytest.raises(volumes.VolumeNotReady, match="is in the cluster's data directory"):
                 await node.mount(pod)
     finally:
         link.unlink()
@@ -130,7 +130,7 @@ async def test_volumes_of_other_kinds_are_refused_for_good(node: Node, source: O
     with pytest.raises(volumes.VolumeUnsupported) as refusal:
         await node.mount(pod)
     kind = next(iter(source))
-    assert refusal.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : this node has no volumes of kind {kind}')
+    assert refusal.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : volumes of kind {kind}')
 
 
 async def bound(node: Node, source: Object, **annotations: str) -> Object:
@@ -258,5 +258,5 @@ def _as_ordinary_user() -> int:
         place = volumes.VolumeHost(pathlib.Path(directory, "u"), isolation=Isolation.USER)
         world = ObjectCache(cast(port.Client, None), lambda uid: None)  # it names no object
         mounted = asyncio.run(volumes.mount(pod, world, place))
-    expected = 'volume "e" does not belong to fsGroup 4321: only root gives files to other groups'
+    expected = 'fsGroup 4321 is not applied to volume "e": only root can change the group of files'
     return 0 if mounted.notes == (expected,) else 1

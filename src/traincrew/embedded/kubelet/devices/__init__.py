@@ -1,1 +1,1 @@
-"""Devices of this machine: which there are, and which pod has which."""
+"""Devices of this machine and their allocation to pods."""

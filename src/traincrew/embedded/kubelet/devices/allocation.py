@@ -1,4 +1,4 @@
-"""Which of the free devices each container of a pod gets. PURE."""
+"""Allocates free devices to the containers of a pod. PURE."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from traincrew.apimachinery import quantities
 
 Allocation = dict[str, dict[str, tuple[str, ...]]]
-"""By container and resource the names of devices."""
+"""Device ids by container and resource."""
 
 
 class InsufficientDevices(Exception):
-    """There are too few."""
+    """There are too few free devices."""
 
     def __init__(self, resource: str, asked: int, free: int) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ def allocate(pod: Mapping[str, Any], free: Mapping[str, Sequence[str]]) -> Alloc
 
 
 def needed_devices(pod: Mapping[str, Any], resource: str) -> int:
-    """The most at any one time: init containers hand on to those that run after them, sidecars keep theirs."""
+    """The largest number in use at a time: init containers release their devices, sidecars keep them."""
     beside = peak = 0
     for each in pod["spec"].get("initContainers") or ():
         asked = _asked(each, resource)

@@ -1,4 +1,4 @@
-"""Which devices this machine has: NVIDIA's GPUs are found by themselves, everything else is declared."""
+"""The devices of this machine: NVIDIA GPUs are discovered, other devices are declared."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import NamedTuple
 GPU = "nvidia.com/gpu"
 _SECONDS = 20
 _SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", "dxg")
-"""Files of the driver itself, which whoever has a GPU needs. (dxg: in the Linux that Windows brings.)"""
+"""Device files of the driver, which every container with a GPU needs. (dxg: in WSL 2.)"""
 _LISTED = re.compile(r"GPU (\d+): .*\(UUID: (GPU-[0-9a-f-]+)\)")
 
 
 class Device(NamedTuple):
     id: str
-    """As CUDA takes it: a UUID, or a number where there is no driver to tell one."""
+    """For CUDA_VISIBLE_DEVICES: a UUID, or an index if the driver does not provide one."""
     path: str = ""
-    """Its file; empty: it was declared, and there is none."""
+    """The device file; empty: a declared device without a file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Inventory:
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Extended resources by name."""
     devices: Mapping[str, tuple[Device, ...]] = dataclasses.field(default_factory=dict)
-    """Those of them that are told apart, each by itself; of the others only the number counts."""
+    """Devices that are allocated one by one. Of other resources only the number counts."""
     shared: tuple[str, ...] = ()
-    """Device files that come with any of them."""
+    """Device files that come with each device."""
 
     def files(self, resource: str, ids: tuple[str, ...]) -> tuple[str, ...]:
         own = tuple(each.path for each in self.devices.get(resource, ()) if each.id in ids and each.path)
@@ -55,7 +55,7 @@ def discover(declared: Mapping[str, int], root: pathlib.Path = pathlib.Path("/")
 
 
 def nvidia_gpus(root: pathlib.Path) -> tuple[Device, ...]:
-    """In the order of their places on the bus, as the driver counts them."""
+    """In PCI bus order, as the driver counts them."""
     known = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
     if known:
         return tuple(_described(root, index, file) for index, file in enumerate(known))
@@ -66,13 +66,13 @@ def _described(root: pathlib.Path, index: int, file: pathlib.Path) -> Device:
     with contextlib.suppress(OSError):
         told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in file.read_text().splitlines())}
         uuid, minor = told.get("GPU UUID", ""), told.get("Device Minor", str(index))
-        # Until a GPU was used for the first time its UUID is shown as question marks.
+        # The driver shows question marks until a GPU is used for the first time.
         return Device(uuid if uuid and "?" not in uuid else str(index), _file(root, minor))
     return Device(str(index), _file(root, str(index)))
 
 
 def _listed(root: pathlib.Path) -> tuple[Device, ...]:
-    """Where the driver's own directory cannot be read, its program tells."""
+    """Uses nvidia-smi if the driver's directory is not readable."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ()

@@ -1,4 +1,4 @@
-"""One line of a container's log on the disk: `2026-11-16T06:13:35.123456789Z stdout F text`. Pure."""
+"""The CRI log format: `2026-11-16T06:13:35.123456789Z stdout F text`. PURE."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ NO_TIMESTAMP = b""
 
 class LogLine(NamedTuple):
     stamp: bytes
-    """RFC 3339 with nine digits: as text, too, earlier ones are smaller."""
+    """RFC 3339 with nine digits, so that it can be compared as text."""
     stream: bytes
     whole: bool
-    """False: the rest of the line follows in the next one of the same stream."""
+    """False: the next record of the same stream continues the line."""
     text: bytes
-    """Without the end of line that a whole line has."""
+    """Without the end of line."""
 
 
 def parse(raw: bytes) -> LogLine | None:
-    """None for what is no such line: torn by a crash, or written by somebody else."""
+    """None for a malformed line, for example after a crash."""
     parts = raw.rstrip(b"\n").split(b" ", 3)
     if len(parts) < 3 or parts[1] not in (b"stdout", b"stderr") or not parts[0].endswith(b"Z"):
         return None
@@ -28,13 +28,13 @@ def parse(raw: bytes) -> LogLine | None:
 
 
 def timestamp(moment: dt.datetime) -> bytes:
-    """A moment as stamps are written, to be compared with them."""
+    """A time in the format of the log, to be compared with its timestamps."""
     utc = moment.astimezone(dt.UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond:06}000Z".encode()
 
 
 class LogFormatter:
-    """Lines as `kubectl logs` prints them: the parts of one line put together, with its time before it if that is wanted."""
+    """Formats records as `kubectl logs` prints them: joins the parts of a line, and adds its timestamp on request."""
 
     def __init__(self, *, timestamps: bool = False, since: bytes = NO_TIMESTAMP, stream: str = "All") -> None:
         self._timestamps, self._since = timestamps, since

@@ -1,4 +1,4 @@
-"""A place in the log of one run of a container, which may be rotated and cut away while somebody reads it."""
+"""A read position in the log of one container attempt, which may be rotated and deleted while it is read."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from traincrew.embedded.kubelet.logs import cri_format
 
 CHUNK_BYTES = 1 << 16
 TIMESTAMP_BYTES = 30
-"""Bytes of a stamp with nine digits."""
+"""Length of a timestamp with nine digits."""
 
 
 class _File(NamedTuple):
     first: bytes
-    """The stamp of its first line. Files are put in order by it, whichever way their numbers run; an empty one is the newest."""
+    """The timestamp of its first line, which gives the order of the files. An empty file is the newest."""
     inode: int
     path: pathlib.Path
 
 
 def files(directory: pathlib.Path, attempt: int) -> list[pathlib.Path]:
-    """The files of one run, oldest first."""
+    """The files of one attempt, oldest first."""
     return [each.path for each in _files(directory, attempt)]
 
 
 def _files(directory: pathlib.Path, attempt: int) -> list[_File]:
-    """Looked at until two looks agree: a rotation under way shows a file under two names, or under none."""
+    """Lists until two results agree: during a rotation a file may have two names, or none."""
     before: list[_File] | None = None
     while (now := _look(directory, attempt)) != before:
         before = now
@@ -51,7 +51,7 @@ def _described(path: pathlib.Path) -> _File:
 
 
 class LogCursor:
-    """Gives every whole line once, from where it was put to the end, over all rotations. Blocks for as long as a disk does."""
+    """Returns each complete line once, across rotations. Blocks on disk I/O."""
 
     def __init__(self, directory: pathlib.Path, attempt: int) -> None:
         self._directory, self._attempt = directory, attempt
@@ -65,7 +65,7 @@ class LogCursor:
             self._file = None
 
     def to_tail(self, count: int) -> None:
-        """To the first of the last `count` lines; the parts of a line count as one."""
+        """Moves to the first of the last `count` lines. The parts of a line count as one."""
         ends = count + 1
         for file in reversed(_files(self._directory, self._attempt)):
             with contextlib.suppress(FileNotFoundError):
@@ -76,7 +76,7 @@ class LogCursor:
                 return
 
     def lines(self) -> list[bytes]:
-        """The next ones, some 64 KiB of them; none: this is the end for now."""
+        """The next lines, about 64 KiB; empty at the current end."""
         while True:
             if self._file is None and not self._next():
                 return []
@@ -102,13 +102,13 @@ class LogCursor:
         return []
 
     def _next(self) -> bool:
-        """Whether there is something new to read: of the file after this one, or of this one before it was left."""
+        """Moves to the next file if there is one. Returns whether there is more to read."""
         current = _files(self._directory, self._attempt)
         following = self._after(current)
         if following is None:
             return False
         if self._file is not None and os.fstat(self._file.fileno()).st_size > self._file.tell():
-            return True  # written between our look at its end and its rotation
+            return True  # written between the last read and the rotation
         try:
             self._open(following.path)
         except FileNotFoundError:
@@ -125,7 +125,7 @@ class LogCursor:
         for index, file in enumerate(current):
             if file.inode == own:
                 return current[index + 1] if index + 1 < len(current) else None
-        # Ours was cut away: those that began after what we have seen are still to be read.
+        # The current file was deleted: continue with the first file that starts later.
         return next((file for file in current if file.first > self._last), None)
 
     def _open(self, path: pathlib.Path) -> None:
@@ -135,14 +135,14 @@ class LogCursor:
 
 
 def _tail(file: BinaryIO, ends: int) -> tuple[int, int]:
-    """Goes back over so many ends of lines. Where the last of them is, and how many the file had too few."""
+    """Goes back over so many line ends. Returns the position, and how many line ends the file lacked."""
     position, carry = file.seek(0, os.SEEK_END), b""
     while position:
         step = min(CHUNK_BYTES, position)
         position -= step
         file.seek(position)
         block = file.read(step) + carry
-        # The last piece is a line that is being written; the first may have begun in the block before.
+        # The last piece is an unfinished line. The first piece may continue in the block before.
         pieces = block.split(b"\n")
         end = position + len(block) - len(pieces[-1])
         for piece in reversed(pieces[1:-1] if position else pieces[:-1]):

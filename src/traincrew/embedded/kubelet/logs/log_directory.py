@@ -1,4 +1,4 @@
-"""Which logs there are: `<root>/<namespace>_<pod>_<uid>/<container>/<attempt>.log`, those of deleted pods among them."""
+"""The log directory: `<root>/<namespace>_<pod>_<uid>/<container>/<attempt>.log`, including deleted pods."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def container_directory(root: pathlib.Path, namespace: str, pod: str, uid: str, 
 
 
 def attempts(directory: pathlib.Path) -> list[int]:
-    """The runs of a container of which there is a log, oldest first."""
+    """The attempts of a container that have a log, oldest first."""
     with contextlib.suppress(FileNotFoundError):
         names = (each.name.partition(".log")[0] for each in directory.iterdir() if ".log" in each.name)
         return sorted({int(name) for name in names if name.isdecimal()})
@@ -51,7 +51,7 @@ def attempts(directory: pathlib.Path) -> list[int]:
 
 
 def first_timestamp(directory: pathlib.Path) -> bytes:
-    """The stamp of the first line that is kept of a container; empty if there is none."""
+    """The timestamp of the first line of a container; empty if there is none."""
     for attempt in attempts(directory):
         for path in cursor.files(directory, attempt):
             with path.open("rb") as file:

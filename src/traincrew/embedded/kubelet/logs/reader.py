@@ -1,4 +1,4 @@
-"""What was asked for of a container's log, read from its files; followed, if that is wanted, until the container has ended."""
+"""Reads a container's log with the options of a log request; follows it until the container has ended."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.logs.cursor import LogCursor
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 
-SHORTEST, LONGEST = 0.02, 0.25
-"""Seconds between looks at a log that is followed: the longer nothing comes, the seldomer."""
+MIN_INTERVAL, MAX_INTERVAL = 0.02, 0.25
+"""Polling interval of a followed log. It grows while nothing is written."""
 
 
 class LogWriter(NamedTuple):
@@ -21,7 +21,7 @@ class LogWriter(NamedTuple):
 
     ended: Callable[[], bool] = lambda: True
     pause: Callable[[float], Awaitable[object]] = asyncio.sleep
-    """For so many seconds, or until there is news of the container."""
+    """Waits for so many seconds, or until the state of the container changes."""
 
 
 FINISHED = LogWriter()
@@ -30,12 +30,12 @@ FINISHED = LogWriter()
 async def read(
     directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, writer: LogWriter = FINISHED
 ) -> AsyncGenerator[bytes, None]:
-    """The log of one run, in pieces; the first comes at once, if need be empty. `directory` is the container's own.
+    """Yields the log of one attempt in chunks; the first comes at once and may be empty. directory: of the container.
 
-    A follower gets what comes until the writer has ended, and everything up to then.
+    With `follow`, yields everything until the container has ended.
     """
     since = options.since(now)
-    shown = cri_format.LogFormatter(
+    formatter = cri_format.LogFormatter(
         timestamps=options.timestamps,
         stream=options.stream,
         since=cri_format.timestamp(since) if since else cri_format.NO_TIMESTAMP,
@@ -46,24 +46,24 @@ async def read(
             await asyncio.to_thread(cursor.to_tail, options.tail_lines)
         yield b""
         while lines := await asyncio.to_thread(cursor.lines):
-            yield shown.feed(lines)
+            yield formatter.feed(lines)
         if options.follow:
-            async for lines in _coming(cursor, writer):
-                yield shown.feed(lines)
+            async for lines in _follow(cursor, writer):
+                yield formatter.feed(lines)
     finally:
         cursor.close()
 
 
-async def _coming(cursor: LogCursor, writer: LogWriter) -> AsyncIterator[list[bytes]]:
-    pause = SHORTEST
+async def _follow(cursor: LogCursor, writer: LogWriter) -> AsyncIterator[list[bytes]]:
+    pause = MIN_INTERVAL
     while True:
-        # Asked before the look: what was written before the end is seen by the look after it.
+        # Checked before the read, so that the last read sees everything that was written before the end.
         over = writer.ended()
         if lines := cursor.lines():
             yield lines
-            pause = SHORTEST
+            pause = MIN_INTERVAL
             continue
         if over:
             return
         await writer.pause(pause)
-        pause = min(pause * 1.5, LONGEST)
+        pause = min(pause * 1.5, MAX_INTERVAL)

@@ -1,4 +1,4 @@
-"""Logs of pods that are gone are kept for a while, and up to a size; the oldest go first."""
+"""Retention of the logs of deleted pods: limited by age and total size; the oldest are deleted first."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Retention:
 class AgedLogs(NamedTuple):
     path: pathlib.Path
     written: float
-    """When something was last written there, in seconds of the epoch."""
+    """Time of the last write, in seconds since the epoch."""
     bytes: int
 
 
 def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedLogs]:
-    """Of the logs of pods that are gone, those that are to go."""
+    """The logs to delete, of pods that no longer exist."""
     kept, gone = 0, []
     for each in sorted(logs, key=lambda log: log.written, reverse=True):
         if now - each.written > rule.days * DAY or kept + each.bytes > rule.bytes:
@@ -39,7 +39,7 @@ def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedL
 
 
 def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[AgedLogs]:
-    """living: uids of pods whose logs are not to be touched."""
+    """living: uids of existing pods, whose logs are kept."""
     found = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
     gone = expired(found, rule, now)
     for each in gone:

@@ -1,4 +1,4 @@
-"""The API server, as pods reach it: at the address of the Service `kubernetes`, within their own network."""
+"""The API server inside the pods' network, at the cluster IP of the Service `kubernetes`."""
 
 from __future__ import annotations
 
@@ -17,64 +17,64 @@ from traincrew.model.resources import SERVICES
 
 log = logging.getLogger(__name__)
 
-PIECE = 1 << 16
+CHUNK_BYTES = 1 << 16
 
 
 class ApiGateway:
-    """Hands connections on as they are: TLS is between the pod and the API server."""
+    """Forwards TCP connections unchanged: TLS is between the pod and the API server."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
 
     @contextlib.asynccontextmanager
-    async def open(self, holder: NetnsClient, address: str, number: int) -> AsyncIterator[None]:
+    async def open(self, netns: NetnsClient, address: str, number: int) -> AsyncIterator[None]:
         ready = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._listen(holder, address, number, ready))
+        task = asyncio.create_task(self._listen(netns, address, number, ready))
         try:
             await ready
             yield
         finally:
             task.cancel()
 
-    async def _listen(self, holder: NetnsClient, address: str, number: int, ready: asyncio.Future[None]) -> None:
-        """Again with every holder: the last one's socket belongs to a network that is gone."""
+    async def _listen(self, netns: NetnsClient, address: str, number: int, ready: asyncio.Future[None]) -> None:
+        """Listens again when the netns daemon is replaced: the former socket belongs to a network that is gone."""
         while True:
-            generation = holder.generation
+            generation = netns.generation
             try:
-                door: socket.socket = await holder.listen(address, number)
+                listener: socket.socket = await netns.listen(address, number)
             except OSError as error:
                 if ready.done():
-                    log.warning("API server not reachable for pods", extra={"error": str(error)})
+                    log.warning("cannot listen for pods at the address of the API server", extra={"error": str(error)})
                     await asyncio.sleep(1.0)
                     continue
                 ready.set_exception(error)
                 return
-            server = await asyncio.start_server(self._serve, sock=door)
+            server = await asyncio.start_server(self._serve, sock=listener)
             if not ready.done():
                 ready.set_result(None)
             try:
-                await holder.wait_for_replacement(generation)
+                await netns.wait_for_replacement(generation)
             finally:
                 server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            onward = await asyncio.open_connection(self._host, self._port)
+            upstream = await asyncio.open_connection(self._host, self._port)
         except OSError as error:
-            log.warning("API server not reached for a pod", extra={"error": str(error)})
+            log.warning("cannot connect to the API server for a pod", extra={"error": str(error)})
             writer.close()
             return
         try:
-            await asyncio.gather(_pour(reader, onward[1]), _pour(onward[0], writer))
+            await asyncio.gather(_copy(reader, upstream[1]), _copy(upstream[0], writer))
         finally:
             writer.close()
-            onward[1].close()
+            upstream[1].close()
 
 
-async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        while (piece := await reader.read(PIECE)) and not writer.is_closing():
-            writer.write(piece)
+        while (chunk := await reader.read(CHUNK_BYTES)) and not writer.is_closing():
+            writer.write(chunk)
             await writer.drain()
         if not writer.is_closing():
             writer.write_eof()
@@ -83,7 +83,7 @@ async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def kubernetes_service(client: port.Reader) -> tuple[str, int] | None:
-    """Address and port of the Service `kubernetes`, if the cluster has one."""
+    """Cluster IP and port of the Service `kubernetes`, if there is one."""
     try:
         found = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))
     except errors.NotFound:

@@ -1,4 +1,4 @@
-"""DNS messages as bytes. PURE"""
+"""Encodes and decodes DNS messages. PURE"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BADVERS = 16
 IN = 1
 _PLAIN = 512
 _MOST_UDP = 1232
-"""Larger answers could be fragmented; asked for more, this much is given."""
+"""Larger UDP replies could be fragmented."""
 _RESPONSE, _AUTHORITATIVE, _TRUNCATED, _DESIRED, _AVAILABLE = 0x8000, 0x400, 0x200, 0x100, 0x80
 
 
@@ -29,9 +29,9 @@ class DnsQuery:
     kind: int
     klass: int
     question: bytes
-    """As it was asked, to be repeated in the answer."""
+    """The question section, to be repeated in the reply."""
     edns: int | None = None
-    """Bytes that the asker takes by UDP."""
+    """UDP payload size of the client."""
     edns_version: int = 0
 
     @property
@@ -61,7 +61,7 @@ class DnsReply:
 
 
 def parse_query(data: bytes) -> DnsQuery:
-    """Raises Malformed; whoever only has the header right is told so by `failed`."""
+    """Raises MalformedMessage; see `error_response`."""
     try:
         number, flags, questions, answers, authorities, additional = struct.unpack_from("!6H", data)
         if flags & _RESPONSE:
@@ -90,7 +90,7 @@ def _edns(data: bytes, position: int, count: int) -> tuple[int | None, int]:
 
 
 def _name(data: bytes, position: int) -> tuple[str, int]:
-    """Pointers must lead backwards, so that they come to an end."""
+    """A compression pointer must point backwards, so that there is no loop."""
     labels: list[str] = []
     after, limit, length = 0, position, 0
     while size := data[position]:
@@ -110,7 +110,7 @@ def _name(data: bytes, position: int) -> tuple[str, int]:
 
 
 def encode_name(text: str) -> bytes:
-    """Raises ValueError if it is none."""
+    """Raises ValueError if the name is invalid."""
     packed = b""
     for label in text.rstrip(".").split(".") if text.strip(".") else ():
         encoded = label.encode("ascii")
@@ -132,7 +132,7 @@ def _opt(room: int, code: int) -> bytes:
 
 
 def encode_reply(query: DnsQuery, reply: DnsReply, limit: int) -> bytes:
-    """Not more than limit bytes: what does not fit is left out, and said to be."""
+    """At most limit bytes. Records that do not fit are left out, and the reply is marked as truncated."""
     flags = _RESPONSE | query.flags & (0x7800 | _DESIRED) | _AVAILABLE | reply.code & 15
     flags |= _AUTHORITATIVE if reply.authoritative else 0
     opt = b"" if query.edns is None else _opt(_MOST_UDP, reply.code)
@@ -141,7 +141,7 @@ def encode_reply(query: DnsQuery, reply: DnsReply, limit: int) -> bytes:
     authorities = writer.add_all(reply.authority)
     if writer.full:
         flags |= _TRUNCATED
-    # Not to have room for more than was asked is no truncation.
+    # Additional records may be left out without truncation.
     additional = writer.add_all(reply.additional)
     head = struct.pack("!6H", query.number, flags, 1, answers, authorities, additional + (1 if opt else 0))
     return head + bytes(writer.body) + opt
@@ -176,7 +176,7 @@ class _Writer:
 
 
 def error_response(data: bytes, code: int) -> bytes:
-    """An answer to what was not understood, for as much of it as was; empty: to nobody."""
+    """An error reply to a malformed query; empty: the header is unreadable."""
     if len(data) < 12 or data[2] & 0x80:
         return b""
     number, flags = struct.unpack_from("!HH", data)
@@ -185,7 +185,7 @@ def error_response(data: bytes, code: int) -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class DnsResponse:
-    """Somebody else's answer."""
+    """The reply of an upstream resolver."""
 
     code: int
     truncated: bool
@@ -193,7 +193,7 @@ class DnsResponse:
 
 
 def parse_response(data: bytes) -> DnsResponse:
-    """Raises Malformed. Only addresses and aliases: other data may have names in it that point into the message."""
+    """Raises MalformedMessage. Decodes addresses and aliases only: other data may contain compression pointers."""
     try:
         _, flags, questions, count, _, _ = struct.unpack_from("!6H", data)
         position = 12
@@ -214,7 +214,7 @@ def parse_response(data: bytes) -> DnsResponse:
 
 
 def question_section(data: bytes) -> bytes:
-    """The question that a message repeats, in lower case; empty if there is none."""
+    """The question section of a message, in lower case; empty if there is none."""
     try:
         _, position = _name(data, 12)
     except (IndexError, MalformedMessage):

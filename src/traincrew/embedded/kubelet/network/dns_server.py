@@ -1,4 +1,4 @@
-"""Answers pods' questions for names, by UDP and TCP, on the gateway's address."""
+"""The DNS server of the pods, over UDP and TCP, at the gateway address."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from traincrew.embedded.kubelet.network.dns_zone import Zone, ZoneAnswer, ZoneOu
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
 TTL = 1
-"""Seconds: a pod's address may change hands, and a Service's pods do at any time."""
+"""Seconds. The pods of a Service may change at any time."""
 PORT = 53
-_AT_ONCE = 64
-_LONGEST = 65535
-_MOST_CONNECTIONS, _IDLE = 200, 10.0
+_BATCH = 64
+_MAX_MESSAGE = 65535
+_MAX_CONNECTIONS, _IDLE = 200, 10.0
 _KINDS = {
     dns_messages.A: "A",
     dns_messages.AAAA: "AAAA",
@@ -36,7 +36,7 @@ Send = Callable[[bytes], None]
 class DnsServer:
     def __init__(self, loop: EventLoop, subnet: Subnet, upstream: UpstreamResolver) -> None:
         self._zone = Zone()
-        self._made: dict[tuple[str, str], tuple[list[ResourceRecord], list[ResourceRecord]]] = {}
+        self._record_cache: dict[tuple[str, str], tuple[list[ResourceRecord], list[ResourceRecord]]] = {}
         self._loop, self._subnet, self._upstream = loop, subnet, upstream
         self._turn = 0
         self._connections: dict[int, _Connection] = {}
@@ -57,23 +57,23 @@ class DnsServer:
     @zone.setter
     def zone(self, zone: Zone) -> None:
         self._zone = zone
-        self._made.clear()
+        self._record_cache.clear()
 
     def _datagrams(self) -> None:
-        """A few at a time: others have their turn in between."""
-        for _ in range(_AT_ONCE):
+        """Reads a few queries only, so that other handlers get their turn."""
+        for _ in range(_BATCH):
             try:
-                data, asker = self._plain.recvfrom(_LONGEST)
+                data, client = self._plain.recvfrom(_MAX_MESSAGE)
             except OSError:
                 return
-            self.resolve(data, lambda answer, asker=asker: self._reply(answer, asker), False)  # type: ignore[misc]
+            self.resolve(data, lambda answer, client=client: self._reply(answer, client), False)  # type: ignore[misc]
 
-    def _reply(self, answer: bytes, asker: tuple[str, int]) -> None:
+    def _reply(self, answer: bytes, client: tuple[str, int]) -> None:
         try:
             if answer:
-                self._plain.sendto(answer, asker)
+                self._plain.sendto(answer, client)
         except OSError:
-            # It is asked again, or nobody is there any more.
+            # The client repeats the query, or is gone.
             return
 
     def _accept(self) -> None:
@@ -81,13 +81,13 @@ class DnsServer:
             peer, _ = self._listener.accept()
         except OSError:
             return
-        self._sweep()
-        if len(self._connections) >= _MOST_CONNECTIONS:
+        self._close_idle()
+        if len(self._connections) >= _MAX_CONNECTIONS:
             peer.close()
             return
         self._connections[peer.fileno()] = _Connection(self._loop, peer, self.resolve)
 
-    def _sweep(self) -> None:
+    def _close_idle(self) -> None:
         late = time.monotonic() - _IDLE
         for number, each in list(self._connections.items()):
             if each.closed or each.last < late:
@@ -95,7 +95,7 @@ class DnsServer:
                 del self._connections[number]
 
     def resolve(self, data: bytes, send: Send, whole: bool) -> None:
-        """Sends one answer, at once or within a second. whole: by TCP, where there is room for everything."""
+        """Sends one reply, at once or within a second. whole: over TCP, where a reply of any size fits."""
         try:
             self._resolve(data, send, whole)
         except MalformedMessage:
@@ -106,12 +106,12 @@ class DnsServer:
 
     def _resolve(self, data: bytes, send: Send, whole: bool) -> None:
         query = dns_messages.parse_query(data)
-        limit = _LONGEST if whole else query.room
-        reply = _refused(query) or self._local(query)
+        limit = _MAX_MESSAGE if whole else query.room
+        reply = _unsupported(query) or self._local(query)
         if reply is None:
             code = dns_messages.SERVFAIL if self._upstream.servers() else dns_messages.NXDOMAIN
             failed = dns_messages.encode_reply(query, DnsReply(code, authoritative=False), limit)
-            ask = self._upstream.ask_whole if whole else self._upstream.ask
+            ask = self._upstream.forward_over_tcp if whole else self._upstream.forward
             ask(data, lambda answer: send(answer or failed))
         elif reply.answers and reply.answers[-1].kind == dns_messages.CNAME and query.kind in (dns_messages.A, dns_messages.AAAA):
             self._follow(query, reply, limit, send)
@@ -119,12 +119,12 @@ class DnsServer:
             send(dns_messages.encode_reply(query, reply, limit))
 
     def _follow(self, query: DnsQuery, reply: DnsReply, limit: int, send: Send) -> None:
-        """An alias for a name outside: whoever asks expects its addresses with it."""
+        """Resolves a CNAME that points outside of the zone: the reply must contain its addresses."""
         asked = (
             struct.pack("!6H", 0, 0x100, 1, 0, 0, 0) + reply.answers[-1].data + struct.pack("!HH", query.kind, dns_messages.IN)
         )
 
-        def heard(answer: bytes) -> None:
+        def on_reply(answer: bytes) -> None:
             try:
                 found = dns_messages.parse_response(answer)
                 whole = DnsReply(found.code, [*reply.answers, *found.answers])
@@ -132,38 +132,38 @@ class DnsServer:
                 whole = DnsReply(dns_messages.SERVFAIL, reply.answers)
             send(dns_messages.encode_reply(query, whole, limit))
 
-        self._upstream.ask(asked, heard)
+        self._upstream.forward(asked, on_reply)
 
     def _local(self, query: DnsQuery) -> DnsReply | None:
-        """None: somebody else's."""
+        """The reply from the zone; None: forward the query."""
         name = query.name
         if name == "localhost" or name.endswith(".localhost"):
             loopback = {dns_messages.A: bytes((127, 0, 0, 1)), dns_messages.AAAA: bytes(15) + b"\1"}.get(query.kind)
             return (
                 DnsReply(answers=[ResourceRecord(name, query.kind, TTL, loopback)])
                 if loopback
-                else self._nothing(dns_messages.NOERROR)
+                else self._negative(dns_messages.NOERROR)
             )
         if name.endswith(_REVERSE):
             return self._reverse(query)
         if name.rpartition(".")[2] == "svc" or ("." not in name and name and query.kind in (dns_messages.A, dns_messages.AAAA)):
-            # What is left of the cluster's names without its domain. No resolver outside knows such; not to ask is quicker.
+            # An incomplete name of the cluster. No upstream resolver has such names.
             return DnsReply(dns_messages.NXDOMAIN)
         if name == self.zone.domain and query.kind in (dns_messages.SOA, dns_messages.NS):
             return DnsReply(answers=[self._authority() if query.kind == dns_messages.SOA else self._server()])
-        return self._of_zone(self.zone.answer(name, _KINDS.get(query.kind, "")))
+        return self._from_zone(self.zone.answer(name, _KINDS.get(query.kind, "")))
 
-    def _of_zone(self, answer: ZoneAnswer) -> DnsReply | None:
+    def _from_zone(self, answer: ZoneAnswer) -> DnsReply | None:
         if answer.outcome is ZoneOutcome.ELSEWHERE:
             return None
         if answer.outcome is not ZoneOutcome.FOUND:
-            return self._nothing(dns_messages.NXDOMAIN if answer.outcome is ZoneOutcome.UNKNOWN else dns_messages.NOERROR)
+            return self._negative(dns_messages.NXDOMAIN if answer.outcome is ZoneOutcome.UNKNOWN else dns_messages.NOERROR)
         key = (answer.records[0][0], answer.records[-1][1])
-        if (made := self._made.get(key)) is None:
-            # A Service of hundreds of pods is asked for by each of them.
+        if (made := self._record_cache.get(key)) is None:
+            # Each of hundreds of pods of a Service queries its name.
             weight = max(1, 100 // len(answer.records))
             made = [_record(each, weight) for each in answer.records], [_record(each, 0) for each in answer.additional]
-            self._made[key] = made
+            self._record_cache[key] = made
         self._turn += 1
         start = self._turn % len(made[0]) if made[0][0].kind != dns_messages.CNAME else 0
         return DnsReply(answers=made[0][start:] + made[0][:start], additional=made[1])
@@ -180,11 +180,11 @@ class DnsServer:
                 answers=[ResourceRecord(query.name, dns_messages.PTR, TTL, dns_messages.encode_name(each)) for each in names]
             )
         if names or inside:
-            # Gloo asks for the name of every peer and waits: an address of ours without a name is told at once.
-            return self._nothing(dns_messages.NOERROR if names else dns_messages.NXDOMAIN)
+            # Gloo looks up the name of every peer: an address of the subnet without a name is answered at once.
+            return self._negative(dns_messages.NOERROR if names else dns_messages.NXDOMAIN)
         return None
 
-    def _nothing(self, code: int) -> DnsReply:
+    def _negative(self, code: int) -> DnsReply:
         return DnsReply(code, authority=[self._authority()])
 
     def _authority(self) -> ResourceRecord:
@@ -201,7 +201,7 @@ class DnsServer:
         return ResourceRecord(self.zone.domain, dns_messages.NS, TTL, dns_messages.encode_name(f"ns.dns.{self.zone.domain}"))
 
 
-def _refused(query: DnsQuery) -> DnsReply | None:
+def _unsupported(query: DnsQuery) -> DnsReply | None:
     if query.opcode != 0:
         return DnsReply(dns_messages.NOTIMP, authoritative=False)
     if query.edns_version:
@@ -225,7 +225,7 @@ def _record(found: tuple[str, str, object], weight: int) -> ResourceRecord:
 
 
 class _Connection:
-    """Questions by TCP, each with its length before it."""
+    """Queries over TCP, each with a length prefix."""
 
     def __init__(self, loop: EventLoop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None]) -> None:
         self._loop, self._peer, self._resolve = loop, peer, resolve
@@ -242,7 +242,7 @@ class _Connection:
 
     def _read(self) -> None:
         try:
-            data = self._peer.recv(_LONGEST)
+            data = self._peer.recv(_MAX_MESSAGE)
         except BlockingIOError:
             return
         except OSError:
@@ -257,7 +257,7 @@ class _Connection:
             self._resolve(question, self._send, True)
 
     def _send(self, answer: bytes) -> None:
-        """Who does not take his answers is left."""
+        """A client that does not read its replies is disconnected."""
         packed = struct.pack("!H", len(answer)) + answer
         try:
             if self.closed or (answer and self._peer.send(packed) == len(packed)):

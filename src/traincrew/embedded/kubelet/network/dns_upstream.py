@@ -1,7 +1,6 @@
-"""Other people's names: asked of the host's resolvers, by sockets that were made before the holder left the host's network.
+"""Forwards queries to the host's resolvers, with sockets that were created in the host's network namespace.
 
-A socket belongs for ever to the network namespace that it was made in: so 127.0.0.53 of the host is reached too, with egress or
-without.
+A socket stays in the network namespace in which it was created. So 127.0.0.53 of the host works, with or without egress.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ from traincrew.embedded.kubelet.network import dns_messages
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
 OnReply = Callable[[bytes], None]
-"""Gets the answer; b"" if there is none."""
+"""Receives the reply; b"" if there is none."""
 TIMEOUT_SECONDS = 0.9
-"""Seconds until an asker is told that there is no answer."""
-_NEXT = 0.3
-"""Seconds until the next resolver is asked as well."""
+"""Seconds until a query fails."""
+_NEXT_RESOLVER_SECONDS = 0.3
+"""Seconds until the query is also sent to the next resolver."""
 _TICK = 0.05
-_MUTE_AFTER, _MUTE = 3, 3.0
-"""So many questions without any answer: for that many seconds nobody is kept waiting."""
-_MOST = 2000
+_SUSPEND_AFTER, _SUSPEND_SECONDS = 3, 3.0
+"""After so many queries without a reply, queries fail at once for so many seconds."""
+_MAX_PENDING = 2000
 _PORT = 53
 
 
 @dataclasses.dataclass
-class _Asked:
+class _PendingQuery:
     data: bytes
     question: bytes
     done: OnReply
@@ -42,44 +41,44 @@ class _Asked:
 
 
 class UpstreamResolver:
-    """Made in the host's network, attached to a loop later on."""
+    """Created in the host's network namespace, attached to an event loop later."""
 
     def __init__(self, configuration: str = "/etc/resolv.conf") -> None:
         self._configuration, self._read_at, self._servers = configuration, 0.0, list[str]()
-        # Several, so that an answer is hard to forge: neither number nor port can be guessed from the last question.
+        # Several sockets, so that neither id nor port of a query can be guessed from the last one.
         self._plain = _sockets(socket.AF_INET, socket.SOCK_DGRAM)
         self._plain6 = _sockets(socket.AF_INET6, socket.SOCK_DGRAM)
         self._idle = _sockets(socket.AF_INET, socket.SOCK_STREAM)
-        self._asked: dict[int, _Asked] = {}
-        self._silent, self._mute_until = 0, 0.0
+        self._pending: dict[int, _PendingQuery] = {}
+        self._unanswered, self._suspended_until = 0, 0.0
         self._loop: EventLoop | None = None
 
     def attach(self, loop: EventLoop) -> None:
         self._loop = loop
         for each in (*self._plain, *self._plain6):
-            loop.watch(each.fileno(), READ, lambda sock=each: self._heard(sock))  # type: ignore[misc]
+            loop.watch(each.fileno(), READ, lambda sock=each: self._on_readable(sock))  # type: ignore[misc]
 
-    def ask(self, data: bytes, done: OnReply) -> None:
-        """data: a question, whose number is replaced; the answer has the asker's again."""
+    def forward(self, data: bytes, done: OnReply) -> None:
+        """Forwards a query with another id. The reply has the original id."""
         now, servers = time.monotonic(), self.servers()
-        if not servers or now < self._mute_until or len(self._asked) >= _MOST:
+        if not servers or now < self._suspended_until or len(self._pending) >= _MAX_PENDING:
             done(b"")
             return
-        number = _chance()
-        while number in self._asked:
-            number = _chance()
-        asked = _Asked(data, dns_messages.question_section(data), done, list(servers), now, 0.0)
-        self._asked[number] = asked
-        self._send(number, asked, now)
+        number = _random_id()
+        while number in self._pending:
+            number = _random_id()
+        query = _PendingQuery(data, dns_messages.question_section(data), done, list(servers), now, 0.0)
+        self._pending[number] = query
+        self._send(number, query, now)
         self._wait()
 
-    def ask_whole(self, data: bytes, done: OnReply) -> None:
-        """By TCP, as far as there are sockets for it: answers of any size."""
+    def forward_over_tcp(self, data: bytes, done: OnReply) -> None:
+        """Over TCP while an idle socket is left, for replies of any size."""
         servers = [each for each in self.servers() if ":" not in each]
-        if self._loop is None or not servers or not self._idle or time.monotonic() < self._mute_until:
-            self.ask(data, done)
+        if self._loop is None or not servers or not self._idle or time.monotonic() < self._suspended_until:
+            self.forward(data, done)
             return
-        _Whole(self._loop, self._idle, (servers[0], _PORT), data, done)
+        _TcpQuery(self._loop, self._idle, (servers[0], _PORT), data, done)
 
     def servers(self) -> list[str]:
         now = time.monotonic()
@@ -89,49 +88,49 @@ class UpstreamResolver:
         return self._servers
 
     def _wait(self) -> None:
-        if self._loop is not None and self._asked:
+        if self._loop is not None and self._pending:
             self._loop.call_later(_TICK, self._tick)
 
-    def _send(self, number: int, asked: _Asked, now: float) -> None:
-        while asked.servers:
-            server = asked.servers.pop(0)
-            asked.sent = now
+    def _send(self, number: int, query: _PendingQuery, now: float) -> None:
+        while query.servers:
+            server = query.servers.pop(0)
+            query.sent = now
             sockets = self._plain6 if ":" in server else self._plain
             try:
-                sockets[_chance() % len(sockets)].sendto(struct.pack("!H", number) + asked.data[2:], (server, _PORT))
+                sockets[_random_id() % len(sockets)].sendto(struct.pack("!H", number) + query.data[2:], (server, _PORT))
                 return
             except (OSError, ZeroDivisionError):
                 continue
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for number, asked in list(self._asked.items()):
-            if now - asked.since >= TIMEOUT_SECONDS:
-                del self._asked[number]
-                self._silent += 1
-                if self._silent >= _MUTE_AFTER:
-                    self._mute_until = now + _MUTE
-                asked.done(b"")
-            elif asked.servers and now - asked.sent >= _NEXT:
-                self._send(number, asked, now)
+        for number, query in list(self._pending.items()):
+            if now - query.since >= TIMEOUT_SECONDS:
+                del self._pending[number]
+                self._unanswered += 1
+                if self._unanswered >= _SUSPEND_AFTER:
+                    self._suspended_until = now + _SUSPEND_SECONDS
+                query.done(b"")
+            elif query.servers and now - query.sent >= _NEXT_RESOLVER_SECONDS:
+                self._send(number, query, now)
         self._wait()
 
-    def _heard(self, sock: socket.socket) -> None:
+    def _on_readable(self, sock: socket.socket) -> None:
         try:
             data, (host, port, *_) = sock.recvfrom(1 << 16)
         except OSError:
             return
         if len(data) < 12 or port != _PORT or host.partition("%")[0] not in self._servers:
             return
-        self._silent, self._mute_until = 0, 0.0
+        self._unanswered, self._suspended_until = 0, 0.0
         number = int.from_bytes(data[:2], "big")
-        asked = self._asked.get(number)
-        if asked is not None and dns_messages.question_section(data) == asked.question:
-            del self._asked[number]
-            asked.done(asked.data[:2] + data[2:])
+        query = self._pending.get(number)
+        if query is not None and dns_messages.question_section(data) == query.question:
+            del self._pending[number]
+            query.done(query.data[:2] + data[2:])
 
 
-class _Whole:
+class _TcpQuery:
     """One question by TCP. The socket is used again afterwards: a new one would belong to the wrong network."""
 
     def __init__(self, loop: EventLoop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: OnReply) -> None:
@@ -180,13 +179,13 @@ class _Whole:
         self._done(self._in[2 : 2 + length] if length and len(self._in) >= 2 + length else b"")
 
 
-def _chance() -> int:
-    """Of 16 bits. The module `secrets` would bring OpenSSL with it."""
+def _random_id() -> int:
+    """A random 16-bit number. The module `secrets` would import OpenSSL."""
     return int.from_bytes(os.urandom(2), "big")
 
 
 def nameservers(path: str) -> list[str]:
-    """At most three, as the C library has it."""
+    """At most three, as in the C library."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]
@@ -204,17 +203,17 @@ def _is_address(text: str) -> bool:
 
 
 def _sockets(family: int, kind: int, count: int = 4) -> list[socket.socket]:
-    """None on a machine without that family."""
+    """Empty on a machine without that address family."""
     try:
-        made = [socket.socket(family, kind) for _ in range(count)]
+        sockets = [socket.socket(family, kind) for _ in range(count)]
     except OSError:
         return []
-    for each in made:
+    for each in sockets:
         each.setblocking(False)
-    return made
+    return sockets
 
 
 def _disconnect(descriptor: int) -> None:
-    """connect() with an address of no family (AF_UNSPEC is 0): the socket is as new."""
+    """connect() with AF_UNSPEC disconnects the socket, so that it can be used again."""
     nowhere = ctypes.create_string_buffer(bytes(16))
     ctypes.CDLL(None).connect(ctypes.c_int(descriptor), nowhere, ctypes.c_uint(16))

@@ -1,4 +1,4 @@
-"""Which names the cluster has: what CoreDNS would answer from the same Services, EndpointSlices and pods. PURE"""
+"""The DNS zone of the cluster: the records that CoreDNS derives from Services, EndpointSlices and pods. PURE"""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _FAMILIES = {"IPv4": "A", "IPv6": "AAAA"}
 
 class ZoneOutcome(enum.Enum):
     FOUND = "found"
-    EMPTY = "the name is there, with nothing of that type"
+    EMPTY = "the name exists, but has no record of that type"
     UNKNOWN = "no such name"
-    ELSEWHERE = "not of this cluster"
+    ELSEWHERE = "outside of the zone"
 
 
 @dataclasses.dataclass(frozen=True)
 class ZoneAnswer:
     outcome: ZoneOutcome
     records: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
-    """Name, type, value: an address, a name, or [port, target] of an SRV."""
+    """Name, type, value: an address, a name, or [port, target] of an SRV record."""
     additional: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
 
 
@@ -33,16 +33,16 @@ class ZoneAnswer:
 class Zone:
     domain: str = CLUSTER_DOMAIN
     names: dict[str, dict[str, list[Any]]] = dataclasses.field(default_factory=dict)
-    """By full name, in lower case, without the last dot: values by type."""
+    """Values by type, by full name in lower case, without the final dot."""
     pointers: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     """Names by address."""
 
     def __post_init__(self) -> None:
-        self._between = {self.domain}
+        self._empty_non_terminals = {self.domain}
         for name in self.names:
             parent = name.partition(".")[2]
-            while parent not in self._between and parent.endswith(self.domain):
-                self._between.add(parent)
+            while parent not in self._empty_non_terminals and parent.endswith(self.domain):
+                self._empty_non_terminals.add(parent)
                 parent = parent.partition(".")[2]
 
     def content(self) -> dict[str, Any]:
@@ -59,12 +59,12 @@ class Zone:
         return name == self.domain or name.endswith("." + self.domain)
 
     def answer(self, name: str, kind: str) -> ZoneAnswer:
-        """name: in lower case, without the last dot. An alias within the cluster is followed."""
+        """name: in lower case, without the final dot. A CNAME within the zone is followed."""
         if not self.has(name):
             return ZoneAnswer(ZoneOutcome.ELSEWHERE)
         known = self.names.get(name)
         if known is None:
-            return ZoneAnswer(ZoneOutcome.EMPTY if name in self._between else ZoneOutcome.UNKNOWN)
+            return ZoneAnswer(ZoneOutcome.EMPTY if name in self._empty_non_terminals else ZoneOutcome.UNKNOWN)
         if "CNAME" in known:
             alias = [(name, "CNAME", known["CNAME"][0])]
             follow = kind != "CNAME" and self.has(known["CNAME"][0])
@@ -85,7 +85,7 @@ def build_zone(
     services: Iterable[Object], endpointslices: Iterable[Object], pods: Iterable[Object], cluster_domain: str = CLUSTER_DOMAIN
 ) -> Zone:
     domain = cluster_domain.strip(".").lower()
-    book = _Book(domain)
+    builder = _ZoneBuilder(domain)
     slices: dict[tuple[str, str], list[Object]] = {}
     for each in endpointslices:
         owner = (each["metadata"].get("labels") or {}).get(SERVICE_NAME_LABEL)
@@ -93,14 +93,14 @@ def build_zone(
             slices.setdefault((each["metadata"].get("namespace", ""), owner), []).append(each)
     for service in services:
         key = (service["metadata"].get("namespace", ""), service["metadata"]["name"])
-        book.service(key, service.get("spec") or {}, slices.get(key, []))
+        builder.service(key, service.get("spec") or {}, slices.get(key, []))
     for pod in pods:
-        book.pod(pod)
-    book.add(f"dns-version.{domain}", "TXT", "1.1.0")
-    return Zone(domain, book.names, book.pointers)
+        builder.pod(pod)
+    builder.add(f"dns-version.{domain}", "TXT", "1.1.0")
+    return Zone(domain, builder.names, builder.pointers)
 
 
-class _Book:
+class _ZoneBuilder:
     def __init__(self, domain: str) -> None:
         self._domain = domain
         self.names: dict[str, dict[str, list[Any]]] = {}
@@ -113,7 +113,7 @@ class _Book:
             self._seen.add(seen)
             self.names.setdefault(name, {}).setdefault(kind, []).append(value)
 
-    def _point(self, address: str, name: str) -> None:
+    def _add_pointer(self, address: str, name: str) -> None:
         if (seen := (address, "PTR", name.lower())) not in self._seen:
             self._seen.add(seen)
             self.pointers.setdefault(address, []).append(name.lower())
@@ -126,7 +126,7 @@ class _Book:
             return
         address = spec.get("clusterIP") or "None"
         if address != "None":
-            self._point(address, name)
+            self._add_pointer(address, name)
             self.names.setdefault(name, {})
         if key == _API and address != "None":
             self._api(name, address, spec)
@@ -135,7 +135,7 @@ class _Book:
             self._slice(name, each)
 
     def _api(self, name: str, address: str, spec: Object) -> None:
-        """The one Service whose cluster IP is answered by somebody."""
+        """The only Service whose cluster IP works."""
         kind = _kind(address)
         self.add(name, kind, address)
         for port in spec.get("ports") or ():
@@ -150,7 +150,7 @@ class _Book:
                 host = f"{endpoint.get('hostname') or _dashed(address)}.{name}".lower()
                 self.add(name, kind, address)
                 self.add(host, kind, address)
-                self._point(address, host)
+                self._add_pointer(address, host)
                 for port in found.get("ports") or ():
                     if port.get("port") is not None:
                         self._port(name, port, kind, address, (int(port["port"]), host))

@@ -1,7 +1,7 @@
-"""The way out of the cluster's network: a link to the host with masquerading, or a program that plays the router.
+"""Egress of the cluster's network: a veth pair to the host with masquerading, or a userspace router.
 
-Nothing of the host's is changed but: one link, one route, one table of nf_tables (or rules with our mark), net.ipv4.ip_forward.
-What was done is told in a record, and undone by it, also after the holder was killed.
+Changes on the host: one link, one route, one nf_tables table (or iptables rules with a comment), net.ipv4.ip_forward. A record of
+the changes is kept, so that they can be undone after the netns daemon was killed.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from traincrew.embedded.kubelet.network.netns_state import Record
 UPLINK = "out0"
 _FORWARD = "/proc/sys/net/ipv4/ip_forward"
 _HOST_LINK = re.compile("crew[0-9a-f]+")
-_NONE = "pods reach nothing outside of the cluster: "
+_NONE = "pods have no egress: "
 
 
 def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mtu: int) -> Record:
-    """Called in the host's network, for the holder with that process id. `why` is empty, or says why there is no way out."""
+    """Called in the host's network namespace. pid: the netns daemon. `why` in the record: empty, or the reason for no egress."""
     if isolation != "root":
-        return _told(userspace_routers.start(pid, UPLINK))
+        return _with_reason(userspace_routers.start(pid, UPLINK))
     done: Record = {"link": f"crew{identity}", "mark": f"traincrew-{identity}", "subnet": str(subnet)}
     try:
-        _link(done["link"], subnet, pid, mtu)
-        done["forwarding"] = _forward()
+        _create_uplink(done["link"], subnet, pid, mtu)
+        done["forwarding"] = _enable_forwarding()
         if done["forwarding"]:
             _mark_forwarding()
         done["firewall"] = firewall.allow_egress(done["mark"], subnet, done["link"])
         return {**done, "how": "veth", "why": ""}
     except OSError as error:
         tear_down(done)
-        return _told(userspace_routers.start(pid, UPLINK), error.strerror or str(error))
+        return _with_reason(userspace_routers.start(pid, UPLINK), error.strerror or str(error))
 
 
-def _told(found: Record, before: str = "") -> Record:
+def _with_reason(found: Record, before: str = "") -> Record:
     why = "; ".join(each for each in (before, found["why"]) if each)
     return {**found, "why": _NONE + why if found["why"] else ""}
 
@@ -52,7 +52,7 @@ def set_up_cluster_side(done: Record, subnet: Subnet) -> Record:
     """
     if done["why"]:
         with contextlib.suppress(OSError):
-            _forward()
+            _enable_forwarding()
         return done
     try:
         if done["how"] == "veth":
@@ -62,14 +62,14 @@ def set_up_cluster_side(done: Record, subnet: Subnet) -> Record:
                 link.ask(netlink.default_route(subnet.host_end, index))
         else:
             firewall.masquerade_on(UPLINK, subnet)
-        _forward()
+        _enable_forwarding()
     except OSError as error:
         return {**done, "why": _NONE + (error.strerror or str(error))}
     return done
 
 
 def tear_down(done: Record) -> None:
-    """Called in the host's network; what is not there any more is no fault."""
+    """Called in the host's network namespace. Idempotent."""
     if "process" in done:
         userspace_routers.stop(done["process"])
     if "link" not in done:
@@ -105,7 +105,7 @@ def _restore_forwarding(set_by_this_cluster: bool) -> None:
             os.unlink(_marker())
 
 
-def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
+def _create_uplink(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
     space = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         with netlink.Netlink() as link:
@@ -122,8 +122,8 @@ def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
         os.close(space)
 
 
-def _forward() -> bool:
-    """Whether it was off before."""
+def _enable_forwarding() -> bool:
+    """Enables forwarding. Returns whether it was disabled before."""
     with open(_FORWARD) as file:
         if file.read().strip() == "1":
             return False

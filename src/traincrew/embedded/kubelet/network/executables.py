@@ -1,4 +1,4 @@
-"""Where a program is. (`shutil` would bring compression and archives into the holder.)"""
+"""Finds an executable. (`shutil` would import compression and archives into the netns daemon.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masquerading, and being let through by a firewall that forwards nothing unless told (as Docker sets it up)."""
+"""Masquerading, and rules that allow forwarding where the host drops it by default, as Docker configures it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _TABLE = "traincrew"
 
 
 def masquerade_on(link: str, subnet: Subnet) -> None:
-    """For what leaves by that link; in a network namespace of our own."""
+    """Masquerades packets that leave by that link, in the cluster's network namespace."""
     nftables.masquerade(_TABLE, subnet, link, by_link=True)
 
 
 def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
-    """For what comes by that link and leaves by any other. Tells by what means: nft or iptables. Raises OSError."""
+    """Masquerades packets from that link that leave by another. Returns the means: nft or iptables. Raises OSError."""
     iptables = executables.find("iptables")
     try:
         nftables.masquerade(mark, subnet, link, by_link=False)
@@ -24,11 +24,11 @@ def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
     except OSError as error:
         if iptables is None:
             raise OSError(error.errno, f"{error.strerror}; nor is iptables installed") from error
-        _insist(iptables, "-t", "nat", "-I", *_masquerading(mark, str(subnet), link))
+        _check_run(iptables, "-t", "nat", "-I", *_masquerade_rule(mark, str(subnet), link))
         means = "iptables"
-    if iptables is not None and _blocks(iptables):
-        for rule in _letting_through(mark, link):
-            _insist(iptables, "-I", *rule)
+    if iptables is not None and _filters_forwarding(iptables):
+        for rule in _forward_rules(mark, link):
+            _check_run(iptables, "-I", *rule)
         means += "+forward"
     return means
 
@@ -40,36 +40,36 @@ def revoke_egress(mark: str, means: str, link: str, subnet: str) -> None:
     if iptables is None:
         return
     if means.startswith("iptables"):
-        _run(iptables, "-t", "nat", "-D", *_masquerading(mark, subnet, link))
+        _run(iptables, "-t", "nat", "-D", *_masquerade_rule(mark, subnet, link))
     if means.endswith("+forward"):
-        for rule in _letting_through(mark, link):
+        for rule in _forward_rules(mark, link):
             _run(iptables, "-D", *rule)
 
 
-def _masquerading(mark: str, subnet: str, link: str) -> tuple[str, ...]:
+def _masquerade_rule(mark: str, subnet: str, link: str) -> tuple[str, ...]:
     return "POSTROUTING", "-s", subnet, "!", "-o", link, "-m", "comment", "--comment", mark, "-j", "MASQUERADE"
 
 
-def _letting_through(mark: str, link: str) -> tuple[tuple[str, ...], ...]:
-    marked = ("-m", "comment", "--comment", mark, "-j", "ACCEPT")
-    answers = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED")
-    return ("FORWARD", "-i", link, *marked), ("FORWARD", "-o", link, *answers, *marked)
+def _forward_rules(mark: str, link: str) -> tuple[tuple[str, ...], ...]:
+    accepted = ("-m", "comment", "--comment", mark, "-j", "ACCEPT")
+    replies = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED")
+    return ("FORWARD", "-i", link, *accepted), ("FORWARD", "-o", link, *replies, *accepted)
 
 
-def _blocks(iptables: str) -> bool:
-    """Whether what is forwarded has to pass anything but an open door."""
-    code, said = _run(iptables, "-S", "FORWARD")
-    return code == 0 and said.split() != ["-P", "FORWARD", "ACCEPT"]
+def _filters_forwarding(iptables: str) -> bool:
+    """Whether FORWARD has any rule, or a policy other than ACCEPT."""
+    code, output = _run(iptables, "-S", "FORWARD")
+    return code == 0 and output.split() != ["-P", "FORWARD", "ACCEPT"]
 
 
-def _insist(*command: str) -> None:
-    code, said = _run(*command)
+def _check_run(*command: str) -> None:
+    code, output = _run(*command)
     if code != 0:
-        raise OSError(5, f"{' '.join(command)} failed: {said.strip()}")
+        raise OSError(5, f"{' '.join(command)} failed: {output.strip()}")
 
 
 def _run(*command: str) -> tuple[int, str]:
-    # Imported here: the holder, which needs it once at most, should not carry it.
+    # Imported here to keep the netns daemon small: it rarely needs the module.
     import subprocess
 
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -82,4 +82,4 @@ def _run(*command: str) -> tuple[int, str]:
             text=True,
         )
         return done.returncode, done.stdout
-    return 1, f"{command[0]} did not run"
+    return 1, f"{command[0]} could not be run"

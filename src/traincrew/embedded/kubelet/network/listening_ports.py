@@ -1,4 +1,4 @@
-"""Ports of this machine that somebody listens on."""
+"""TCP ports of this machine in state LISTEN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of Services in a pod's variables, where pods have no network of their own and no resolver. PURE"""
+"""Isolation level none: replaces names of Services in a pod's variables by 127.0.0.1, because there is no DNS server. PURE"""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Object = Mapping[str, Any]
 LOCALHOST = "127.0.0.1"
 _LABEL = r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\.)"
 _START, _END = r"(?:(?<=//)|(?<![\w./-]))", r"(?![\w-]|\.[\w-])"
-"""Nothing before or after a name makes it part of a longer one or of a path."""
+"""A name must not be part of a longer name or of a path."""
 _ALONE = (r"(?<![\w./\"'-])", r"(?![\w/\"'-]|\.[\w-])")
-"""In quotes, a word without dot and port is rather a role or a key of TF_CONFIG than a host."""
+"""A quoted word without dot and port is a role or a key of TF_CONFIG, not a host."""
 
 
 def point_to_localhost(
@@ -36,7 +36,7 @@ def point_to_localhost(
 def container_on_localhost(
     written: Mapping[str, Any], services: Iterable[Object], namespace: str, domain: str = CLUSTER_DOMAIN
 ) -> dict[str, Any]:
-    """The container with the variables that are written in it localised."""
+    """The container with its literal variables rewritten."""
     entries = [dict(entry) for entry in written.get("env") or ()]
     texts = {str(index): entry["value"] for index, entry in enumerate(entries) if entry.get("value")}
     for index, value in point_to_localhost(texts, services, namespace, domain).items():
@@ -45,7 +45,7 @@ def container_on_localhost(
 
 
 def ready_endpoint_slices(services: Iterable[Object], pods: Iterable[Object]) -> list[Object]:
-    """In the stead of EndpointSlices, which cannot have this host's own address: who is ready behind each Service."""
+    """EndpointSlices with the ready pods of each Service at 127.0.0.1, an address that real EndpointSlices cannot have."""
     ready = [pod for pod in pods if _ready(pod)]
     return [_slice(service, [pod for pod in ready if _selects(service, pod)]) for service in services]
 
@@ -73,7 +73,7 @@ def _slice(service: Object, pods: Iterable[Object]) -> Object:
 
 
 def services_on_localhost(services: Iterable[dict[str, Any]], api: tuple[str, int]) -> list[dict[str, Any]]:
-    """Services as variables tell of them where nobody answers at cluster IPs: at this host, at the ports of their pods."""
+    """Services for the service variables: at this host and at the ports of their pods, because cluster IPs do not work."""
     return [_on_host(each, api) for each in services]
 
 
@@ -104,5 +104,5 @@ def _pattern(names: list[tuple[str, str]], namespace: str, domain: str) -> re.Pa
 
 
 def _any(names: list[str]) -> str:
-    """The longest first: else a short one would be found in a long one's place."""
+    """Longest first, so that a short name does not match the start of a longer one."""
     return "|".join(re.escape(name) for name in sorted(set(names), key=lambda name: (-len(name), name)))

@@ -1,4 +1,4 @@
-"""Which names of Services have somebody behind them, in a file: for tools of pods that have no network and no resolver."""
+"""Writes the names of Services with ready pods to a file, which nslookup reads in pods without a DNS server."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NamesFileWriter:
         try:
             self._write(render_names((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
         except OSError as error:
-            log.warning("names not written", extra={"error": str(error)})
+            log.warning("cannot write names file", extra={"error": str(error)})
             await asyncio.sleep(RETRY_SECONDS)
             self._changed.set()
 
@@ -58,7 +58,7 @@ class NamesFileWriter:
 
 
 def render_names(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:
-    """An address and a name a line."""
+    """One address and name per line."""
     known = list(services)
     names = build_zone(known, localhost_services.ready_endpoint_slices(known, pods), (), domain).names
     return "".join(f"{address}\t{name}\n" for name, records in names.items() for address in records.get("A", ()))

@@ -1,6 +1,6 @@
-"""The few requests that links, addresses and routes need, in the kernel's own binary form.
+"""rtnetlink requests for links, addresses and routes.
 
-The holder lives as long as the cluster does: what it imports is paid for all that time (docs/network.md has the figures).
+Written by hand: a netlink library would stay in the memory of the netns daemon for the life of the cluster.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class NetlinkRequest:
     payload: bytes
     flags: int = 0
     what: str = ""
-    """For the message of a refusal: `cannot …`."""
+    """Completes the error message: `cannot …`."""
     ignored: tuple[int, ...] = ()
-    """Refusals that mean: it is so already."""
+    """Error numbers that mean that nothing needs to be done."""
 
 
 def attribute(kind: int, value: bytes) -> bytes:
@@ -55,7 +55,7 @@ def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class Netlink:
-    """A conversation with the network namespace that the caller is in when it begins."""
+    """A netlink socket of the network namespace in which it was created."""
 
     def __init__(self, protocol: int = NETLINK_ROUTE) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
@@ -78,7 +78,7 @@ class Netlink:
         self._socket.close()
 
     def ask(self, *requests: NetlinkRequest) -> None:
-        """In one go. Later requests are carried out even if an earlier one is refused; the first refusal is raised."""
+        """Sends requests in one message. All are executed; the first error is raised."""
         first = self._sequence + 1
         packed = []
         for request in requests:
@@ -88,7 +88,7 @@ class Netlink:
         self._settle({first + index: request for index, request in enumerate(requests)})
 
     def batch(self, raw: bytes, waiting: dict[int, NetlinkRequest]) -> None:
-        """Messages that the caller packed and numbered himself; those in `waiting` will be acknowledged."""
+        """Sends messages that the caller encoded. Those in `waiting` are acknowledged."""
         self._socket.send(raw)
         self._settle(waiting)
 
@@ -98,7 +98,7 @@ class Netlink:
             for kind, sequence, payload in _messages(self._socket.recv(1 << 16)):
                 request = waiting.pop(sequence, None) if kind == _ERROR else None
                 if request is not None:
-                    refusal = refusal or _refusal(request, payload)
+                    refusal = refusal or _error(request, payload)
         if refusal is not None:
             raise refusal
 
@@ -110,7 +110,7 @@ class Netlink:
             for kind, sequence, payload in _messages(self._socket.recv(1 << 18)):
                 if sequence != self._sequence:
                     continue
-                if kind == _ERROR and (refusal := _refusal(request, payload)):
+                if kind == _ERROR and (refusal := _error(request, payload)):
                     raise refusal
                 if kind in (_DONE, _ERROR):
                     return found
@@ -131,7 +131,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         position += (length + 3) & ~3
 
 
-def _refusal(request: NetlinkRequest, payload: bytes) -> OSError | None:
+def _error(request: NetlinkRequest, payload: bytes) -> OSError | None:
     (number,) = struct.unpack_from("=i", payload)
     if number == 0 or -number in request.ignored:
         return None
@@ -157,7 +157,7 @@ def mac_bytes(mac: str) -> bytes:
 
 
 def bridge(name: str, mac: str, mtu: int) -> NetlinkRequest:
-    """With an address of its own: else it takes that of whichever pod has the lowest, and changes it as pods come and go."""
+    """Has its own MAC address: otherwise it takes the lowest of its ports, which changes as pods come and go."""
     parts = (_name(name), attribute(_IFLA_ADDRESS, mac_bytes(mac)), _number(_IFLA_MTU, mtu))
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"bridge"))
     return NetlinkRequest(NEWLINK, _link() + b"".join(parts) + info, NEW, f"make the bridge {name}")
@@ -165,7 +165,7 @@ def bridge(name: str, mac: str, mtu: int) -> NetlinkRequest:
 
 @dataclasses.dataclass(frozen=True)
 class VethEnd:
-    """Of a veth pair. namespace: a descriptor of the network namespace that it goes to; None: the caller's."""
+    """One end of a veth pair. namespace: descriptor of its network namespace; None: the caller's."""
 
     name: str
     mac: str = ""
@@ -186,7 +186,7 @@ def veth(near: VethEnd, far: VethEnd) -> NetlinkRequest:
 
 
 def bring_up(name: str) -> tuple[NetlinkRequest, NetlinkRequest]:
-    """Without an IPv6 address of its own making: hundreds of pods that announce theirs to each other drown other packets."""
+    """Without a link-local IPv6 address: announcements of hundreds of pods would drown other packets."""
     mode = nested(_IFLA_AF_SPEC, nested(socket.AF_INET6, attribute(_ADDRESS_MODE, b"\1")))
     quiet = NetlinkRequest(
         SETLINK, _link() + _name(name) + mode, 0, f"keep link {name} quiet", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)
@@ -203,7 +203,7 @@ def set_group(name: str, group: int, *ignored: int) -> NetlinkRequest:
 
 
 def delete_group(group: int, *ignored: int) -> NetlinkRequest:
-    """Many links for the price of one: the kernel waits once until nobody looks at them any more."""
+    """Deletes all links of a group. The kernel synchronizes once instead of once for each link."""
     return NetlinkRequest(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete the links of group {group}", ignored)
 
 
@@ -238,7 +238,7 @@ class Route:
 
 
 def routes(link: Netlink) -> list[Route]:
-    """Of every table, IPv4, but for those to this very host."""
+    """IPv4 routes of all tables, without local routes."""
     asked = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list the routes")
     found = []
     for payload in link.dump(asked):
@@ -251,7 +251,7 @@ def routes(link: Netlink) -> list[Route]:
 
 
 def mtu(link: Netlink, index: int) -> int:
-    """0: there is no such link."""
+    """0: the link does not exist."""
     for payload in link.dump(NetlinkRequest(GETLINK, _link(), what="list the links")):
         if struct.unpack_from("=i", payload, 4)[0] == index:
             value = dict(attributes(payload[16:])).get(_IFLA_MTU)

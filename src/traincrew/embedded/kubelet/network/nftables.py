@@ -1,4 +1,4 @@
-"""Masquerading by nf_tables, in the kernel's binary form: one table of our own, so that no tool need be installed for it."""
+"""Masquerading with nf_tables through netlink, in a table of its own. No tool is needed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _REGISTER = 1
 
 
 def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
-    """What comes from the subnet and leaves by that link (else: by any other link) gets the address of the link it leaves by.
+    """Masquerades packets from the subnet that leave by that link (by_link), or by any other link.
 
-    In the network namespace of the caller; a table of that name is replaced.
+    Works in the network namespace of the caller. Replaces a table of that name.
     """
     name = attribute(1, table.encode() + b"\0")
     hook = nested(4, _number(1, _POSTROUTING), _number(2, _SOURCE_NAT))
@@ -39,7 +39,7 @@ def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
     )
     rule = name + attribute(2, b"postrouting\0") + nested(4, *expressions)
     remove(table)
-    _carry_out(
+    _run_batch(
         ("make a table of nf_tables", _NEWTABLE, name, _CREATE),
         ("make a chain of nf_tables", _NEWCHAIN, chain, _CREATE),
         ("masquerade by nf_tables", _NEWRULE, rule, _CREATE | _APPEND),
@@ -48,22 +48,22 @@ def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
 
 def remove(table: str) -> None:
     try:
-        _carry_out(("delete a table of nf_tables", _DELTABLE, attribute(1, table.encode() + b"\0"), 0))
+        _run_batch(("delete a table of nf_tables", _DELTABLE, attribute(1, table.encode() + b"\0"), 0))
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
 
 
-def _carry_out(*deeds: tuple[str, int, bytes, int]) -> None:
-    """All of them or none: between a beginning and an end."""
+def _run_batch(*operations: tuple[str, int, bytes, int]) -> None:
+    """Runs the operations as one batch: all or none."""
     head = struct.pack("!BBH", 0, 0, _SUBSYSTEM)
     raw = netlink.message(NetlinkRequest(_BEGIN, head), 0, _REQUEST)
     waiting = {}
-    for number, (what, kind, payload, flags) in enumerate(deeds, 1):
+    for number, (what, kind, payload, flags) in enumerate(operations, 1):
         request = NetlinkRequest(_SUBSYSTEM << 8 | kind, struct.pack("!BBH", _IPV4, 0, 0) + payload, what=what)
         raw += netlink.message(request, number, _REQUEST | _ACK | flags)
         waiting[number] = request
-    raw += netlink.message(NetlinkRequest(_END, head), len(deeds) + 1, _REQUEST)
+    raw += netlink.message(NetlinkRequest(_END, head), len(operations) + 1, _REQUEST)
     with netlink.Netlink(netlink.NETLINK_NETFILTER) as link:
         link.batch(raw, waiting)
 

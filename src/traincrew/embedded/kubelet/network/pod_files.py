@@ -22,7 +22,7 @@ _LOCAL = (
 
 @dataclasses.dataclass(frozen=True)
 class ResolvConf:
-    """What a resolv.conf says."""
+    """The content of a resolv.conf."""
 
     servers: Sequence[str] = ()
     search: Sequence[str] = ()
@@ -30,7 +30,7 @@ class ResolvConf:
 
     @classmethod
     def parse(cls, text: str) -> ResolvConf:
-        """As the C library reads it: the last `search` or `domain` counts, options add up."""
+        """As the C library: the last `search` or `domain` counts, options add up."""
         servers: list[str] = []
         search: list[str] = []
         options: list[str] = []
@@ -74,7 +74,7 @@ def resolv_conf(pod: Object, gateway: str, domain: str = CLUSTER_DOMAIN, host: R
 
 
 def _configured(found: ResolvConf, config: Object) -> ResolvConf:
-    """Servers and domains of the pod's own come after the policy's; an option of the same name replaces it."""
+    """Servers and domains of dnsConfig come after the policy's; an option replaces one of the same name."""
     options = {option.partition(":")[0]: option for option in found.options}
     for each in config.get("options") or ():
         value = each.get("value")
@@ -92,20 +92,20 @@ def _limited(search: Iterable[str]) -> list[str]:
 
 
 def hostname(pod: Object) -> str:
-    """At most 63 characters, as the kernel and the kubelet have it."""
+    """At most 63 characters, as in the kubelet."""
     spec = pod.get("spec") or {}
     name = str(spec.get("hostname") or (pod.get("metadata") or {}).get("name") or "")
     return name[:63].rstrip("-.") if len(name) > 63 else name
 
 
 def subdomain(pod: Object, domain: str = CLUSTER_DOMAIN) -> str:
-    """The rest of the pod's full name; empty: it has none."""
+    """The domain of the pod's FQDN; empty: it has none."""
     spec, meta = pod.get("spec") or {}, pod.get("metadata") or {}
     return f"{spec['subdomain']}.{meta.get('namespace') or 'default'}.svc.{domain}" if spec.get("subdomain") else ""
 
 
 def hosts(pod: Object, ip: str, domain: str = CLUSTER_DOMAIN, host: str | None = None) -> str:
-    """host: the host's own /etc/hosts, for a pod in the host's network."""
+    """host: the host's /etc/hosts, for a pod with hostNetwork."""
     spec = pod.get("spec") or {}
     lines = ["# Kubernetes-managed hosts file."]
     if spec.get("hostNetwork"):

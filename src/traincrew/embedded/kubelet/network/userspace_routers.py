@@ -1,4 +1,4 @@
-"""pasta or slirp4netns: programs that carry a namespace's packets as an ordinary user's connections."""
+"""Userspace routers for egress without root: pasta or slirp4netns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TUN = "/dev/net/tun"
 
 
 def start(pid: int, link: str) -> Record:
-    """For the network namespace of that process; the link is made in it. `why` is empty, or says why there is none."""
+    """Starts one for the network namespace of that process, where it creates the link. `why`: empty, or the reason."""
     found = [(name, path) for name in ("pasta", "slirp4netns") if (path := executables.find(name))]
     if not found:
         return {"why": f"neither pasta nor slirp4netns is installed; {_INSTALL}"}
@@ -41,7 +41,7 @@ def stop(process: Record) -> None:
 
 
 def _pasta(path: str, pid: int, link: str) -> int:
-    """It goes into the background when it is ready, and ends with the namespace's process."""
+    """pasta forks into the background when it is ready, and ends with the process."""
     import subprocess
 
     written = f"pasta.{pid}"
@@ -76,7 +76,7 @@ def _slirp(path: str, pid: int, link: str) -> int:
             raise OSError(5, f"it did not come up; its words are in {netns_state.LOG}")
     finally:
         os.close(ready)
-    process.returncode = 0  # it stays when this process goes: not to be warned of
+    process.returncode = 0  # it outlives this process; avoids a ResourceWarning
     return process.pid
 
 

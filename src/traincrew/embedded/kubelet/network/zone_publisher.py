@@ -1,4 +1,4 @@
-"""Services and their endpoints, as containers' variables tell them, and as the resolver does: the holder is told at once."""
+"""Services and their endpoints, as containers' variables tell them, and as the resolver does: the netns is told at once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ log = logging.getLogger(__name__)
 
 ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 BATCH_SECONDS = 0.005
-"""Seconds in which changes come together: a job's pods become ready in one go."""
+"""Changes are collected for this time: the pods of a job become ready together."""
 RETRY_SECONDS = 1.0
 
 
 class ZonePublisher:
-    def __init__(self, client: port.Reader, holder: NetnsClient | None, domain: str) -> None:
-        self._holder, self._domain = holder, domain
+    def __init__(self, client: port.Reader, netns: NetnsClient | None, domain: str) -> None:
+        self._netns, self._domain = netns, domain
         self._changed = asyncio.Event()
-        self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, ENDPOINT_SLICES)}
-        self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
+        self._stores = {each: store.Store(decode, self._note) for each in (SERVICES, ENDPOINT_SLICES)}
+        self._informers = [informer.Informer(client, informer.Scope(each), store_) for each, store_ in self._stores.items()]
 
     def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
         self._changed.set()
 
     def services(self) -> list[dict[str, Any]]:
-        return [seen.body for seen in self._copies[SERVICES]]
+        return [seen.body for seen in self._stores[SERVICES]]
 
     async def synced(self) -> None:
         for each in self._informers:
@@ -42,19 +42,19 @@ class ZonePublisher:
             for each in self._informers:
                 group.create_task(each.run())
             await self.synced()
-            if self._holder is not None:
+            if self._netns is not None:
                 self._changed.set()
-                group.create_task(self._publish(self._holder))
+                group.create_task(self._publish(self._netns))
 
-    async def _publish(self, holder: NetnsClient) -> None:
+    async def _publish(self, netns: NetnsClient) -> None:
         while True:
             await self._changed.wait()
             await asyncio.sleep(BATCH_SECONDS)
             self._changed.clear()
-            bodies = {resource: [seen.body for seen in copy] for resource, copy in self._copies.items()}
+            bodies = {resource: [seen.body for seen in store_] for resource, store_ in self._stores.items()}
             try:
-                await holder.publish(build_zone(bodies[SERVICES], bodies[ENDPOINT_SLICES], (), self._domain))
+                await netns.publish(build_zone(bodies[SERVICES], bodies[ENDPOINT_SLICES], (), self._domain))
             except OSError as error:
-                log.warning("names not published", extra={"error": str(error)})
+                log.warning("cannot publish DNS zone", extra={"error": str(error)})
                 await asyncio.sleep(RETRY_SECONDS)
                 self._changed.set()

@@ -1,4 +1,4 @@
-"""Reads what a container's environment needs to know."""
+"""Reads the objects that a container's environment variables refer to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 Object = dict[str, Any]
 
 
-async def load_sources(pod: Object, container: Object, world: ObjectSource, rest: EnvironmentSources) -> EnvironmentSources:
+async def load_sources(pod: Object, container: Object, objects: ObjectSource, rest: EnvironmentSources) -> EnvironmentSources:
     """`rest` with the config maps and secrets that the container names. Raises ConfigError if the API server does not say."""
     namespace = pod["metadata"]["namespace"]
     maps, secrets = referenced_objects(container)
     try:
         found = await asyncio.gather(
-            *(_or_none(world.get_config_map(namespace, name)) for name in sorted(maps)),
-            *(_or_none(world.get_secret(namespace, name)) for name in sorted(secrets)),
+            *(_or_none(objects.get_config_map(namespace, name)) for name in sorted(maps)),
+            *(_or_none(objects.get_secret(namespace, name)) for name in sorted(secrets)),
         )
     except errors.ApiError as error:
         raise ConfigError(error.message) from None

@@ -1,4 +1,4 @@
-"""Where the objects come from that pods name: the API server, with a copy of what the pods of this node use kept by watches."""
+"""A cache of the ConfigMaps and Secrets that pods refer to, kept up to date by watches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced
 
 
 class ObjectSource(Protocol):
-    """What volumes and environments are made of. Missing: there is no such object; ApiError: it cannot be known."""
+    """The objects that volumes and environments need. ObjectNotFound: no such object; ApiError: the request failed."""
 
     async def get_config_map(self, namespace: str, name: str) -> Object: ...
 
@@ -34,23 +34,23 @@ class ObjectSource(Protocol):
 
     async def get_service_account_token(self, namespace: str, account: str, ask: TokenRequest) -> str: ...
 
-    def follow(self, pod: Object) -> None:
-        """From now on the objects that the pod names are watched, until `forget`."""
+    def register_pod(self, pod: Object) -> None:
+        """Watches the objects that the pod refers to, until `unregister_pod`."""
         ...
 
-    async def forget(self, uid: str) -> None: ...
+    async def unregister_pod(self, uid: str) -> None: ...
 
 
 class ObjectCache:
-    """`Objects` of an API server. A node's rights suffice: each object is listed and watched by its name.
+    """The `ObjectSource` of an API server. A node's rights suffice: each object is listed and watched by its name.
 
-    on_change is called with a pod's uid when something that it shows has changed, appeared or gone, or a token of it grows old.
+    on_change is called with a pod's uid when an object that it refers to has changed, or a token must be renewed.
     """
 
     def __init__(self, client: port.Client, on_change: Callable[[str], None]) -> None:
         self._client, self._on_change = client, on_change
-        self._followers: dict[ObjectKey, ObjectWatch] = {}
-        self._followed: dict[str, set[ObjectKey]] = {}
+        self._watches: dict[ObjectKey, ObjectWatch] = {}
+        self._registered: dict[str, set[ObjectKey]] = {}
         self.tokens = TokenCache(client, on_change)
 
     async def get_config_map(self, namespace: str, name: str) -> Object:
@@ -70,45 +70,45 @@ class ObjectCache:
     async def get_service_account_token(self, namespace: str, account: str, ask: TokenRequest) -> str:
         return await self.tokens.get(namespace, account, ask)
 
-    def follow(self, pod: Object) -> None:
+    def register_pod(self, pod: Object) -> None:
         uid, wanted = pod["metadata"]["uid"], set(referenced_objects(pod))
-        before = self._followed.get(uid, set())
-        self._followed[uid] = wanted
+        before = self._registered.get(uid, set())
+        self._registered[uid] = wanted
         for key in wanted - before:
-            follower = self._followers.get(key)
-            if follower is None:
-                follower = self._followers[key] = ObjectWatch(self._client, key, self._changed)
-                follower.start()
-            follower.users.add(uid)
+            watch = self._watches.get(key)
+            if watch is None:
+                watch = self._watches[key] = ObjectWatch(self._client, key, self._changed)
+                watch.start()
+            watch.users.add(uid)
         for key in before - wanted:
-            self._leave(key, uid)
+            self._release(key, uid)
 
-    async def forget(self, uid: str) -> None:
-        for key in self._followed.pop(uid, set()):
-            self._leave(key, uid)
+    async def unregister_pod(self, uid: str) -> None:
+        for key in self._registered.pop(uid, set()):
+            self._release(key, uid)
         self.tokens.forget(uid)
 
     async def close(self) -> None:
-        for uid in list(self._followed):
-            await self.forget(uid)
+        for uid in list(self._registered):
+            await self.unregister_pod(uid)
 
-    def _leave(self, key: ObjectKey, uid: str) -> None:
-        follower = self._followers.get(key)
-        if follower is None:
+    def _release(self, key: ObjectKey, uid: str) -> None:
+        watch = self._watches.get(key)
+        if watch is None:
             return
-        follower.users.discard(uid)
-        if not follower.users:
-            del self._followers[key]
-            follower.stop()
+        watch.users.discard(uid)
+        if not watch.users:
+            del self._watches[key]
+            watch.stop()
 
     def _changed(self, users: frozenset[str]) -> None:
         for uid in users:
             self._on_change(uid)
 
     async def _get(self, key: ObjectKey) -> Object:
-        follower = self._followers.get(key)
-        if follower is not None:
-            return await follower.get()
+        watch = self._watches.get(key)
+        if watch is not None:
+            return await watch.get()
         try:
             found: Object = msgspec.json.decode(await self._client.get(key.resource, key.namespace, key.name))
         except errors.NotFound:
@@ -117,7 +117,7 @@ class ObjectCache:
 
 
 def referenced_objects(pod: Object) -> Iterator[ObjectKey]:
-    """The config maps and secrets that volumes and variables of the pod come from."""
+    """The ConfigMaps and Secrets that volumes and variables of the pod refer to."""
     namespace, spec = pod["metadata"]["namespace"], pod["spec"]
     for volume in spec.get("volumes") or ():
         projected = (volume.get("projected") or {}).get("sources") or ()

@@ -1,4 +1,4 @@
-"""One object, as it is now: listed by its name, then watched."""
+"""A watch of one object: a list by its name, then a watch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ObjectWatch:
     def __init__(self, client: port.Client, key: ObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
         self.key = key
         self.users: set[str] = set()
-        """The uids of the pods that show it."""
+        """The uids of the pods that refer to the object."""
         self._client, self._on_change = client, on_change
         self._object: Object | None = None
         self._failure: errors.ApiError | None = None
@@ -40,7 +40,7 @@ class ObjectWatch:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        name = f"following {self.key.resource.plural} {self.key.namespace}/{self.key.name}"
+        name = f"watch {self.key.resource.plural} {self.key.namespace}/{self.key.name}"
         self._task = asyncio.get_running_loop().create_task(self._run(), name=name)
 
     def stop(self) -> None:
@@ -61,11 +61,11 @@ class ObjectWatch:
         while True:
             try:
                 version = await self._list()
-                if self._frozen():
+                if self._is_immutable():
                     return
                 backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
                 await self._watch(version)
-                if self._frozen():
+                if self._is_immutable():
                     return
             except errors.Expired:
                 continue
@@ -74,11 +74,11 @@ class ObjectWatch:
                 await asyncio.sleep(backoff.next(error))
 
     def _failed(self, error: errors.ApiError) -> None:
-        """What was known stays known: a pod keeps its files while the API server is away."""
+        """Keeps the last object: a pod keeps its files while the API server is unavailable."""
         self._failure = error
         if not self._known.is_set():
             fields = {"resource": self.key.resource.plural, "object": f"{self.key.namespace}/{self.key.name}"}
-            log.warning("object of a pod cannot be read", extra={**fields, "error": error.message})
+            log.warning("cannot read object of a pod", extra={**fields, "error": error.message})
         self._known.set()
 
     async def _list(self) -> str:
@@ -87,9 +87,9 @@ class ObjectWatch:
         pages = self._client.pages(self.key.resource, self.key.namespace, fields=fields)
         async with contextlib.aclosing(pages):
             async for page in pages:
-                found = _decoded(page.items[0]) if page.items else found
+                found = _decode(page.items[0]) if page.items else found
                 version = page.resource_version
-        self._take(found)
+        self._set(found)
         return version
 
     async def _watch(self, version: str) -> None:
@@ -98,17 +98,17 @@ class ObjectWatch:
         async with contextlib.aclosing(changes):
             async for change in changes:
                 if change.type == "DELETED":
-                    self._take(None)
+                    self._set(None)
                 elif change.type != "BOOKMARK":
-                    self._take(_decoded(change.object))
-                    if self._frozen():
+                    self._set(_decode(change.object))
+                    if self._is_immutable():
                         return
 
-    def _frozen(self) -> bool:
-        """An immutable object need not be watched: it changes only by going, and what it leaves behind stays with its pods."""
+    def _is_immutable(self) -> bool:
+        """An immutable object need not be watched: its pods keep the files after its deletion."""
         return self._object is not None and self._object.get("immutable") is True
 
-    def _take(self, found: Object | None) -> None:
+    def _set(self, found: Object | None) -> None:
         first, self._failure = not self._known.is_set(), None
         changed = _version(found) != _version(self._object)
         self._object = found
@@ -117,7 +117,7 @@ class ObjectWatch:
             self._on_change(frozenset(self.users))
 
 
-def _decoded(raw: bytes) -> Object:
+def _decode(raw: bytes) -> Object:
     found: Object = msgspec.json.decode(raw)
     return found
 

@@ -1,4 +1,4 @@
-"""The kubelet's answer to /containerLogs."""
+"""The endpoint /containerLogs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _send(response: web.StreamResponse, first: bytes, rest: AsyncIterator[
             except StopAsyncIteration:
                 return
     finally:
-        # A follower must let go of its file even when nobody asks for the next line.
+        # Closes the log file of a follower, even if no further line is requested.
         if hasattr(rest, "aclose"):
             await rest.aclose()
 

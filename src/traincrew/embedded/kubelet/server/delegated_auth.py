@@ -1,4 +1,4 @@
-"""Callers of the node's endpoints whom only the cluster knows: it is asked who they are, and whether they may."""
+"""Delegated authentication and authorization: TokenReview and SubjectAccessReview at the API server."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ log = logging.getLogger(__name__)
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
 ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 REMEMBERED = 30.0
-"""Seconds for which an answer counts: a metrics server asks every quarter of a minute."""
+"""Seconds for which a decision is cached: a metrics server sends a request every 15 seconds."""
 MOST = 256
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 def subresource(path: str) -> str:
-    """Which part of a Node is asked for, as RBAC names it."""
+    """The subresource of the Node, as RBAC names it."""
     first = path.strip("/").partition("/")[0]
     return {"metrics": "metrics", "stats": "stats", "logs": "log"}.get(first, "proxy")
 
 
 class DelegatedAuth:
-    """A `kubelet.Review`."""
+    """Implements `server.TokenReviewer`."""
 
     def __init__(self, client: port.Client, node: str) -> None:
         self._client, self._node = client, node
         self._answers: dict[tuple[str, str, str], tuple[float, bool | None]] = {}
 
     async def __call__(self, token: str, method: str, path: str) -> bool | None:
-        """Whether the bearer may; None: nobody knows him."""
+        """Whether the request is allowed; None: the token is not valid."""
         key = (token, _VERBS.get(method, "get"), subresource(path))
         now = time.monotonic()
         known = self._answers.get(key)
@@ -45,7 +45,7 @@ class DelegatedAuth:
         try:
             answer = await self._ask(*key)
         except errors.ApiError as error:
-            log.warning("a caller of the node cannot be looked up", extra={"error": str(error)})
+            log.warning("cannot review token", extra={"error": str(error)})
             return None
         if len(self._answers) >= MOST:
             self._answers.clear()

@@ -1,4 +1,4 @@
-"""Exec and attach, whatever the protocol: a client on one side, a session in a container on the other."""
+"""Exec and attach sessions, independent of the protocol: copies between a client and a container."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class StreamClient(Protocol):
     """The client's side."""
 
     async def listen(self, sink: SessionInput) -> None:
-        """Hands on what the client sends. Returns when the client is gone."""
+        """Passes on the client's messages. Returns when the client has disconnected."""
         ...
 
     async def send(self, channel: int, data: bytes) -> None: ...
 
     async def finish(self, status: exec_status.Status) -> None:
-        """The last word, and the end of every channel."""
+        """Sends the final status and closes all channels."""
         ...
 
 
 class SessionInput:
-    """What the client's messages do to a session. Input that nobody reads any more is dropped, so that the rest gets through."""
+    """Input and resize messages for a session. Input that the command no longer reads is dropped."""
 
     def __init__(self, session: StreamSession) -> None:
         self._session = session
@@ -60,7 +60,7 @@ class SessionInput:
 
 @dataclasses.dataclass(frozen=True)
 class SessionRequest:
-    """What to start once the client is there, and how its end is told."""
+    """Starts a session and converts its exit code to a Status."""
 
     start: Callable[[], Awaitable[StreamSession]]
     status: Callable[[int], exec_status.Status]
@@ -101,14 +101,14 @@ async def _work(peer: StreamClient, session: StreamSession) -> int:
             if reader is not None:
                 group.create_task(_copy(reader, peer, channel))
         code = await session.wait()
-    # Only here are the copies through: an exit code is told when everything that was said has been.
+    # All output has been copied here: the exit code is sent last.
     return code  # noqa: RET504
 
 
 async def _copy(reader: ByteReader, peer: StreamClient, channel: int) -> None:
     wanted = True
     while data := await reader.read(_PIECE):
-        # A client that wants to see no more still wants the command to go on.
+        # A client that closed its output stream still wants the command to go on.
         if wanted:
             try:
                 await peer.send(channel, data)

@@ -1,4 +1,4 @@
-"""What a client is told at the end of a command."""
+"""The Status that ends an exec session."""
 
 from __future__ import annotations
 

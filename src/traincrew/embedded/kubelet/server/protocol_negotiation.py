@@ -1,4 +1,4 @@
-"""Which protocol is spoken: what the client offers against what the server has, in Kubernetes' words."""
+"""Negotiates the stream protocol, with Kubernetes' error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def switching(protocol: str) -> bytes:
 
 
 def websocket(request: web.Request, known: Sequence[str]) -> str:
-    """The empty protocol, of clients that name none, must be known too."""
+    """A client that offers no protocol gets the empty one, if it is known."""
     offered = _listed(request, "Sec-WebSocket-Protocol") or [""]
     chosen = next((each for each in offered if each in known), None)
     if chosen is None:

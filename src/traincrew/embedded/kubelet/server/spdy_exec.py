@@ -18,12 +18,12 @@ from traincrew.embedded.serving.upgrades import hijack
 V1, V2, V3, V4 = "channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io", "v4.channel.k8s.io"
 PROTOCOLS = (V4, V3, V2, V1)
 CREATION = 30.0
-"""Seconds for the client to open its streams."""
+"""Seconds in which the client must open its streams."""
 _NAMES = {exec_sessions.STDIN: "stdin", exec_sessions.STDOUT: "stdout", exec_sessions.STDERR: "stderr"}
 
 
 class StreamsIncomplete(Exception):
-    """The client did not open the streams that it asked for."""
+    """The client did not open the streams of its request."""
 
 
 class SpdyPeer:

@@ -1,4 +1,4 @@
-"""Port-forward over SPDY/3.1: for each connection a stream of data and one that tells what went wrong."""
+"""Port-forward over SPDY/3.1: a data stream and an error stream for each connection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIECE = 64 * 1024
 
 @dataclasses.dataclass(frozen=True)
 class PortForwardTarget:
-    """Whose ports."""
+    """The pod whose ports are forwarded."""
 
     containers: StreamingRuntime
     namespace: str
@@ -65,7 +65,7 @@ def _admits(headers: Mapping[str, str]) -> bool:
 
 
 class SpdyForwarder:
-    """Pairs streams by their request's number, and copies for every pair."""
+    """Pairs the streams by request id, and forwards each pair."""
 
     def __init__(self, connection: spdy_connection.SpdyConnection, place: PortForwardTarget) -> None:
         self._connection, self._place = connection, place
@@ -133,14 +133,14 @@ class SpdyForwarder:
 
 
 def _request(stream: spdy_connection.SpdyStream) -> str:
-    """Old clients give no number: their error stream comes first and the data stream right after it."""
+    """Old clients send no request id: the data stream follows its error stream."""
     if number := stream.headers.get("requestid"):
         return number
     return str(stream.id if stream.headers["streamtype"] == "error" else stream.id - 2)
 
 
 async def _both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Each side may end its half; a reset ends both."""
+    """Each side may close its half; a reset closes both."""
     sending = asyncio.create_task(_send(data, writer))
     try:
         while piece := await reader.read(_PIECE):
@@ -155,7 +155,7 @@ async def _both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamRea
 async def _send(data: spdy_connection.SpdyStream, writer: asyncio.StreamWriter) -> None:
     heard = True
     while piece := await data.read():
-        # Once nobody listens, the bytes are dropped: kept, they would hold up every other connection of this client.
+        # After the server has closed, data is dropped: it would block the client's other connections.
         if heard:
             try:
                 writer.write(piece)

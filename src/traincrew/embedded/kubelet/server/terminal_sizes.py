@@ -1,4 +1,4 @@
-"""The sizes of a terminal, one JSON object after the other: {"Width":80,"Height":24}."""
+"""Terminal sizes, as concatenated JSON objects: {"Width":80,"Height":24}."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LARGEST = 0xFFFF
 
 
 class TerminalSizes:
-    """An object may come in pieces. What is no JSON ends it: nothing after that can be trusted."""
+    """An object may arrive in several messages. Invalid JSON ends the parsing."""
 
     def __init__(self) -> None:
         self._text = ""

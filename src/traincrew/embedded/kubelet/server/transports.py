@@ -1,4 +1,4 @@
-"""Bytes both ways under a SPDY connection: an upgraded HTTP connection, or the binary messages of a WebSocket."""
+"""Transports of a SPDY connection: an upgraded HTTP connection, or the binary messages of a WebSocket."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Transport(Protocol):
         ...
 
     async def write(self, data: bytes) -> None:
-        """Waits while too much is on its way; raises ConnectionError when the other end is gone. Order is that of the calls."""
+        """Waits while the buffer is full. Raises ConnectionError when the connection is closed. Keeps the order of calls."""
         ...
 
     async def hung_up(self) -> None:
-        """Returns when the other end has left, even if there is more to read."""
+        """Returns when the client has disconnected, even if unread data is left."""
         ...
 
     async def close(self) -> None:
-        """What was written still goes out."""
+        """Flushes written data."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""WebSockets whose messages begin with the number of a channel."""
+"""Multiplexes channels over a WebSocket: each message starts with a channel number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aiohttp import web
 
 BINARY, BASE64 = "channel.k8s.io", "base64.channel.k8s.io"
 _MOST = 32 * 1024 * 1024
-"""Of one message; Go's server takes as much."""
+"""Bytes of one message, as in Go's server."""
 _FAREWELL = 5.0
 
 
@@ -35,14 +35,14 @@ async def accept(request: web.Request, protocol: str) -> AsyncIterator[web.WebSo
 
 
 class WebSocketChannels:
-    """Bytes by channel over a WebSocket, as they are or in base64."""
+    """Binary or base64 messages by channel."""
 
     def __init__(self, socket: web.WebSocketResponse, protocol: str) -> None:
         self._socket = socket
         self._base64 = BASE64 in protocol
 
     async def receive(self) -> tuple[int, bytes] | None:
-        """The next message; None when the client is gone. What is no message of a channel is passed over."""
+        """The next message; None when the client has disconnected. Malformed messages are skipped."""
         while True:
             message = await self._socket.receive()
             if message.type not in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT):

@@ -1,4 +1,4 @@
-"""Port-forward over a WebSocket: the query names the ports, each has a channel for data and one for faults."""
+"""Port-forward over a WebSocket: each port of the query has a data channel and an error channel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files that change all at once.
+"""AtomicWriter: replaces all files of a volume at once.
 
-What a container sees are links: `name -> ..data/name`, and `..data` is a link to a directory of one moment. A new payload is
-written whole into a directory of its own; then `..data` is replaced by one rename. Killed at any line, the next write tidies up.
+A container sees symbolic links: `name -> ..data/name`, and `..data` points to a timestamped directory. A new payload goes to
+a new directory; then one rename replaces `..data`. After a crash the next write cleans up.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from traincrew.embedded.kubelet.volumes.projected_files import Payload, Projecte
 DATA = "..data"
 NEW = "..data_tmp"
 
-Dress = Callable[[pathlib.Path], None]
-"""Gives a directory and all in it to whom it belongs, before anybody sees it."""
+Prepare = Callable[[pathlib.Path], None]
+"""Sets owner and modes of a new directory before it becomes visible."""
 
 
-def write(volume: pathlib.Path, payload: Payload, dress: Dress | None = None) -> bool:
-    """Makes the volume show exactly that payload. Returns whether it changed. Raises Unfit, OSError."""
+def write(volume: pathlib.Path, payload: Payload, prepare: Prepare | None = None) -> bool:
+    """Writes the payload. Returns whether anything changed. Raises VolumeSourceError, OSError."""
     payload = validate_paths(payload)
-    shown = _shown(volume)
+    shown = _current(volume)
     changed = shown is None or _differs(volume / shown, payload)
     if changed:
-        fresh = _made(volume, payload)
-        if dress is not None:
-            dress(fresh)
+        fresh = _write_payload(volume, payload)
+        if prepare is not None:
+            prepare(fresh)
         _publish(volume, fresh.name)
         shown = fresh.name
     _link(volume, {path.split("/")[0] for path in payload})
-    _tidy(volume, shown or "")
+    _clean_up(volume, shown or "")
     return changed
 
 
-def _shown(volume: pathlib.Path) -> str | None:
+def _current(volume: pathlib.Path) -> str | None:
     try:
         name = os.readlink(volume / DATA)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def _same(path: pathlib.Path, file: ProjectedFile) -> bool:
     return path.read_bytes() == file.data
 
 
-def _made(volume: pathlib.Path, payload: Payload) -> pathlib.Path:
+def _write_payload(volume: pathlib.Path, payload: Payload) -> pathlib.Path:
     stamp = datetime.datetime.now(datetime.UTC).strftime("..%Y_%m_%d_%H_%M_%S.")
     fresh = volume / f"{stamp}{secrets.randbelow(10**10)}"
     fresh.mkdir()
@@ -68,7 +68,7 @@ def _made(volume: pathlib.Path, payload: Payload) -> pathlib.Path:
 
 
 def _directories(fresh: pathlib.Path, path: str) -> None:
-    """Whatever the daemon's umask is, others than its user must get through."""
+    """Creates directories that other users may enter, whatever the umask is."""
     inner = fresh
     for part in path.split("/")[:-1]:
         inner /= part
@@ -98,12 +98,12 @@ def _link(volume: pathlib.Path, names: set[str]) -> None:
         with contextlib.suppress(FileExistsError):
             (volume / name).symlink_to(f"{DATA}/{name}")
     for entry in list(os.scandir(volume)):
-        # Mount points within the volume are directories; they are not ours to remove.
+        # Mount points in the volume are directories and must stay.
         if not entry.name.startswith("..") and entry.name not in names and entry.is_symlink():
             os.unlink(entry.path)
 
 
-def _tidy(volume: pathlib.Path, shown: str) -> None:
+def _clean_up(volume: pathlib.Path, shown: str) -> None:
     for entry in list(os.scandir(volume)):
         if entry.name.startswith("..") and entry.name not in (DATA, shown):
             if entry.is_symlink():

@@ -1,4 +1,4 @@
-"""Which of a pod's volumes a container sees, and where."""
+"""The volume mounts of a container."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 def build_mounts(
     container: Object, mounted: MountedVolumes, variables: Mapping[str, str] | None = None
 ) -> tuple[spec.Mount, ...]:
-    """Raises ConfigError. The variables are for subPathExpr."""
+    """Raises ConfigError. variables: for subPathExpr."""
     if devices := container.get("volumeDevices"):
         told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
-        raise ConfigError(f"{told}: this node has no block volumes")
+        raise ConfigError(f"{told}: block volumes are not supported")
     wanted = container.get("volumeMounts") or ()
     return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
 
@@ -39,11 +39,11 @@ def _mount(wanted: Object, container: str, mounted: MountedVolumes, variables: M
         try:
             source = sub_path.resolve(volume.path, inner)
         except (VolumeSourceError, OSError):
-            # What lies around on the machine is not for the pod's user to learn.
+            # The message must not reveal paths of the machine to the pod's user.
             told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(told, "CreateContainerConfigError") from None
     path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
-    # Every pod gets the files of its service account, few need them: those who cannot have them run without.
+    # Optional: few pods need their service account, and isolation level "none" cannot mount it.
     return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
 
 

@@ -24,23 +24,23 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself,
 def create(name: str, source: Object, place: VolumeHost) -> str:
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
-        raise VolumeSourceError(f"medium {medium}: this node has no storage of that kind: use Memory, or leave it out")
+        raise VolumeSourceError(f"medium {medium} is not supported. Use Memory, or omit it.")
     if not medium:
-        return str(_open_to_all(place.volumes / name))
+        return str(_world_writable(place.volumes / name))
     if place.isolation is Isolation.ROOT and os.geteuid() == 0:
-        return str(_file_system(place.volumes / name, source.get("sizeLimit")))
-    return str(_open_to_all(_own(memory_directory(place)) / name))
+        return str(_tmpfs(place.volumes / name, source.get("sizeLimit")))
+    return str(_world_writable(_private(memory_directory(place)) / name))
 
 
-def _open_to_all(path: pathlib.Path) -> pathlib.Path:
-    """The pod's directory above is closed to others."""
+def _world_writable(path: pathlib.Path) -> pathlib.Path:
+    """Mode 0777: the pod's directory above it is not accessible to other users."""
     path.mkdir(parents=True, exist_ok=True)
     if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o777 != 0o777:
         path.chmod(path.stat().st_mode | 0o777)
     return path
 
 
-def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
+def _tmpfs(path: pathlib.Path, limit: str | None) -> pathlib.Path:
     path.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(path):
         size = f",size={quantities.value(limit)}" if limit and quantities.nanos(limit) else ""
@@ -49,28 +49,28 @@ def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
 
 
 def memory_directory(place: VolumeHost) -> pathlib.Path:
-    """A pod's directory in memory; unlike its own it goes with a reboot."""
+    """The pod's directory in shared memory, which a reboot clears."""
     return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / place.directory.name
 
 
-def _own(path: pathlib.Path) -> pathlib.Path:
+def _private(path: pathlib.Path) -> pathlib.Path:
     if not os.path.ismount(SHARED_MEMORY):
-        raise VolumeSourceError(f"medium Memory: {SHARED_MEMORY} is no file system in memory on this machine")
+        raise VolumeSourceError(f"medium Memory: {SHARED_MEMORY} is not a tmpfs on this machine")
     for each in (path.parent, path):
         each.mkdir(mode=0o700, exist_ok=True)
         found = os.lstat(each)
         if found.st_uid != os.geteuid() or each.is_symlink():
-            raise VolumeSourceError(f"medium Memory: {each} belongs to somebody else")
+            raise VolumeSourceError(f"medium Memory: {each} belongs to another user")
         os.chmod(each, 0o700, follow_symlinks=True)
     return path
 
 
 def size_limit(volume: Object) -> str:
-    """The size that it must not outgrow; empty: it is no emptyDir, or has none."""
+    """The sizeLimit of an emptyDir; empty: none."""
     limit = (volume.get("emptyDir") or {}).get("sizeLimit")
     return str(limit) if limit and quantities.nanos(limit) > 0 else ""
 
 
 def candidate_paths(name: str, place: VolumeHost) -> tuple[pathlib.Path, ...]:
-    """Where its files may be."""
+    """Directories that may hold the files of an emptyDir."""
     return place.volumes / name, memory_directory(place) / name

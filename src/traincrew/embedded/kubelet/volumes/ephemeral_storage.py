@@ -20,13 +20,13 @@ _BLOCK = 512
 
 
 def has_limits(pod: Object) -> bool:
-    """Whether there is anything to be counted for."""
+    """Whether the pod has a limit of ephemeral storage."""
     volumes = pod["spec"].get("volumes") or ()
     return any(empty_dir.size_limit(each) for each in volumes) or RESOURCE in _limits(pod)
 
 
 def exceeded_limit(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
-    """Which limit the pod has outgrown, in the words of its eviction; else nothing. Walks directories: not for every second.
+    """The eviction message for the limit that the pod exceeds, or an empty string. Walks directories, so it is slow.
 
     logs: of the pod, with a directory for each container.
     """
@@ -34,10 +34,10 @@ def exceeded_limit(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
         limit = empty_dir.size_limit(volume)
         if limit and sum(map(disk_usage, empty_dir.candidate_paths(volume["name"], place))) > quantities.value(limit):
             return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
-    return _outgrown(pod, place, logs) if RESOURCE in _limits(pod) else ""
+    return _exceeded_ephemeral(pod, place, logs) if RESOURCE in _limits(pod) else ""
 
 
-def _outgrown(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
+def _exceeded_ephemeral(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
     spec = pod["spec"]
     names = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
     own = {name: disk_usage(place.directory / "layers" / name) + disk_usage(logs / name) for name in names}
@@ -68,7 +68,7 @@ def _limits(pod: Object) -> dict[str, str]:
 
 
 def disk_usage(path: pathlib.Path) -> int:
-    """Bytes of the disk, directories too; what has several names counts once, what is mounted in it not at all."""
+    """Bytes on the disk, including directories. Hard links count once; mounts are left out."""
     try:
         top = os.lstat(path)
     except OSError:

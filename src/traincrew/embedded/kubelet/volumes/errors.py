@@ -25,7 +25,7 @@ class VolumeUnsupported(VolumeError):
 
 
 class VolumeSourceError(Exception):
-    """What one volume lacks; whoever mounts it says which volume."""
+    """The source of a volume cannot be used. The mounter adds the name of the volume."""
 
 
 def setup_failed(volume: str, why: object) -> str:
@@ -38,6 +38,6 @@ def attach_failed(volume: str, why: object) -> str:
 
 
 def join_reasons(found: list[str]) -> str:
-    """Several reasons as one, each told once."""
+    """Joins reasons without duplicates, as Kubernetes' aggregate errors."""
     single = list(dict.fromkeys(found))
     return single[0] if len(single) == 1 else f"[{', '.join(single)}]"

@@ -1,6 +1,6 @@
-"""fsGroup: a volume's files belong to that group, and new ones will, too.
+"""fsGroup: gives the files of a volume, existing and future ones, to a group.
 
-Runs by itself inside a user namespace: nothing but the standard library."""
+Also runs as a program inside a user namespace, so it uses the standard library only."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import subprocess
 import sys
 
 READ_WRITE, READ, ENTER = 0o660, 0o440, 0o110
-PATIENCE = 600.0
-"""Seconds for a claim with very many files."""
+TIMEOUT_SECONDS = 600.0
+"""Seconds, enough for a claim with very many files."""
 
 
 def apply(path: str, group: int, read_only: bool = False) -> None:
-    """To everything in it, by descriptors: no link leads out of the volume. Raises OSError."""
-    _dress(path, group, read_only)
+    """Changes the group of all files, by descriptors: no symbolic link leads out of the volume. Raises OSError."""
+    _apply_one(path, group, read_only)
     for _, directories, files, descriptor in os.fwalk(path, follow_symlinks=False):
         for name in (*directories, *files):
-            _dress(name, group, read_only, descriptor)
+            _apply_one(name, group, read_only, descriptor)
 
 
-def _dress(name: str, group: int, read_only: bool, directory: int | None = None) -> None:
+def _apply_one(name: str, group: int, read_only: bool, directory: int | None = None) -> None:
     mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISLNK(mode):
@@ -31,7 +31,7 @@ def _dress(name: str, group: int, read_only: bool, directory: int | None = None)
     wanted = mode | (READ if read_only else READ_WRITE)
     if stat.S_ISDIR(mode):
         wanted |= ENTER | stat.S_ISGID
-    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory) if _opens(mode) else -1
+    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory) if _has_mode(mode) else -1
     if opened >= 0:
         try:
             os.fchmod(opened, stat.S_IMODE(wanted))
@@ -39,13 +39,13 @@ def _dress(name: str, group: int, read_only: bool, directory: int | None = None)
             os.close(opened)
 
 
-def _opens(mode: int) -> bool:
+def _has_mode(mode: int) -> bool:
     """Sockets and devices keep their modes."""
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def is_applied(path: str, group: int) -> bool:
-    """Whether the volume's own directory says that all of it was given already (fsGroupChangePolicy OnRootMismatch)."""
+    """Whether the top directory already has the group and mode (fsGroupChangePolicy OnRootMismatch)."""
     found = os.stat(path)
     wanted = READ_WRITE | ENTER
     return (
@@ -57,9 +57,9 @@ def is_applied(path: str, group: int) -> bool:
 
 
 def apply_in_namespace(pid: int, path: str, group: int, read_only: bool = False) -> str:
-    """With the rights of that process's user namespace. Returns why not, or nothing."""
+    """Applies it inside the user namespace of that process. Returns an error message, or an empty string."""
     words = [sys.executable, "-IS", __file__, str(pid), path, str(group), str(int(read_only))]
-    done = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(words, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
     return done.stderr.decode(errors="replace").strip() if done.returncode else ""
 
 

@@ -1,4 +1,4 @@
-"""hostPath: a path of the machine, of the type that the pod says it is."""
+"""hostPath: a path of the machine, checked against its type."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def resolve(source: Object, data: pathlib.Path | None = None) -> str:
     """Raises Unfit."""
     path, kind = source["path"], source.get("type") or ""
     if data is not None and _within(path, data):
-        raise VolumeSourceError(f"hostPath {path} belongs to the cluster itself: its directory {data} is not for pods")
+        raise VolumeSourceError(f"hostPath {path} is in the cluster's data directory {data}, which cannot be mounted into pods")
     if kind and kind not in _CHECKS:
         raise VolumeSourceError(f"{kind} is an invalid volume type")
-    # Nobody checks a path without a type, but the runtimes of containers make it a directory if nothing is there.
+    # Without a type nothing is checked, but container runtimes create a missing path as a directory.
     if (not kind or kind.endswith("OrCreate")) and not os.path.lexists(path):
         _make(path, kind or "DirectoryOrCreate")
     if not kind:

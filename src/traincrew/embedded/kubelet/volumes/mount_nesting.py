@@ -1,4 +1,4 @@
-"""Mounts within mounts. PURE."""
+"""Mount points inside other volumes. PURE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Object = dict[str, Any]
 
 
 def nested_mount_points(volume: str, pod: Object) -> list[str]:
-    """The directories that must be in a volume because some container mounts another one there."""
+    """The directories that a volume needs because a container mounts another volume there."""
     found = set()
     spec = pod["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):

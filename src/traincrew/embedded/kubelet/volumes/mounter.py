@@ -1,4 +1,4 @@
-"""Makes a pod's volumes, keeps them true, takes them away. Each may be done again at any time, and after a crash at any line."""
+"""Sets up, refreshes and tears down the volumes of a pod. Every function is idempotent, also after a crash."""
 
 from __future__ import annotations
 
@@ -33,70 +33,70 @@ from traincrew.embedded.kubelet.volumes.projected_files import Payload
 Object = dict[str, Any]
 
 FS_GROUP_MARKERS = "volumes.given"
-"""The directory that says which claims' files were given to the pod's group: once a pod is enough."""
+"""Directory of markers: fsGroup is applied to a claim once for each pod."""
 
 
-class _Made:
-    """The volumes of one pod so far."""
+class _PodMounts:
+    """The volumes of one pod that are set up so far."""
 
-    def __init__(self, pod: Object, world: ObjectSource, place: VolumeHost) -> None:
-        self.pod, self.world, self.place = pod, world, place
+    def __init__(self, pod: Object, objects: ObjectSource, place: VolumeHost) -> None:
+        self.pod, self.objects, self.place = pod, objects, place
         self.group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
         self.volumes: dict[str, Volume] = {}
         self.notes: list[str] = []
         if self.group and place.single:
-            self.notes.append(f"neither files nor processes of the pod belong to fsGroup {self.group}: {place.single}")
+            self.notes.append(f"fsGroup {self.group} is not applied: {place.single}")
             self.group = None
         self.groups: set[int] = set() if self.group is None else {self.group}
 
 
-async def mount(pod: Object, world: ObjectSource, where: VolumeHost) -> MountedVolumes:
+async def mount(pod: Object, objects: ObjectSource, host: VolumeHost) -> MountedVolumes:
     """Raises NotYet or Broken, of the first volume that cannot be had."""
-    world.follow(pod)
-    made = _Made(pod, world, where)
-    _private(where.directory)
-    _private(where.volumes)
+    objects.register_pod(pod)
+    mounts = _PodMounts(pod, objects, host)
+    _private(host.directory)
+    _private(host.volumes)
     volumes = pod["spec"].get("volumes") or ()
-    found = await asyncio.gather(*(_make(each, made) for each in volumes), return_exceptions=True)
+    found = await asyncio.gather(*(_make(each, mounts) for each in volumes), return_exceptions=True)
     for outcome in found:
         if isinstance(outcome, BaseException):
             raise outcome
-    return MountedVolumes(made.volumes, tuple(dict.fromkeys(made.notes)), tuple(sorted(made.groups)))
+    return MountedVolumes(mounts.volumes, tuple(dict.fromkeys(mounts.notes)), tuple(sorted(mounts.groups)))
 
 
-async def refresh(pod: Object, world: ObjectSource, where: VolumeHost) -> bool:
-    """Writes what has changed in the objects that the volumes show. Returns whether anything had. Raises Unmade."""
-    world.follow(pod)
-    made = _Made(pod, world, where)
+async def refresh(pod: Object, objects: ObjectSource, host: VolumeHost) -> bool:
+    """Updates projected volumes. Returns whether anything changed. Raises VolumeError."""
+    objects.register_pod(pod)
+    mounts = _PodMounts(pod, objects, host)
     changed = False
     for volume in pod["spec"].get("volumes") or ():
         if any(kind in volume for kind in projection_sources.KINDS):
-            changed |= await _project(volume, made)
+            changed |= await _project(volume, mounts)
     return changed
 
 
-async def unmount(pod: Object, world: ObjectSource, where: VolumeHost) -> None:
-    """Takes away what `mount` made. What the pod's own users wrote may belong to others: then Template.remove does the rest."""
-    await world.forget(pod["metadata"]["uid"])
-    await asyncio.to_thread(remove, where)
+async def unmount(pod: Object, objects: ObjectSource, host: VolumeHost) -> None:
+    """Removes the volumes. Files of the pod's users remain: TemplateClient.remove deletes them."""
+    await objects.unregister_pod(pod["metadata"]["uid"])
+    await asyncio.to_thread(remove, host)
 
 
-def remove(where: VolumeHost) -> None:
-    """Without knowing the pod any more. Raises OSError for what is left."""
-    release_memory(where)
-    for each in (where.volumes, where.directory / FS_GROUP_MARKERS):
+def remove(host: VolumeHost) -> None:
+    """Removes the volumes of a pod whose object is gone. Raises OSError."""
+    release_memory(host)
+    for each in (host.volumes, host.directory / FS_GROUP_MARKERS):
         _remove(each)
 
 
-def release_memory(where: VolumeHost) -> None:
-    """Gives the memory back that volumes take: a pod that has ended may stay for long to be looked at."""
+def release_memory(host: VolumeHost) -> None:
+    """Releases the memory of volumes: an ended pod may exist for a long time."""
     with contextlib.suppress(FileNotFoundError):
-        for entry in list(os.scandir(where.volumes)):
+        for entry in list(os.scandir(host.volumes)):
             if os.path.ismount(entry.path) and not entry.is_symlink():
                 syscalls.umount(entry.path, syscalls.MNT_DETACH)
-    _remove(empty_dir.memory_directory(where))
+    _remove(empty_dir.memory_directory(host))
     with contextlib.suppress(OSError):
-        empty_dir.memory_directory(where).parent.rmdir()
+        empty_dir.memory_directory(host).parent.rmdir()
 
 
 def _remove(path: pathlib.Path) -> None:
@@ -110,104 +110,104 @@ def _private(path: pathlib.Path) -> None:
         path.chmod(0o700)
 
 
-async def _make(volume: Object, made: _Made) -> None:
+async def _make(volume: Object, mounts: _PodMounts) -> None:
     name = volume["name"]
     try:
         if any(kind in volume for kind in projection_sources.KINDS):
-            await _project(volume, made)
+            await _project(volume, mounts)
         elif (source := volume.get("emptyDir")) is not None:
-            path = empty_dir.create(name, source, made.place)
-            await _give(name, path, made)
-            made.volumes[name] = Volume(path)
+            path = empty_dir.create(name, source, mounts.place)
+            await _apply_to_directory(name, path, mounts)
+            mounts.volumes[name] = Volume(path)
         elif (source := volume.get("hostPath")) is not None:
-            made.volumes[name] = Volume(host_path.resolve(source, made.place.data))
+            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.place.data))
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
-            await _claim(volume, made)
+            await _claim(volume, mounts)
         else:
-            raise VolumeUnsupported(setup_failed(name, _refusal(volume)))
+            raise VolumeUnsupported(setup_failed(name, _unsupported(volume)))
     except VolumeSourceError as error:
         raise VolumeNotReady(setup_failed(name, error)) from None
     except OSError as error:
-        raise VolumeNotReady(setup_failed(name, _told(error))) from None
+        raise VolumeNotReady(setup_failed(name, _message(error))) from None
 
 
-def _refusal(volume: Object) -> str:
+def _unsupported(volume: Object) -> str:
     kind = next((key for key in volume if key != "name"), "unknown")
     if kind == "image":
-        return "image volumes are not had here: images are not pulled, they stand for environments of this machine"
+        return "image volumes are not supported: no image is pulled on this node"
     offered = "configMap, secret, downwardAPI, projected, emptyDir, hostPath, persistentVolumeClaim and ephemeral"
-    return f"this node has no volumes of kind {kind}: it offers {offered}"
+    return f"volumes of kind {kind} are not supported. This node supports {offered}."
 
 
-def _told(error: OSError) -> str:
+def _message(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
 
 
-async def _project(volume: Object, made: _Made) -> bool:
-    name, place = volume["name"], made.place
+async def _project(volume: Object, mounts: _PodMounts) -> bool:
+    name, place = volume["name"], mounts.place
     try:
-        payload = await projection_sources.collect_payload(volume, made.pod, made.world, place)
+        payload = await projection_sources.collect_payload(volume, mounts.pod, mounts.objects, place)
     except VolumeSourceError as error:
         raise VolumeNotReady(setup_failed(name, error)) from None
     path = place.volumes / name
     try:
-        changed = _written(path, payload, made)
+        changed = _write_payload(path, payload, mounts)
     except (VolumeSourceError, OSError) as error:
-        raise VolumeNotReady(setup_failed(name, _told(error) if isinstance(error, OSError) else error)) from None
-    made.volumes[name] = Volume(str(path), read_only=True)
+        raise VolumeNotReady(setup_failed(name, _message(error) if isinstance(error, OSError) else error)) from None
+    mounts.volumes[name] = Volume(str(path), read_only=True)
     return changed
 
 
-def _written(path: pathlib.Path, payload: Payload, made: _Made) -> bool:
+def _write_payload(path: pathlib.Path, payload: Payload, mounts: _PodMounts) -> bool:
     path.mkdir(exist_ok=True)
     path.chmod(0o755)
-    if os.geteuid():  # only root gives files away; inside the pods' own namespace there is but one user then
+    if os.geteuid():  # only root can change the owner of a file
         payload = {name: file if file.user is None else type(file)(file.data, file.mode) for name, file in payload.items()}
-    changed = atomic_writer.write(path, payload, lambda fresh: _dress(path.name, fresh, made))
-    for inner in mount_nesting.nested_mount_points(path.name, made.pod):
+    changed = atomic_writer.write(path, payload, lambda fresh: _apply_to_payload(path.name, fresh, mounts))
+    for inner in mount_nesting.nested_mount_points(path.name, mounts.pod):
         if not os.path.lexists(path / inner):
             os.makedirs(path / inner, mode=0o755, exist_ok=True)
     return changed
 
 
-def _dress(name: str, fresh: pathlib.Path, made: _Made) -> None:
-    if made.group is not None:
-        _note(name, _given(str(fresh), made.group, True, made.place), made)
+def _apply_to_payload(name: str, fresh: pathlib.Path, mounts: _PodMounts) -> None:
+    if mounts.group is not None:
+        _note(name, _apply_fs_group(str(fresh), mounts.group, True, mounts.place), mounts)
 
 
-async def _give(name: str, path: str, made: _Made) -> None:
-    """A directory of the pod's own, which nobody has written to before its first time."""
-    if made.group is not None and not fs_group.is_applied(path, made.group):
-        _note(name, await asyncio.to_thread(_given, path, made.group, False, made.place), made)
+async def _apply_to_directory(name: str, path: str, mounts: _PodMounts) -> None:
+    """Applies fsGroup to an emptyDir, which is empty at first."""
+    if mounts.group is not None and not fs_group.is_applied(path, mounts.group):
+        _note(name, await asyncio.to_thread(_apply_fs_group, path, mounts.group, False, mounts.place), mounts)
 
 
-async def _claim(volume: Object, made: _Made) -> None:
-    name, place = volume["name"], made.place
-    found = await persistent_claims.resolve_claim(volume, made.pod, made.world)
+async def _claim(volume: Object, mounts: _PodMounts) -> None:
+    name, place = volume["name"], mounts.place
+    found = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects)
     read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
     if found.group is not None:
-        made.groups.add(found.group)
-    policy = (made.pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy") or "Always"
-    if found.managed and made.group is not None and not read_only:
+        mounts.groups.add(found.group)
+    policy = (mounts.pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy") or "Always"
+    if found.managed and mounts.group is not None and not read_only:
         marker = place.directory / FS_GROUP_MARKERS / name
-        fits = policy == "OnRootMismatch" and fs_group.is_applied(found.path, made.group)
+        fits = policy == "OnRootMismatch" and fs_group.is_applied(found.path, mounts.group)
         if not marker.exists() and not fits:
-            _note(name, await asyncio.to_thread(_given, found.path, made.group, False, place), made)
+            _note(name, await asyncio.to_thread(_apply_fs_group, found.path, mounts.group, False, place), mounts)
         marker.parent.mkdir(exist_ok=True)
         marker.touch()
-    made.volumes[name] = Volume(found.path, read_only)
+    mounts.volumes[name] = Volume(found.path, read_only)
 
 
-def _given(path: str, group: int, read_only: bool, place: VolumeHost) -> str:
-    """Gives the files to the group; returns why not, or nothing."""
+def _apply_fs_group(path: str, group: int, read_only: bool, place: VolumeHost) -> str:
+    """Applies fsGroup. Returns the reason if it cannot, else an empty string."""
     if place.isolation is Isolation.USER and place.userns:
         return fs_group.apply_in_namespace(place.userns, path, group, read_only)
     if group == os.getegid() or os.geteuid() == 0:
         fs_group.apply(path, group, read_only)
         return ""
-    return "only root gives files to other groups"
+    return "only root can change the group of files"
 
 
-def _note(name: str, why: str, made: _Made) -> None:
+def _note(name: str, why: str, mounts: _PodMounts) -> None:
     if why:
-        made.notes.append(f'volume "{name}" does not belong to fsGroup {made.group}: {why}')
+        mounts.notes.append(f'fsGroup {mounts.group} is not applied to volume "{name}": {why}')

@@ -1,4 +1,4 @@
-"""persistentVolumeClaim and ephemeral: the directory behind a bound claim."""
+"""persistentVolumeClaim and ephemeral: the directory of a bound claim."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _PATHS = ("hostPath", "local")
 class ClaimedVolume(NamedTuple):
     path: str
     group: int | None
-    """Who is in it may use the volume."""
+    """Supplementary group with access to the volume."""
     managed: bool
     """Whether fsGroup applies to it."""
 
 
-async def resolve_claim(volume: Object, pod: Object, world: ObjectSource) -> ClaimedVolume:
+async def resolve_claim(volume: Object, pod: Object, objects: ObjectSource) -> ClaimedVolume:
     """Raises Unmade."""
     name, namespace = volume["name"], pod["metadata"]["namespace"]
     claim_name = _claim_name(volume, pod)
     try:
-        claim = await _bound(namespace, claim_name, world)
+        claim = await _bound(namespace, claim_name, objects)
         if "ephemeral" in volume:
             _check_owner(claim, pod)
-        found = await _volume(claim, world)
+        found = await _volume(claim, objects)
     except VolumeSourceError as error:
         raise VolumeNotReady(attach_failed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
     if (found["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
@@ -52,9 +52,9 @@ def _claim_name(volume: Object, pod: Object) -> str:
     return str(volume["persistentVolumeClaim"]["claimName"])
 
 
-async def _bound(namespace: str, name: str, world: ObjectSource) -> Object:
+async def _bound(namespace: str, name: str, objects: ObjectSource) -> Object:
     try:
-        claim = await world.get_claim(namespace, name)
+        claim = await objects.get_claim(namespace, name)
     except errors.ApiError as error:
         raise VolumeSourceError(f"failed to fetch PVC from API server: {error.message}") from None
     if claim["metadata"].get("deletionTimestamp"):
@@ -74,10 +74,10 @@ def _check_owner(claim: Object, pod: Object) -> None:
         raise VolumeSourceError(f"{told} (pod is not owner)")
 
 
-async def _volume(claim: Object, world: ObjectSource) -> Object:
+async def _volume(claim: Object, objects: ObjectSource) -> Object:
     name = claim["spec"]["volumeName"]
     try:
-        found = await world.get_volume(name)
+        found = await objects.get_volume(name)
     except errors.ApiError as error:
         raise VolumeSourceError(f"failed to fetch PV {name} from API server: {error.message}") from None
     holder = found["spec"].get("claimRef")
@@ -95,7 +95,9 @@ def _opened(found: Object) -> ClaimedVolume:
     kind = next((each for each in _PATHS if each in spec), "")
     if not kind:
         other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and "capacity" not in key))
-        raise VolumeUnsupported(setup_failed(name, f"this node has no such volumes ({other}): it offers hostPath and local ones"))
+        raise VolumeUnsupported(
+            setup_failed(name, f"volumes of kind {other} are not supported. This node supports hostPath and local.")
+        )
     try:
         path = host_path.resolve(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
     except VolumeSourceError as error:

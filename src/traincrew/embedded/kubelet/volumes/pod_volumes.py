@@ -1,4 +1,4 @@
-"""Where a pod's volumes are made, and what came of it."""
+"""The place of a pod's volumes on the host, and the mounted volumes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 @dataclasses.dataclass(frozen=True)
 class VolumeHost:
     directory: pathlib.Path
-    """The pod's own, closed to others."""
+    """The pod's own directory, mode 0700."""
     data: pathlib.Path | None = None
-    """The cluster's directory: no hostPath leads into it."""
+    """The cluster's data directory, which hostPath must not expose."""
     isolation: Isolation = Isolation.ROOT
     userns: int = 0
     """Level USER: a process in the user namespace of the pods; 0: there is none."""
     single: str = ""
-    """Level USER: why there is but one user and group, and what would help; empty: there are others."""
+    """Level USER: why only one user and group is mapped, and the remedy; empty: there are more."""
     allocatable: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The node's, for containers that have no limits of their own."""
 
@@ -30,22 +30,22 @@ class VolumeHost:
 
 @dataclasses.dataclass(frozen=True)
 class Volume:
-    """One that containers may mount."""
+    """A volume that containers may mount."""
 
     path: str
     read_only: bool = False
-    """Whatever the mount says."""
+    """Applies even if the volumeMount does not say so."""
     group: int | None = None
-    """The group that a directory made in it belongs to."""
+    """The group of new directories in it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class MountedVolumes:
     volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """What was asked for and cannot be had, but does not stop the pod: for an event."""
+    """Warnings for an event: features that do not apply, but do not stop the pod."""
     groups: tuple[int, ...] = ()
-    """Supplementary groups that give access: those of the volumes, and fsGroup."""
+    """Supplementary groups of the volumes, and fsGroup."""
 
     def path(self, volume: str) -> str:
         return self.volumes[volume].path

@@ -1,4 +1,4 @@
-"""The files of a projected volume, out of the objects they come from. PURE."""
+"""The files of configMap, secret, downwardAPI and projected volumes, from their objects. PURE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ProjectedFile:
     data: bytes
     mode: int = MODE
     user: int | None = None
-    """Whom it belongs to; None: whoever makes it."""
+    """Owner; None: the writing user."""
 
 
 Payload = dict[str, ProjectedFile]
@@ -76,7 +76,7 @@ def _shown(item: Object, pod: Object, allocatable: Mapping[str, str]) -> str:
 
 
 def validate_paths(payload: Payload) -> Payload:
-    """With clean paths, none of which leads out of the volume or to the writer's own entries."""
+    """Normalizes the paths. None may lead out of the volume or to entries of the AtomicWriter."""
     for path in payload:
         parts = path.split("/")
         if not path:

@@ -1,4 +1,4 @@
-"""Gathers what configMap, secret, downwardAPI and projected volumes show."""
+"""Reads the sources of configMap, secret, downwardAPI and projected volumes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("configMap", "secret", "downwardAPI", "projected")
 TOKEN_MODE = 0o600
 
 
-async def collect_payload(volume: Object, pod: Object, world: ObjectSource, place: VolumeHost) -> Payload:
+async def collect_payload(volume: Object, pod: Object, objects: ObjectSource, place: VolumeHost) -> Payload:
     """Raises Unfit with every reason there is."""
     kind = next(each for each in KINDS if each in volume)
     source = volume[kind] or {}
@@ -29,7 +29,7 @@ async def collect_payload(volume: Object, pod: Object, world: ObjectSource, plac
     wrong = []
     for each in sources:
         try:
-            found |= await _part(each, pod, world, place, mode)
+            found |= await _part(each, pod, objects, place, mode)
         except (VolumeSourceError, ObjectNotFound) as error:
             wrong.append(str(error))
         except errors.ApiError as error:
@@ -39,44 +39,44 @@ async def collect_payload(volume: Object, pod: Object, world: ObjectSource, plac
     return found
 
 
-async def _part(source: Object, pod: Object, world: ObjectSource, place: VolumeHost, mode: int) -> Payload:
+async def _part(source: Object, pod: Object, objects: ObjectSource, place: VolumeHost, mode: int) -> Payload:
     namespace = pod["metadata"]["namespace"]
     if (wanted := source.get("configMap")) is not None:
-        return projected_files.config_map(wanted, await _config_map(wanted, namespace, world), mode)
+        return projected_files.config_map(wanted, await _config_map(wanted, namespace, objects), mode)
     if (wanted := source.get("secret")) is not None:
-        return projected_files.secret(wanted, await _secret(wanted, namespace, world), mode)
+        return projected_files.secret(wanted, await _secret(wanted, namespace, objects), mode)
     if (wanted := source.get("downwardAPI")) is not None:
         return projected_files.downward(wanted, pod, place.allocatable, mode)
     if (wanted := source.get("serviceAccountToken")) is not None:
-        return {wanted["path"]: await _token(wanted, pod, world, mode)}
-    raise VolumeSourceError(f"this node has no projections of {', '.join(source)}")
+        return {wanted["path"]: await _token(wanted, pod, objects, mode)}
+    raise VolumeSourceError(f"projections of {', '.join(source)} are not supported")
 
 
-async def _config_map(wanted: Object, namespace: str, world: ObjectSource) -> Object | None:
+async def _config_map(wanted: Object, namespace: str, objects: ObjectSource) -> Object | None:
     try:
-        return await world.get_config_map(namespace, wanted.get("name") or "")
+        return await objects.get_config_map(namespace, wanted.get("name") or "")
     except ObjectNotFound:
         if wanted.get("optional"):
             return None
         raise
 
 
-async def _secret(wanted: Object, namespace: str, world: ObjectSource) -> Object | None:
+async def _secret(wanted: Object, namespace: str, objects: ObjectSource) -> Object | None:
     try:
-        return await world.get_secret(namespace, wanted.get("secretName") or wanted.get("name") or "")
+        return await objects.get_secret(namespace, wanted.get("secretName") or wanted.get("name") or "")
     except ObjectNotFound:
         if wanted.get("optional"):
             return None
         raise
 
 
-async def _token(wanted: Object, pod: Object, world: ObjectSource, mode: int) -> ProjectedFile:
+async def _token(wanted: Object, pod: Object, objects: ObjectSource, mode: int) -> ProjectedFile:
     meta, spec = pod["metadata"], pod["spec"]
     ask = TokenRequest(
         meta["name"], meta["uid"], wanted.get("audience") or "", wanted.get("expirationSeconds") or DEFAULT_LIFETIME
     )
     try:
-        text = await world.get_service_account_token(meta["namespace"], spec.get("serviceAccountName") or "default", ask)
+        text = await objects.get_service_account_token(meta["namespace"], spec.get("serviceAccountName") or "default", ask)
     except errors.ApiError as error:
         raise VolumeSourceError(f"failed to fetch token: {error.message}") from None
     user, group = only_user(spec), (spec.get("securityContext") or {}).get("fsGroup")
@@ -84,7 +84,7 @@ async def _token(wanted: Object, pod: Object, world: ObjectSource, mode: int) ->
 
 
 def only_user(spec: Object) -> int | None:
-    """The user of every container, if there is but one and it is written down: a token is then for nobody else."""
+    """The user of all containers if they have the same: the token then belongs to that user."""
     general = (spec.get("securityContext") or {}).get("runAsUser")
     users = set()
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):

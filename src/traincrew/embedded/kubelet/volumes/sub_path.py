@@ -1,4 +1,4 @@
-"""subPath: a part of a volume; no link in the volume leads out of it."""
+"""subPath: a path in a volume. No symbolic link leads out of the volume."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _check(path: str, base: str) -> None:
 
 
 def _make(base: str, inner: str) -> None:
-    """One name after another by descriptors, so that a link put in its place meanwhile is refused and not followed."""
+    """Creates directories by descriptors, so that a symbolic link that appears meanwhile is not followed."""
     mode = stat.S_IMODE(os.stat(base).st_mode)
     parts = [part for part in inner.split("/") if part not in ("", ".")]
     known = base
