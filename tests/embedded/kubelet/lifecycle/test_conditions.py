@@ -24,7 +24,7 @@ READY: dict[str, Any] = {"ready": True, "state": {}}
 UNREADY: dict[str, Any] = {"ready": False, "state": {}}
 
 
-def said(status: str, reason: str = "", message: str = "") -> dict[str, Any]:
+def expected_condition(status: str, reason: str = "", message: str = "") -> dict[str, Any]:
     found = {"status": status, "reason": reason, "message": message}
     return {key: value for key, value in found.items() if value}
 
@@ -36,25 +36,32 @@ def without_type(found: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("names", "statuses", "phase", "expected"),
     [
-        ("1234", None, "Running", said("False", "UnknownContainerStatuses")),
-        ("", {}, "Running", said("True")),
-        ("1234", {}, "Running", said("False", "ContainersNotReady", "containers with unknown status: [1234]")),
-        ("1234 5678", {"1234": READY, "5678": READY}, "Running", said("True")),
-        ("1234 5678", {"1234": READY}, "Running", said("False", "ContainersNotReady", "containers with unknown status: [5678]")),
+        ("1234", None, "Running", expected_condition("False", "UnknownContainerStatuses")),
+        ("", {}, "Running", expected_condition("True")),
+        ("1234", {}, "Running", expected_condition("False", "ContainersNotReady", "containers with unknown status: [1234]")),
+        ("1234 5678", {"1234": READY, "5678": READY}, "Running", expected_condition("True")),
+        (
+            "1234 5678",
+            {"1234": READY},
+            "Running",
+            expected_condition("False", "ContainersNotReady", "containers with unknown status: [5678]"),
+        ),
         (
             "1234 5678",
             {"1234": UNREADY, "5678": UNREADY},
             "Running",
-            said("False", "ContainersNotReady", "containers with unready status: [1234 5678]"),
+            expected_condition("False", "ContainersNotReady", "containers with unready status: [1234 5678]"),
         ),
         (
             "1234 5678",
             {"5678": UNREADY},
             "Running",
-            said("False", "ContainersNotReady", "containers with unknown status: [1234], containers with unready status: [5678]"),
+            expected_condition(
+                "False", "ContainersNotReady", "containers with unknown status: [1234], containers with unready status: [5678]"
+            ),
         ),
-        ("1234", {"1234": UNREADY}, "Succeeded", said("False", "PodCompleted")),
-        ("1234", {"1234": READY}, "Failed", said("False", "PodFailed")),
+        ("1234", {"1234": UNREADY}, "Succeeded", expected_condition("False", "PodCompleted")),
+        ("1234", {"1234": READY}, "Failed", expected_condition("False", "PodFailed")),
     ],
 )
 def test_containers_are_ready_if_all_are(names: str, statuses: Any, phase: str, expected: dict[str, Any]) -> None:
@@ -82,20 +89,26 @@ def test_sidecars_count_for_readiness_too(statuses: Any, message: str | None) ->
         (
             ["gate1"],
             {},
-            said("False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate1" does not exist.'),
+            expected_condition(
+                "False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate1" does not exist.'
+            ),
         ),
         (
             ["gate1"],
             {"gate1": "False"},
-            said("False", "ReadinessGatesNotReady", 'the status of pod readiness gate "gate1" is not "True", but False'),
+            expected_condition(
+                "False", "ReadinessGatesNotReady", 'the status of pod readiness gate "gate1" is not "True", but False'
+            ),
         ),
-        (["gate1"], {"gate1": "True"}, said("True")),
+        (["gate1"], {"gate1": "True"}, expected_condition("True")),
         (
             ["gate1", "gate2"],
             {"gate1": "True"},
-            said("False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate2" does not exist.'),
+            expected_condition(
+                "False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate2" does not exist.'
+            ),
         ),
-        (["gate1", "gate2"], {"gate1": "True", "gate2": "True"}, said("True")),
+        (["gate1", "gate2"], {"gate1": "True", "gate2": "True"}, expected_condition("True")),
     ],
 )
 def test_a_pod_is_not_ready_until_its_readiness_gates_are_true(

@@ -129,10 +129,10 @@ def test_no_attempt_runs_twice_or_together_with_another_attempt_of_its_container
     simulated.run()
     names = {name for name, _, _, _ in simulated.runs}
     for name in names:
-        mine = [(attempt, began, ended) for each, attempt, began, ended in simulated.runs if each == name]
-        assert len({attempt for attempt, _, _ in mine}) == len(mine)
-        for (_, _, ended), (_, began, _) in itertools.pairwise(mine):
-            assert ended <= began
+        own = [(attempt, started, finished) for each, attempt, started, finished in simulated.runs if each == name]
+        assert len({attempt for attempt, _, _ in own}) == len(own)
+        for (_, _, finished), (_, started, _) in itertools.pairwise(own):
+            assert finished <= started
 
 
 @thorough
@@ -151,17 +151,17 @@ def test_a_terminating_pod_is_never_started(simulated: SimulatedPod) -> None:
 def test_containers_start_after_the_init_containers(simulated: SimulatedPod) -> None:
     simulated.run()
     parsed = Pod(simulated.object)
-    began = [
+    started = [
         moment
         for moment, step in simulated.executed
         if isinstance(step, steps.StartContainer) and step.container.startswith("main")
     ]
-    for container in parsed.init_containers if began else ():
+    for container in parsed.init_containers if started else ():
         if container.type is ContainerType.INIT:
-            assert any(name == container.name and ended <= began[0] for name, _, _, ended in simulated.runs)
+            assert any(name == container.name and finished <= started[0] for name, _, _, finished in simulated.runs)
         else:
             assert any(
-                name == container.name and moment <= began[0].timestamp() - START.timestamp() + 0.1
+                name == container.name and moment <= started[0].timestamp() - START.timestamp() + 0.1
                 for moment, name, _ in simulated.starts()
             )
 

@@ -1,6 +1,6 @@
 """The tables by which the kubelet's own choice of what to start and to end is tested.
 
-One letter a container: `-` never begun, `R` running, `0` ended well, `x` failed, `?` ended without a record.
+One letter a container: `-` never started, `R` running, `0` succeeded, `x` failed, `?` exited without a record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
 )
 
 CHECK = {"exec": {"command": ["check"]}}
-MADE = {
+STATES = {
     "-": observed_container(),
     "R": observed_container(Running(0, at(1))),
     "0": observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(2))), backoff=0),
@@ -30,15 +30,15 @@ MADE = {
 }
 
 
-def found(names: str, letters: str) -> dict[str, ObservedContainer]:
-    return {name: MADE[letter] for name, letter in zip(names, letters, strict=True)}
+def containers_in(names: str, letters: str) -> dict[str, ObservedContainer]:
+    return {name: STATES[letter] for name, letter in zip(names, letters, strict=True)}
 
 
-def started(result: steps.NextSteps) -> str:
+def started_containers(result: steps.NextSteps) -> str:
     return "".join(step.container for step in result.steps if isinstance(step, steps.StartContainer))
 
 
-def ended(result: steps.NextSteps) -> str:
+def terminated_containers(result: steps.NextSteps) -> str:
     return "".join(step.container for step in result.steps if isinstance(step, steps.TerminateContainer))
 
 
@@ -56,16 +56,16 @@ def ended(result: steps.NextSteps) -> str:
     ],
 )
 def test_which_containers_are_started(policy: str, letters: str, expected: str) -> None:
-    result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(found("abc", letters)))
-    assert (started(result), ended(result)) == (expected, "")
+    result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(containers_in("abc", letters)))
+    assert (started_containers(result), terminated_containers(result)) == (expected, "")
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
 def test_a_container_that_fails_its_probe_is_terminated_alone(kind: ProbeKind) -> None:
     sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod("a", {"name": "b", f"{kind}Probe": CHECK}, "c")
-    result = next_steps_at(checked, observed_pod({**found("ac", "RR"), "b": sick}))
-    assert (started(result), ended(result)) == ("", "b")
+    result = next_steps_at(checked, observed_pod({**containers_in("ac", "RR"), "b": sick}))
+    assert (started_containers(result), terminated_containers(result)) == ("", "b")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,10 @@ def test_a_container_that_fails_its_probe_is_terminated_alone(kind: ProbeKind) -
     ],
 )
 def test_which_init_container_is_next(policy: str, inits: str, expected: str) -> None:
-    result = next_steps_at(pod(*"abc", inits=["1", "2", "3"], restartPolicy=policy), observed_pod(found("123abc", f"{inits}---")))
-    assert started(result) == expected
+    result = next_steps_at(
+        pod(*"abc", inits=["1", "2", "3"], restartPolicy=policy), observed_pod(containers_in("123abc", f"{inits}---"))
+    )
+    assert started_containers(result) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,28 +108,29 @@ def test_which_init_container_is_next(policy: str, inits: str, expected: str) ->
 def test_which_sidecars_are_started(policy: str, sidecars: str, mains: str, expected: str) -> None:
     result = next_steps_at(
         pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy=policy),
-        observed_pod(found("123abc", f"{sidecars}{mains}")),
+        observed_pod(containers_in("123abc", f"{sidecars}{mains}")),
     )
-    assert (started(result), ended(result)) == (expected, "")
+    assert (started_containers(result), terminated_containers(result)) == (expected, "")
 
 
 @pytest.mark.parametrize(("kind", "mains"), [("liveness", "abc"), ("startup", "")])
 def test_only_a_sidecar_that_has_not_started_delays_the_other_containers(kind: ProbeKind, mains: str) -> None:
     sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod(*"abc", inits=[sidecar("1"), sidecar("2", **{f"{kind}Probe": CHECK})])
-    result = next_steps_at(checked, observed_pod({**found("1abc", "R---"), "2": sick}))
-    assert (started(result), ended(result)) == (mains, "2")
+    result = next_steps_at(checked, observed_pod({**containers_in("1abc", "R---"), "2": sick}))
+    assert (started_containers(result), terminated_containers(result)) == (mains, "2")
 
 
 def test_sidecars_stop_in_reverse_order_when_all_containers_succeeded() -> None:
     result = next_steps_at(
-        pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy="Never"), observed_pod(found("123abc", "RRR000"))
+        pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy="Never"),
+        observed_pod(containers_in("123abc", "RRR000")),
     )
-    assert (started(result), ended(result)) == ("", "3")
+    assert (started_containers(result), terminated_containers(result)) == ("", "3")
 
 
 @pytest.mark.parametrize(
-    ("policy", "letters", "made"),
+    ("policy", "letters", "created"),
     [
         ("Never", "000", False),
         ("OnFailure", "000", False),
@@ -136,6 +139,8 @@ def test_sidecars_stop_in_reverse_order_when_all_containers_succeeded() -> None:
         ("Always", "000", True),
     ],
 )
-def test_a_sandbox_is_created_again_only_if_a_container_has_to_run_in_it(policy: str, letters: str, made: bool) -> None:
-    result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(found("abc", letters), sandbox=SandboxGone(LOST)))
-    assert (result.steps == (steps.CreateSandbox(),)) is made
+def test_a_sandbox_is_created_again_only_if_a_container_has_to_run_in_it(policy: str, letters: str, created: bool) -> None:
+    result = next_steps_at(
+        pod(*"abc", restartPolicy=policy), observed_pod(containers_in("abc", letters), sandbox=SandboxGone(LOST))
+    )
+    assert (result.steps == (steps.CreateSandbox(),)) is created

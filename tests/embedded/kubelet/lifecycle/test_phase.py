@@ -19,7 +19,7 @@ AGAIN: dict[str, Any] = {"state": {"waiting": {}}, "lastState": {"terminated": {
 CRASHING: dict[str, Any] = {"state": {"waiting": {}}, "lastState": {"terminated": {"exitCode": 1}}}
 
 
-def found(spec: dict[str, Any], statuses: dict[str, Any], over: bool = False) -> str:
+def computed_phase(spec: dict[str, Any], statuses: dict[str, Any], over: bool = False) -> str:
     return lifecycle_phase.phase(Pod(spec), statuses, over)
 
 
@@ -49,7 +49,7 @@ def found(spec: dict[str, Any], statuses: dict[str, Any], over: bool = False) ->
     ],
 )
 def test_the_phase_follows_from_the_containers(policy: str, statuses: dict[str, Any], over: bool, phase: str) -> None:
-    assert found(pod("a", "b", restartPolicy=policy), statuses, over) == phase
+    assert computed_phase(pod("a", "b", restartPolicy=policy), statuses, over) == phase
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_phase_follows_from_the_containers(policy: str, statuses: dict[str, 
     ],
 )
 def test_init_containers_come_first(policy: str, statuses: dict[str, Any], phase: str) -> None:
-    assert found(pod("a", "b", inits=["x"], restartPolicy=policy), statuses) == phase
+    assert computed_phase(pod("a", "b", inits=["x"], restartPolicy=policy), statuses) == phase
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_init_containers_come_first(policy: str, statuses: dict[str, Any], phase
     ],
 )
 def test_the_exit_of_a_sidecar_does_not_count_for_the_phase(statuses: dict[str, Any], over: bool, phase: str) -> None:
-    assert found(pod("a", "b", inits=[sidecar("x")]), statuses, over) == phase
+    assert computed_phase(pod("a", "b", inits=[sidecar("x")]), statuses, over) == phase
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_the_exit_of_a_sidecar_does_not_count_for_the_phase(statuses: dict[str, 
     ],
 )
 def test_a_pod_that_has_run_is_not_pending_because_of_its_sidecar(statuses: dict[str, Any], phase: str) -> None:
-    assert found(pod("a", inits=["x", sidecar("y")]), statuses) == phase
+    assert computed_phase(pod("a", inits=["x", sidecar("y")]), statuses) == phase

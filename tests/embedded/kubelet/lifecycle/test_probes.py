@@ -23,7 +23,7 @@ EXEC = {"exec": {"command": ["check"]}}
 UP = Running(0, at(0))
 
 
-def folded(probe: dict[str, Any], results: str) -> list[bool | None]:
+def results_after(probe: dict[str, Any], results: str) -> list[bool | None]:
     found, verdicts = ProbeResults(), []
     for result in results:
         found = lifecycle_probes.record(probe, found, {"+": True, "-": False, "?": None}[result])
@@ -36,15 +36,22 @@ def probes(result: steps.NextSteps) -> set[str]:
 
 
 def test_the_failure_threshold_makes_a_failure() -> None:
-    assert folded(EXEC, "+--+---+") == [True, True, True, True, True, True, False, True]
+    assert results_after(EXEC, "+--+---+") == [True, True, True, True, True, True, False, True]
 
 
 def test_the_success_threshold_makes_a_success() -> None:
-    assert folded({**EXEC, "successThreshold": 3, "failureThreshold": 1}, "++++-+") == [None, None, True, True, False, False]
+    assert results_after({**EXEC, "successThreshold": 3, "failureThreshold": 1}, "++++-+") == [
+        None,
+        None,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_probe_that_cannot_be_executed_is_neither_success_nor_failure() -> None:
-    assert folded({**EXEC, "failureThreshold": 2}, "-?-") == [None, None, False]
+    assert results_after({**EXEC, "failureThreshold": 2}, "-?-") == [None, None, False]
 
 
 @pytest.mark.parametrize("kind", ["startup", "readiness", "liveness"])
@@ -60,9 +67,9 @@ def test_a_probe_is_repeated_after_its_period_but_not_while_it_runs() -> None:
     probed = pod({"name": "main", "readinessProbe": {**EXEC, "periodSeconds": 7, "timeoutSeconds": 3}})
     first = next_steps_at(probed, observed_pod({"main": observed_container(UP)}), 0)
     assert first.steps == (steps.RunProbe("main", 0, "readiness", EXEC, 3.0),)
-    begun = transitions.step_started(observed_pod({"main": observed_container(UP)}), first.steps[0], at(0))
-    assert next_steps_at(probed, begun, 20).steps == ()
-    answered = transitions.probe_finished(begun, first.steps[0], probed["spec"]["containers"][0]["readinessProbe"], True)
+    running = transitions.step_started(observed_pod({"main": observed_container(UP)}), first.steps[0], at(0))
+    assert next_steps_at(probed, running, 20).steps == ()
+    answered = transitions.probe_finished(running, first.steps[0], probed["spec"]["containers"][0]["readinessProbe"], True)
     assert next_steps_at(probed, answered, 3).sync_at == at(7)
     assert probes(next_steps_at(probed, answered, 7)) == {"readiness"}
 
@@ -99,9 +106,9 @@ def test_the_grace_period_of_a_probe_overrides_that_of_the_pod() -> None:
 
 
 def test_probe_results_lost_by_a_restart_are_taken_from_the_api() -> None:
-    told = {"name": "main", "containerID": f"traincrew://{UID}/main/0", "ready": True, "started": True}
+    reported = {"name": "main", "containerID": f"traincrew://{UID}/main/0", "ready": True, "started": True}
     probed = pod({"name": "main", "startupProbe": EXEC, "readinessProbe": EXEC})
-    probed["status"]["containerStatuses"] = [told]
+    probed["status"]["containerStatuses"] = [reported]
     adopted = next_steps_at(probed, observed_pod({"main": observed_container(UP)}, adopted=True), 50)
     assert status_of(adopted, "main")["ready"]
     assert probes(adopted) == {"readiness"}

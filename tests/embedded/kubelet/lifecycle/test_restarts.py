@@ -28,8 +28,8 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
 WORDS = "restarting failed container=main pod=train_team(12345678)"
 
 
-def ended(attempt: int, code: int, began: float, finished: float) -> Exited:
-    return Exited(attempt, ExitStatus(code, started=at(began), finished=at(finished)))
+def exited(attempt: int, code: int, started: float, finished: float) -> Exited:
+    return Exited(attempt, ExitStatus(code, started=at(started), finished=at(finished)))
 
 
 def test_the_crash_loop_back_off_doubles_from_ten_seconds_to_five_minutes() -> None:
@@ -49,12 +49,12 @@ def test_ten_minutes_of_running_reset_the_back_off() -> None:
 
 
 def test_a_restarted_kubelet_computes_the_back_off_from_the_attempt() -> None:
-    assert next_steps_at(pod(), observed_pod({"main": observed_container(ended(3, 1, 98, 99))})).sync_at == at(139)
+    assert next_steps_at(pod(), observed_pod({"main": observed_container(exited(3, 1, 98, 99))})).sync_at == at(139)
 
 
 @pytest.mark.parametrize(("delay", "words"), [(10, "10s"), (80, "1m20s"), (160, "2m40s"), (300, "5m0s")])
 def test_a_container_in_back_off_waits_with_the_message_of_the_kubelet(delay: int, words: str) -> None:
-    result = next_steps_at(pod(), observed_pod({"main": observed_container(ended(1, 1, 90, 99), backoff=delay)}))
+    result = next_steps_at(pod(), observed_pod({"main": observed_container(exited(1, 1, 90, 99), backoff=delay)}))
     assert status_of(result, "main")["state"] == {
         "waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {words} {WORDS}"},
     }
@@ -64,7 +64,7 @@ def test_a_container_in_back_off_waits_with_the_message_of_the_kubelet(delay: in
 
 
 def test_the_first_restart_is_at_once() -> None:
-    result = next_steps_at(pod(), observed_pod({"main": observed_container(ended(0, 1, 90, 99), backoff=0)}))
+    result = next_steps_at(pod(), observed_pod({"main": observed_container(exited(0, 1, 90, 99), backoff=0)}))
     assert result.steps == (steps.StartContainer("main", 1, 10),)
     assert status_of(result, "main")["state"]["terminated"]["exitCode"] == 1
 
@@ -84,19 +84,19 @@ def test_the_restart_policy_decides_which_containers_restart(policy: str, code: 
     up = observed_container(Running(0, at(1)))
     result = next_steps_at(
         pod("main", "other", restartPolicy=policy),
-        observed_pod({"main": observed_container(ended(0, code, 1, 2), backoff=0), "other": up}),
+        observed_pod({"main": observed_container(exited(0, code, 1, 2), backoff=0), "other": up}),
     )
     assert result.steps == ((steps.StartContainer("main", 1, 10),) if again else ())
 
 
 def test_the_reported_state_is_kept_while_a_container_restarts() -> None:
-    waiting = next_steps_at(pod(), observed_pod({"main": observed_container(ended(1, 1, 80, 85), backoff=10)}), 90)
-    told_before = {**pod(), "status": waiting.status}
-    begun = transitions.step_started(
-        observed_pod({"main": observed_container(ended(1, 1, 80, 85), backoff=10)}), steps.StartContainer("main", 2, 20), at(95)
+    waiting = next_steps_at(pod(), observed_pod({"main": observed_container(exited(1, 1, 80, 85), backoff=10)}), 90)
+    reported = {**pod(), "status": waiting.status}
+    starting = transitions.step_started(
+        observed_pod({"main": observed_container(exited(1, 1, 80, 85), backoff=10)}), steps.StartContainer("main", 2, 20), at(95)
     )
-    assert next_steps_at(told_before, begun, 95).status == waiting.status
-    running = next_steps_at(told_before, transitions.container_started(begun, "main", at(96)), 96)
+    assert next_steps_at(reported, starting, 95).status == waiting.status
+    running = next_steps_at(reported, transitions.container_started(starting, "main", at(96)), 96)
     assert status_of(running, "main")["restartCount"] == 2
     assert status_of(running, "main")["lastState"]["terminated"]["containerID"] == "traincrew://12345678/main/1"
 
@@ -199,7 +199,7 @@ def test_the_termination_message_is_reported() -> None:
 def test_the_log_tail_is_the_termination_message_and_is_awaited() -> None:
     falls_back = pod({"name": "main", "terminationMessagePolicy": "FallbackToLogsOnError"}, restartPolicy="Never")
     falls_back["status"]["phase"] = "Running"
-    found = observed_pod({"main": observed_container(ended(0, 1, 1, 2))})
+    found = observed_pod({"main": observed_container(exited(0, 1, 1, 2))})
     before = next_steps_at(falls_back, found)
     assert before.steps == (steps.ReadLogTail("main", 0),)
     assert (before.status["phase"], list(status_of(before, "main")["state"])) == ("Running", ["running"])

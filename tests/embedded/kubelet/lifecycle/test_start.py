@@ -144,11 +144,11 @@ def test_a_post_start_hook_delays_the_containers_after_its_own() -> None:
     assert next_steps_at(hooked, observed_pod({**resolved, "a": up, "b": observed_container(Starting(0, at(1)))})).steps == ()
     hook = steps.RunHook("b", 0, "postStart", HOOK)
     assert next_steps_at(hooked, observed_pod({**resolved, "a": up, "b": up})).steps == (hook,)
-    begun = transitions.step_started(observed_pod({**resolved, "a": up, "b": up}), hook, at(2))
-    waiting = next_steps_at(hooked, begun)
+    running = transitions.step_started(observed_pod({**resolved, "a": up, "b": up}), hook, at(2))
+    waiting = next_steps_at(hooked, running)
     assert waiting.steps == ()
     assert status_of(waiting, "b")["state"] == {"waiting": {"reason": "ContainerCreating"}}, "not running before its hook is done"
-    done = next_steps_at(hooked, transitions.hook_finished(begun, "b", "postStart"))
+    done = next_steps_at(hooked, transitions.hook_finished(running, "b", "postStart"))
     assert done.steps == (steps.StartContainer("c", 0),)
     assert "running" in status_of(done, "b")["state"]
 

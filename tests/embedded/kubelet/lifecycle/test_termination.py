@@ -47,7 +47,7 @@ UP = observed_container(Running(0, at(1)))
 FINISHED = observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(50))))
 
 
-def went_through(simulated: SimulatedPod, kind: type) -> list[tuple[float, str]]:
+def containers_of(simulated: SimulatedPod, kind: type) -> list[tuple[float, str]]:
     return [(moment, step.container) for moment, step in simulated.executed_steps(kind)]
 
 
@@ -59,7 +59,7 @@ def test_a_deleted_pod_gets_sigterm_then_sigkill_and_is_removed() -> None:
     simulated.delete(10, grace=7)
     simulated.run()
     assert simulated.executed_steps(steps.TerminateContainer) == [(10.0, steps.TerminateContainer("main", 0, 7.0, "deletion"))]
-    assert went_through(simulated, steps.KillContainer) == [(17.0, "main")]
+    assert containers_of(simulated, steps.KillContainer) == [(17.0, "main")]
     assert [type(step) for _, step in simulated.executed[-2:]] == [steps.StopSandbox, steps.RemovePod]
     assert simulated.messages("Killing") == ["Stopping container main"]
     assert simulated.status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
@@ -100,7 +100,7 @@ def test_the_grace_period_is_never_shorter_than_two_seconds() -> None:
     simulated = SimulatedPod(pod(), {"main": [Behavior(exits_after_term=None)]})
     simulated.delete(10, grace=0)
     simulated.run()
-    assert went_through(simulated, steps.KillContainer) == [(12.0, "main")]
+    assert containers_of(simulated, steps.KillContainer) == [(12.0, "main")]
 
 
 def test_a_second_deletion_with_a_shorter_grace_period_shortens_the_wait() -> None:
@@ -108,7 +108,7 @@ def test_a_second_deletion_with_a_shorter_grace_period_shortens_the_wait() -> No
     simulated.delete(10, grace=600)
     simulated.delete(20, grace=5)
     simulated.run()
-    assert went_through(simulated, steps.KillContainer) == [(25.0, "main")]
+    assert containers_of(simulated, steps.KillContainer) == [(25.0, "main")]
 
 
 def test_a_restarted_kubelet_computes_the_grace_period_from_the_deletion_timestamp() -> None:
@@ -138,14 +138,14 @@ def test_pre_stop_runs_before_term_and_within_the_grace_period() -> None:
     found = observed_pod({"main": UP})
     first = next_steps_at(hooked, found, 100)
     assert first.steps == (steps.RunHook("main", 0, "preStop", HOOK, 20.0, "deletion", 20.0),)
-    begun = transitions.step_started(found, first.steps[0], at(100))
-    assert next_steps_at(hooked, begun, 110).steps == ()
-    assert next_steps_at(hooked, transitions.hook_finished(begun, "main", "preStop"), 110).steps == (
+    running = transitions.step_started(found, first.steps[0], at(100))
+    assert next_steps_at(hooked, running, 110).steps == ()
+    assert next_steps_at(hooked, transitions.hook_finished(running, "main", "preStop"), 110).steps == (
         steps.TerminateContainer("main", 0, 10.0, "deletion"),
     )
-    late = next_steps_at(hooked, begun, 120)
+    late = next_steps_at(hooked, running, 120)
     assert late.steps == (steps.TerminateContainer("main", 0, 2.0, "deletion"),), "a hook that takes too long is not awaited"
-    signalled = transitions.step_started(begun, late.steps[0], at(120))
+    signalled = transitions.step_started(running, late.steps[0], at(120))
     assert next_steps_at(hooked, signalled, 121).sync_at == at(122)
     assert next_steps_at(hooked, signalled, 122).steps == (steps.KillContainer("main", 0),)
 
@@ -165,7 +165,7 @@ def test_sidecars_are_terminated_last_in_reverse_order() -> None:
     )
     simulated.delete(10)
     simulated.run()
-    assert went_through(simulated, steps.TerminateContainer) == [(10.0, "a"), (10.0, "b"), (12.0, "two"), (12.5, "one")]
+    assert containers_of(simulated, steps.TerminateContainer) == [(10.0, "a"), (10.0, "b"), (12.0, "two"), (12.5, "one")]
 
 
 def test_sidecars_have_the_same_grace_period_as_the_other_containers() -> None:
@@ -174,13 +174,13 @@ def test_sidecars_have_the_same_grace_period_as_the_other_containers() -> None:
     )
     simulated.delete(10, grace=20)
     simulated.run()
-    assert went_through(simulated, steps.TerminateContainer) == [(10.0, "a"), (30.0, "one")]
-    assert went_through(simulated, steps.KillContainer) == [(30.0, "a"), (32.0, "one")]
+    assert containers_of(simulated, steps.TerminateContainer) == [(10.0, "a"), (30.0, "one")]
+    assert containers_of(simulated, steps.KillContainer) == [(30.0, "a"), (32.0, "one")]
 
 
 def test_sidecars_do_not_keep_a_pod_running() -> None:
     simulated = SimulatedPod(pod("a", inits=[sidecar("one")], restartPolicy="OnFailure"), {"a": [Behavior(5)]}).run()
-    assert went_through(simulated, steps.TerminateContainer) == [(5.0, "one")]
+    assert containers_of(simulated, steps.TerminateContainer) == [(5.0, "one")]
     assert simulated.phases() == ["Pending", "Running", "Succeeded"]
     assert simulated.starts("one") == [(0.0, "one", 0)]
 
@@ -217,7 +217,7 @@ def test_a_terminal_phase_never_changes(phase: str) -> None:
 
 
 def test_a_pod_whose_sandbox_was_stopped_is_not_started_again() -> None:
-    """The daemon may have died before it told why."""
+    """The daemon may have died before it wrote the status."""
     stopped = observed_container(Exited(0, ExitStatus(143, 15, started=at(1), finished=at(50))))
     result = next_steps_at(
         pod(restartPolicy="Always"), observed_pod({"main": stopped}, sandbox=SandboxGone(STOPPED), adopted=True)
@@ -236,7 +236,7 @@ def test_an_exit_whose_record_is_missing_is_restored_from_the_api(last: Any) -> 
 
 
 def test_a_removed_pod_keeps_the_exits_that_the_api_server_holds() -> None:
-    """A finalizer keeps it; the daemon was started anew meanwhile."""
+    """A finalizer keeps the object, and the daemon was restarted meanwhile."""
     before = next_steps_at(
         pod(), observed_pod({"main": observed_container(Exited(0, ExitStatus(44, started=at(1), finished=at(2))))})
     )
@@ -265,7 +265,7 @@ def test_a_deadline_set_on_a_running_pod_counts_from_its_start() -> None:
     simulated = SimulatedPod(pod())
     simulated.after(50, lambda facts: (simulated.object["spec"].update(activeDeadlineSeconds=1), facts)[1])
     simulated.run()
-    assert went_through(simulated, steps.TerminateContainer) == [(50.0, "main")]
+    assert containers_of(simulated, steps.TerminateContainer) == [(50.0, "main")]
     assert simulated.status["reason"] == "DeadlineExceeded"
 
 
@@ -283,8 +283,8 @@ def test_the_active_deadline_is_the_time_of_the_next_sync() -> None:
 
 
 def disruption(result: steps.NextSteps) -> objects.PodCondition | None:
-    made = msgspec.convert({**pod(), "status": result.status}, objects.Pod)
-    return losses.disruption_target(made)
+    converted = msgspec.convert({**pod(), "status": result.status}, objects.Pod)
+    return losses.disruption_target(converted)
 
 
 @pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
