@@ -56,7 +56,7 @@ async def test_a_job_runs_to_its_end(found: Cluster) -> None:
         await eventually(lambda: found.event_reasons("j"), lambda told: told == {"SuccessfulCreate", "Completed"})
 
 
-async def test_controllers_that_start_anew_count_what_ended_meanwhile_once(found: Cluster) -> None:
+async def test_restarted_controllers_count_pods_that_ended_meanwhile_once(found: Cluster) -> None:
     async with running_controllers(found):
         await found.create(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
         names = await active(found, 4)
@@ -70,7 +70,7 @@ async def test_controllers_that_start_anew_count_what_ended_meanwhile_once(found
     assert "failed" not in status
 
 
-async def test_a_job_that_is_deleted_while_nobody_looks_does_not_hold_its_pods(found: Cluster) -> None:
+async def test_a_job_that_is_deleted_while_no_controller_runs_does_not_keep_its_pods(found: Cluster) -> None:
     async with running_controllers(found):
         await found.create(BATCH_JOBS, job())
         await active(found, 1)
@@ -79,7 +79,7 @@ async def test_a_job_that_is_deleted_while_nobody_looks_does_not_hold_its_pods(f
         await eventually(lambda: found.list(PODS), lambda pods: not pods)
 
 
-async def test_a_claim_without_a_class_gets_a_directory_which_goes_with_it(found: Cluster) -> None:
+async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(found: Cluster) -> None:
     async with running_controllers(found):
         await eventually(lambda: found.list(CLASSES))
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -95,7 +95,7 @@ async def test_a_claim_without_a_class_gets_a_directory_which_goes_with_it(found
         assert directory.name not in os.listdir(found.volumes)
 
 
-async def test_a_claim_made_while_nobody_looks_is_bound_later(found: Cluster) -> None:
+async def test_a_claim_created_while_no_controller_runs_is_bound_later(found: Cluster) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
     await found.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
     held = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
@@ -105,7 +105,7 @@ async def test_a_claim_made_while_nobody_looks_is_bound_later(found: Cluster) ->
         await eventually(lambda: found.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
 
 
-async def test_a_services_endpoints_follow_its_pods_and_go_with_it(found: Cluster) -> None:
+async def test_a_services_endpoints_follow_its_pods_and_are_deleted_with_it(found: Cluster) -> None:
     async def addresses() -> list[str]:
         subsets = [each for item in await found.list(ENDPOINTS) for each in item.get("subsets") or ()]
         return [address["ip"] for each in subsets for address in each.get("addresses", ())]
@@ -124,7 +124,7 @@ async def test_a_services_endpoints_follow_its_pods_and_go_with_it(found: Cluste
         await eventually(lambda: found.list(SLICES), lambda left: not left)
 
 
-async def test_endpoints_of_a_service_that_went_while_nobody_looked_go_too(found: Cluster) -> None:
+async def test_endpoints_of_a_service_that_was_deleted_while_no_controller_ran_are_deleted(found: Cluster) -> None:
     async with running_controllers(found):
         await found.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
         await eventually(lambda: found.list(ENDPOINTS))

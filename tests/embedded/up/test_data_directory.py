@@ -1,4 +1,4 @@
-"""Whose a cluster's data are is never told from what an earlier process left."""
+"""Which process has a data directory open, though an earlier process left its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ended() -> int:
     return process.pid
 
 
-def test_a_cluster_that_has_only_just_taken_its_data_is_not_taken_for_the_one_that_was_killed(tmp_path: pathlib.Path) -> None:
+def test_a_cluster_that_has_just_taken_the_lock_is_not_mistaken_for_a_killed_one(tmp_path: pathlib.Path) -> None:
     killed = ended()
     (tmp_path / "running.json").write_text(json.dumps({"pid": killed, "server": "https://127.0.0.1:1"}))
     lock = tmp_path / "cluster.db.lock"

@@ -1,4 +1,4 @@
-"""The pod that stands for the operator, and the service that stands for the API server."""
+"""The mirror pod of the operator, and the service of the API server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def another_runs(cluster: daemon.RunningCluster, uid: str) -> bool:
     return found is not None and found["metadata"]["uid"] != uid and found.get("status", {}).get("phase") == "Running"
 
 
-async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daemon.RunningCluster) -> None:
+async def test_a_deleted_mirror_pod_is_created_again(cluster: daemon.RunningCluster) -> None:
     first = await pod(cluster)
     assert first is not None
     for _ in range(2):
@@ -55,10 +55,10 @@ async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daem
         await until(lambda uid=before["metadata"]["uid"]: another_runs(cluster, uid))  # type: ignore[misc]
     last = await pod(cluster)
     assert last is not None
-    assert last["status"]["startTime"] == first["status"]["startTime"], "it stands for a process that has not been started anew"
+    assert last["status"]["startTime"] == first["status"]["startTime"], "the process was not restarted"
 
 
-async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: daemon.RunningCluster) -> None:
+async def test_a_deleted_namespace_is_created_again_with_mirror_pod_and_service_accounts(cluster: daemon.RunningCluster) -> None:
     client, before = cluster.control_plane.system_client("test"), await pod(cluster)
     assert before is not None
     accounts = [msgspec.json.decode(each) async for page in client.pages(SERVICE_ACCOUNTS, "kubeflow") for each in page.items]
@@ -68,6 +68,6 @@ async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: 
         await client.get(SERVICE_ACCOUNTS, "kubeflow", account["metadata"]["name"])
 
 
-async def test_the_service_leads_to_the_port_that_is_listened_on(cluster: daemon.RunningCluster) -> None:
+async def test_the_kubernetes_service_points_to_the_listening_port(cluster: daemon.RunningCluster) -> None:
     found = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
     assert [each["targetPort"] for each in found["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
