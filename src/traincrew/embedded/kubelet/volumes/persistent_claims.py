@@ -20,6 +20,7 @@ Object = dict[str, Any]
 
 GROUP = "pv.beta.kubernetes.io/gid"
 _PATHS = ("hostPath", "local")
+_NOT_SOURCES = ("capacity", "claimRef", "nodeAffinity")
 
 
 class ClaimedVolume(NamedTuple):
@@ -94,7 +95,7 @@ def _opened(found: Object) -> ClaimedVolume:
     name, spec = found["metadata"]["name"], found["spec"]
     kind = next((each for each in _PATHS if each in spec), "")
     if not kind:
-        other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and "capacity" not in key))
+        other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and key not in _NOT_SOURCES))
         raise VolumeUnsupported(
             setup_failed(name, f"volumes of kind {other} are not supported. This node supports hostPath and local.")
         )
