@@ -42,7 +42,7 @@ class JoinedNode(LocalCluster):
                 self.command("node", *where, *flags), stdout=log, stderr=log, env=self.environment(), cwd=self.home,
                 stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
-        eventually(lambda: self._said_since(before, f"node {self.name} is ready"))
+        eventually(lambda: self._said_since(before, f"Node {self.name} is ready"))
         eventually(self._takes_pods)
         return self
 
