@@ -27,7 +27,7 @@ def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, found:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("=", "found '=', expected: !, identifier, or 'end of string'"),
         ("a,", "found '', expected: identifier after ','"),
@@ -40,10 +40,10 @@ def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, found:
         ("a=b c", "found 'c', expected: ',' or 'end of string'"),
     ],
 )
-def test_a_malformed_label_selector_is_refused_in_kubernetes_words(text: str, told: str) -> None:
+def test_a_malformed_label_selector_is_refused_in_kubernetes_words(text: str, message: str) -> None:
     with pytest.raises(selectors.SelectorError) as refused:
         selectors.parse_labels(text)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> None:
@@ -52,17 +52,17 @@ def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a", "invalid selector: 'a'; can't understand 'a'"),
         (r"a=\x", r"invalid field selector: invalid escape sequence: \x"),
         ("a=b=c", "invalid field selector: unescaped character in value: 61"),
     ],
 )
-def test_a_malformed_field_selector_is_refused_in_kubernetes_words(text: str, told: str) -> None:
+def test_a_malformed_field_selector_is_refused_in_kubernetes_words(text: str, message: str) -> None:
     with pytest.raises(selectors.SelectorError) as refused:
         selectors.parse_fields(text, lambda name: name)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

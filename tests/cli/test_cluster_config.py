@@ -58,7 +58,7 @@ def test_without_files_the_flags_keep_their_defaults(files: tuple[pathlib.Path, 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("devices: {gpu: 4}", "devices: expected a mapping of names such as nvidia.com/vgpu"),
         ("devices: {nvidia.com/gpu: many}", "to whole numbers"),
@@ -70,7 +70,7 @@ def test_without_files_the_flags_keep_their_defaults(files: tuple[pathlib.Path, 
         ("a: [", "as YAML"),
     ],
 )
-def test_an_invalid_setting_is_reported_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, told: str) -> None:
+def test_an_invalid_setting_is_reported_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, message: str) -> None:
     files[1].write_text(text)
-    with pytest.raises(errors.SettingsError, match=f"{files[1]}.*{told}"):
+    with pytest.raises(errors.SettingsError, match=f"{files[1]}.*{message}"):
         chosen(files[1].parent)

@@ -41,8 +41,8 @@ def test_a_log_resumed_anywhere_has_each_line_once(steps: list[int], cuts: list[
     for cut in [*cuts, len(lines)]:
         resumed = pod_logs.Resumed(position)
         since = position.last // SECOND * SECOND  # what the API can be asked for
-        told = [line for line in lines if line.nanoseconds >= since][:cut]
-        for line in [line for line in told if resumed.is_new(line)]:
+        message = [line for line in lines if line.nanoseconds >= since][:cut]
+        for line in [line for line in message if resumed.is_new(line)]:
             position.took(line)
             seen.append(line)
     assert seen == lines

@@ -89,9 +89,9 @@ async def test_a_failed_command_gives_its_exit_code_and_why_shows_its_last_lines
     code, _, err = await machine("run", "--kind", "JAXJob", "--name", "bad", "--", "python", "-c", "import no_such_module")
     assert code == 1
     assert "Worker 0 failed with exit code 1" in err
-    told = (await machine("why", "bad"))[1]
-    assert "Install no_such_module" in told
-    assert "| ModuleNotFoundError" in told
+    message = (await machine("why", "bad"))[1]
+    assert "Install no_such_module" in message
+    assert "| ModuleNotFoundError" in message
 
 
 async def test_no_line_is_lost_or_repeated_when_containers_restart_and_the_cluster_is_killed(machine: Machine) -> None:

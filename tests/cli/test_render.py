@@ -80,8 +80,8 @@ def test_a_job_whose_pods_all_run_has_no_waiting_reason() -> None:
 
 
 def test_the_reason_of_the_operator_comes_first() -> None:
-    told = observed(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
-    assert waiting_reasons.job_reason(told) == "Pod j-worker-0 cannot be created: exceeded quota"
+    message = observed(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
+    assert waiting_reasons.job_reason(message) == "Pod j-worker-0 cannot be created: exceeded quota"
 
 
 def test_a_suspended_job_says_how_to_resume_it() -> None:
@@ -257,12 +257,12 @@ def test_the_reason_comes_first_and_lines_are_cut_at_the_screen_width() -> None:
     assert cut.endswith("x…")
 
 
-@pytest.mark.parametrize(("ended", "told"), [("2026-01-02T03:03:05Z", True), ("2026-01-02T01:00:00Z", False)])
-def test_the_table_shows_a_recent_restart_after_a_failure(ended: str, told: bool) -> None:
+@pytest.mark.parametrize(("ended", "message"), [("2026-01-02T03:03:05Z", True), ("2026-01-02T01:00:00Z", False)])
+def test_the_table_shows_a_recent_restart_after_a_failure(ended: str, message: bool) -> None:
     last = {"terminated": {"exitCode": 3, "finishedAt": ended}}
     status = {"name": "pytorch", "restartCount": 2, "state": {"running": {"startedAt": THEN}}, "lastState": last}
     crashing = observed(pod("j-worker-1", index=1, containerStatuses=[status]), conditions=("Running",))
-    assert ("worker-1 restarted after exit code 3" in tables.jobs([crashing], NOW)) is told
+    assert ("worker-1 restarted after exit code 3" in tables.jobs([crashing], NOW)) is message
 
 
 def test_the_remedy_says_that_a_disruption_is_not_a_failure() -> None:

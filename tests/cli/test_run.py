@@ -275,7 +275,7 @@ async def test_warnings_are_marked_and_not_counted_as_errors(job_cluster: JobClu
     bad = manifests.job("PyTorchJob", Mastre=1)
     bad["spec"]["runPolicy"] = {"backoffLimit": "many", "cleanPodPolicy": "Some"}
     _, _, err = await job_cluster("run", write_manifests(tmp_path, bad))
-    *told, last = err.splitlines()
-    faults = [line for line in told if ": warning: spec.runPolicy.cleanPodPolicy" not in line]
-    assert len(faults) == len(told) - 1
+    *message, last = err.splitlines()
+    faults = [line for line in message if ": warning: spec.runPolicy.cleanPodPolicy" not in line]
+    assert len(faults) == len(message) - 1
     assert last == f"error: {len(faults)} errors in the manifests. Nothing was submitted."

@@ -185,13 +185,13 @@ async def test_a_slow_answer_is_given_up(server: ApiServer, connect: Connect) ->
 
 
 async def test_every_request_is_told_to_the_hook(server: ApiServer, connect: Connect, say: Answers) -> None:
-    told: list[tuple[str, str, int]] = []
+    message: list[tuple[str, str, int]] = []
     server.answers(say.status(503), say.cut, say.status(200), say.status(404))
-    async with connect(on_request=lambda *each: told.append(each[:3])) as client:
+    async with connect(on_request=lambda *each: message.append(each[:3])) as client:
         await client.patch(PODS, "ns", "p", b"{}")
         with pytest.raises(errors.NotFound):
             await client.get(JOBS, "ns", "j")
-    assert told == [("patch", "pods", 503), ("patch", "pods", 0), ("patch", "pods", 200), ("get", "pytorchjobs", 404)]
+    assert message == [("patch", "pods", 503), ("patch", "pods", 0), ("patch", "pods", 200), ("get", "pytorchjobs", 404)]
 
 
 async def test_no_more_requests_are_in_flight_than_allowed(server: ApiServer, connect: Connect, say: Answers) -> None:

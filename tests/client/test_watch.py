@@ -134,13 +134,13 @@ async def test_leaving_a_watch_hangs_up(server: ApiServer, connect: Connect) -> 
 
 
 async def test_watches_are_told_to_the_hook_when_they_stand(server: ApiServer, connect: Connect, say: Answers) -> None:
-    told: list[tuple[str, str, int]] = []
+    message: list[tuple[str, str, int]] = []
     server.answers(say.stream(), say.cut, say.cut)  # a reused connection is tried once more by aiohttp
-    async with connect(on_request=lambda *each: told.append(each[:3])) as client:
+    async with connect(on_request=lambda *each: message.append(each[:3])) as client:
         await watched(client)
         with pytest.raises(errors.Unreachable):
             await watched(client)
-    assert told == [("watch", "pods", 200), ("watch", "pods", 0)]
+    assert message == [("watch", "pods", 200), ("watch", "pods", 0)]
 
 
 @hypothesis.given(st.lists(st.binary(min_size=1).filter(lambda line: b"\n" not in line)), st.data())

@@ -146,8 +146,8 @@ def _node(machine: JoinedNode) -> Object:
 def test_a_node_is_drained_and_takes_pods_again(machine: JoinedNode, kubectl: Kubectl) -> None:
     machine.create(pod("drained", "sh", "-c", "trap 'echo told; exit 0' TERM; while :; do sleep 0.05; done"))
     uid = machine.running("drained")["metadata"]["uid"]
-    told = kubectl("drain", machine.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
-    assert "pod/drained evicted" in told
+    message = kubectl("drain", machine.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
+    assert "pod/drained evicted" in message
     assert machine.api.find("pods", "default", "drained") is None
     (kept,) = machine.data.glob(f"logs/default_drained_{uid}/main/0.log")
     assert kept.read_text().endswith("told\n")
@@ -185,8 +185,8 @@ def test_pods_keep_running_while_the_api_server_is_down(machine: JoinedNode) -> 
 
 
 def test_node_conditions_of_other_components_are_kept(machine: JoinedNode) -> None:
-    told = {"type": "example.com/Sound", "status": "True", "reason": "Heard", "message": "by somebody else"}
-    body = {"status": {"conditions": [told]}}
+    message = {"type": "example.com/Sound", "status": "True", "reason": "Heard", "message": "by somebody else"}
+    body = {"status": {"conditions": [message]}}
     machine.api.call("PATCH", f"/api/v1/nodes/{machine.name}/status", body, "application/strategic-merge-patch+json")
     machine.kill()
     machine.up()

@@ -155,7 +155,7 @@ def test_an_ephemeral_container_is_added_to_a_running_pod(machine: JoinedNode, k
 
 def test_pods_and_nodes_are_described(machine: JoinedNode, kubectl: Kubectl, waiting: str) -> None:
     eventually(lambda: "Started container main" in kubectl("describe", "pod", waiting))
-    told = kubectl("describe", "pod", waiting)
+    message = kubectl("describe", "pod", waiting)
     status = machine.pod(waiting)["status"]
     for pattern in (
         rf"Node: +{machine.name}/127\.0\.0\.1",
@@ -167,10 +167,10 @@ def test_pods_and_nodes_are_described(machine: JoinedNode, kubectl: Kubectl, wai
         r"QoS Class: +BestEffort",
         rf"Successfully assigned default/{waiting} to {machine.name}",
     ):
-        assert re.search(pattern, told), (pattern, told)
-    told = kubectl("describe", "node", machine.name)
+        assert re.search(pattern, message), (pattern, message)
+    message = kubectl("describe", "node", machine.name)
     for pattern in (r"Ready +True .*KubeletReady", r"kubernetes\.io/os=linux", rf"default +{waiting} ", r"HolderIdentity: +\S+"):
-        assert re.search(pattern, told), (pattern, told)
+        assert re.search(pattern, message), (pattern, message)
     row = kubectl("get", "nodes", machine.name, "--no-headers").split()
     assert row[:2] == [machine.name, "Ready"]
 

@@ -51,9 +51,9 @@ def test_a_bearer_with_the_right_reads_and_others_do_not(joined: JoinedNode) -> 
     reader = account(joined, "metrics-reader", "metrics")
 
     def measured() -> bool:
-        told = read(joined, reader, "/metrics/resource")
-        assert told.status_code == 200, told.text
-        return 'container_cpu_usage_seconds_total{container="main",namespace="default",pod="measured"}' in told.text
+        message = read(joined, reader, "/metrics/resource")
+        assert message.status_code == 200, message.text
+        return 'container_cpu_usage_seconds_total{container="main",namespace="default",pod="measured"}' in message.text
 
     eventually(measured, 60)
     assert read(joined, reader, "/stats/summary").status_code == 403

@@ -66,5 +66,5 @@ def test_an_api_server_accepts_every_status_of_a_pod_lifecycle_unchanged(life: A
     assert len(world.statuses) > 3
     for status in world.statuses:
         known = api.get("pods", namespace, "train")
-        told = api.replace("pods", namespace, "train", {**known, "status": status}, "status")["status"]
-        assert told == status
+        message = api.replace("pods", namespace, "train", {**known, "status": status}, "status")["status"]
+        assert message == status

@@ -68,8 +68,8 @@ def autoscaler(name: str, **spec: Any) -> Object:
 
 def event(name: str, namespace: str, **rest: Any) -> Object:
     involved = {"kind": "Pod", "namespace": namespace, "name": "p", "apiVersion": "v1"}
-    told = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
-    return manifest("v1", "Event", name, told)
+    message = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
+    return manifest("v1", "Event", name, message)
 
 
 def definition(group: str, schema: Object, plural: str = "widgets", **version: Any) -> Object:

@@ -132,7 +132,7 @@ def test_with_strict_images_an_unknown_image_waits_with_the_remedy_in_its_event(
         return found
 
     eventually(lambda: waiting()["reason"] in ("ErrImagePull", "ImagePullBackOff"))
-    told = " ".join(message for _, message in strict.events("unknown"))
-    assert "traincrew image set my/own:1 --env DIR" in told
+    text = " ".join(message for _, message in strict.events("unknown"))
+    assert "traincrew image set my/own:1 --env DIR" in text
     strict.create(mpi("strict", "true"))
     eventually(lambda: "kubectl" in " ".join(message for _, message in strict.events("strict-launcher")))

@@ -51,8 +51,8 @@ def test_a_pod_that_ran_out_of_memory_is_oomkilled_whatever_its_exit_code(limite
 
 def test_the_command_itself_out_of_memory_is_137(limited: LocalCluster) -> None:
     limited.create(pod("eats", "python3", "-c", EATER, resources=limits(memory="64Mi")))
-    told = terminated(limited.ended("eats"))
-    assert (told["exitCode"], told["reason"]) == (137, "OOMKilled")
+    message = terminated(limited.ended("eats"))
+    assert (message["exitCode"], message["reason"]) == (137, "OOMKilled")
 
 
 def test_a_pod_below_its_memory_limit_is_not_killed(limited: LocalCluster) -> None:
@@ -167,8 +167,8 @@ def _memory(cluster: LocalCluster) -> str:
     shims = [json.loads(each.read_text())["pid"] for each in (cluster.data / "node" / "pods").glob("*/shim.json")]
     children = [int(pid) for shim in shims for pid in _text(f"/proc/{shim}/task/{shim}/children").split()]
     each = {"a shim": shims, "a container's first process": children}
-    told = [f"{name} {sum(map(_pss, pids)) / max(len(pids), 1) / 1024:.2f} MB" for name, pids in each.items()]
-    return f"daemon {_pss(cluster.pid) / 1024:.0f} MB, {', '.join(told)} (PSS)"
+    message = [f"{name} {sum(map(_pss, pids)) / max(len(pids), 1) / 1024:.2f} MB" for name, pids in each.items()]
+    return f"daemon {_pss(cluster.pid) / 1024:.0f} MB, {', '.join(message)} (PSS)"
 
 
 def _pss(pid: int) -> int:

@@ -26,10 +26,10 @@ def test_a_signal_is_an_exit_code_of_128_and_more(any_cluster: LocalCluster) -> 
 def test_a_missing_command_is_reported_with_the_path_that_was_searched(any_cluster: LocalCluster) -> None:
     any_cluster.create(pod("lost", "no-such-program"))
     ended = any_cluster.ended("lost")
-    told = terminated(ended)
-    assert (told["exitCode"], told["reason"]) == (128, "StartError")
-    assert 'exec: "no-such-program": executable file not found in $PATH' in told["message"]
-    assert "/usr/bin" in told["message"]
+    message = terminated(ended)
+    assert (message["exitCode"], message["reason"]) == (128, "StartError")
+    assert 'exec: "no-such-program": executable file not found in $PATH' in message["message"]
+    assert "/usr/bin" in message["message"]
 
 
 def test_deletion_kills_every_process_after_the_grace_period(any_cluster: LocalCluster) -> None:
@@ -55,10 +55,10 @@ def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(cluster: LocalCluster
     cluster.create(pod("alone", "sh", "-c", script))
     ended = cluster.ended("alone")
     assert ended["status"]["phase"] == "Succeeded", cluster.logs("alone")
-    told = cluster.logs("alone").split()
-    assert told[:3] == ["alone", "alone", "new"]
+    message = cluster.logs("alone").split()
+    assert message[:3] == ["alone", "alone", "new"]
     # Its /tmp is its own; an environment that lies in the host's shows through.
-    assert set(told[3:]) <= {SOURCE.parts[2]}
+    assert set(message[3:]) <= {SOURCE.parts[2]}
     assert ended["status"]["podIP"] != ended["status"]["hostIP"]
     assert not pathlib.Path("/etc/own-file").exists()
     assert not pathlib.Path("/brand").exists()

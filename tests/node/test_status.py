@@ -29,19 +29,21 @@ def test_status_shows_isolation_limits_and_requested_resources(any_cluster: Loca
     )
     any_cluster.running("taking")
     any_cluster.ended("ended")
-    told = status(any_cluster)
-    assert told["node"]["isolation"] == any_cluster.level
-    assert told["node"]["isolated"]["holds"] == (any_cluster.level != "none")
+    shown = status(any_cluster)
+    assert shown["node"]["isolation"] == any_cluster.level
+    assert shown["node"]["isolated"]["holds"] == (any_cluster.level != "none")
     better = {"root": [], "user": ["root"], "none": ["root", "user"]}[any_cluster.level]
-    assert all(f"not {each}: --isolation {any_cluster.level} was given" in told["node"]["isolated"]["message"] for each in better)
-    assert told["node"]["egress"]["message"]
-    assert told["node"]["limits"]["message"]
-    assert told["overcommit"] == ["cpu"]
-    assert told["resources"]["cpu"]["requested"] == 9
-    assert told["resources"]["cpu"]["free"] == 0
-    memory = told["resources"]["memory"]
+    assert all(
+        f"not {each}: --isolation {any_cluster.level} was given" in shown["node"]["isolated"]["message"] for each in better
+    )
+    assert shown["node"]["egress"]["message"]
+    assert shown["node"]["limits"]["message"]
+    assert shown["overcommit"] == ["cpu"]
+    assert shown["resources"]["cpu"]["requested"] == 9
+    assert shown["resources"]["cpu"]["free"] == 0
+    memory = shown["resources"]["memory"]
     assert (memory["requested"], memory["free"]) == (64 << 20, memory["capacity"] - (64 << 20))
-    assert told["pods"] == {"Running": 1, "Succeeded": 1}
+    assert shown["pods"] == {"Running": 1, "Succeeded": 1}
     text = any_cluster.traincrew("status").stdout
     for line in ("isolation ", "egress ", "limits ", "overcommit ", "cpu ", "memory ", "pods "):
         assert any(each.startswith(line) for each in text.splitlines()), text
@@ -87,9 +89,10 @@ def foreground() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(signal.SIGINT, "Stopping the cluster and 1 pod (up to 10 s)"), (signal.SIGUSR1, "1 pod left running")]
+    ("number", "message"),
+    [(signal.SIGINT, "Stopping the cluster and 1 pod (up to 10 s)"), (signal.SIGUSR1, "1 pod left running")],
 )
-def test_ctrl_c_says_what_happens_to_the_pods(foreground: LocalCluster, number: signal.Signals, told: str) -> None:
+def test_ctrl_c_says_what_happens_to_the_pods(foreground: LocalCluster, number: signal.Signals, message: str) -> None:
     command = foreground.command("up", "--isolation", foreground.level)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=foreground.environment(), cwd=foreground.home)
     try:
@@ -100,7 +103,7 @@ def test_ctrl_c_says_what_happens_to_the_pods(foreground: LocalCluster, number: 
         foreground.running("here")
         process.send_signal(number)
         out, _ = process.communicate(timeout=60)
-        assert told in out
+        assert message in out
         assert process.returncode == 0
     finally:
         process.kill()

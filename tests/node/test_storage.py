@@ -94,10 +94,10 @@ def test_an_unavailable_fs_group_is_an_event_and_does_not_delay_the_pod(cluster:
     made["spec"]["securityContext"] = {"fsGroup": 4321}
     cluster.create(made)
     assert cluster.ended("grouped")["status"]["phase"] == "Succeeded"
-    told = [message for reason, message in cluster.events("grouped") if reason == "FSGroupNotApplied"]
+    detail = [message for reason, message in cluster.events("grouped") if reason == "FSGroupNotApplied"]
     if cluster.level == "root":
-        assert (cluster.logs("grouped"), told) == ("4321\n", [])
+        assert (cluster.logs("grouped"), detail) == ("4321\n", [])
         return
-    told = eventually(lambda: [text for reason, text in cluster.events("grouped") if reason == "FSGroupNotApplied"])
-    assert len(told) == 1
-    assert told[0].startswith("fsGroup 4321 is not applied: ")
+    detail = eventually(lambda: [text for reason, text in cluster.events("grouped") if reason == "FSGroupNotApplied"])
+    assert len(detail) == 1
+    assert detail[0].startswith("fsGroup 4321 is not applied: ")

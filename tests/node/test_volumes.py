@@ -56,8 +56,8 @@ def test_host_paths_are_written_through_and_read_only_ones_are_not(cluster: Loca
 def test_a_wrong_host_path_is_reported_as_in_the_kubelet(cluster: LocalCluster) -> None:
     volumes = [{"name": "h", "hostPath": {"path": "/etc/passwd", "type": "Directory"}}]
     cluster.create(pod("wrong", "true", volumes=volumes))
-    told = 'MountVolume.SetUp failed for volume "h" : hostPath type check failed: /etc/passwd is not a directory'
-    eventually(lambda: ("FailedMount", told) in cluster.events("wrong"))
+    message = 'MountVolume.SetUp failed for volume "h" : hostPath type check failed: /etc/passwd is not a directory'
+    eventually(lambda: ("FailedMount", message) in cluster.events("wrong"))
     cluster.api.delete("pods", "default", "wrong", grace=0)
 
 
@@ -180,7 +180,7 @@ def test_a_claim_of_another_owner_is_not_used_for_the_ephemeral_volume(cluster: 
     taken = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "robber-own"}, "spec": spec}
     volumes = [{"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
     cluster.create(taken, pod("robber", "true", volumes=volumes, volumeMounts=[mount("own", "/own")]))
-    told = "ephemeral volume own: PVC default/robber-own was not created for pod default/robber (pod is not owner)"
-    eventually(lambda: ("FailedBinding", told) in cluster.events("robber"))
+    message = "ephemeral volume own: PVC default/robber-own was not created for pod default/robber (pod is not owner)"
+    eventually(lambda: ("FailedBinding", message) in cluster.events("robber"))
     cluster.api.delete("persistentvolumeclaims", "default", "robber-own")
     assert cluster.ended("robber")["status"]["phase"] == "Succeeded"

@@ -182,10 +182,10 @@ def test_an_impossible_mount_fails_the_pod_with_its_reason(bare: LocalCluster) -
     volumes = [{"name": "cache", "emptyDir": {}}]
     mounts = [{"name": "cache", "mountPath": "/brand/new/cache"}]
     bare.create(pod("mounts", "true", volumes=volumes, volumeMounts=mounts))
-    told = terminated(bare.ended("mounts"))
-    assert told["reason"] == "StartError"
-    assert "cannot mount a volume at /brand/new/cache" in told["message"]
-    assert "--isolation none" in told["message"]
+    message = terminated(bare.ended("mounts"))
+    assert message["reason"] == "StartError"
+    assert "cannot mount a volume at /brand/new/cache" in message["message"]
+    assert "--isolation none" in message["message"]
 
 
 def test_a_host_path_can_be_mounted_at_its_own_path(bare: LocalCluster) -> None:

@@ -99,9 +99,9 @@ async def test_a_pod_of_higher_priority_preempts_others(served: Cluster) -> None
     await served.bound("low")
     high = await served.pod("high", {"priorityClassName": "high"}, wants=CPU)
     victim = await eventually(lambda: served.get(resources.PODS, "low"), lambda found: "deletionTimestamp" in found["metadata"])
-    told = next(each for each in victim["status"]["conditions"] if each["type"] == "DisruptionTarget")
-    assert (told["status"], told["reason"]) == ("True", "PreemptionByScheduler")
-    assert told["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+    message = next(each for each in victim["status"]["conditions"] if each["type"] == "DisruptionTarget")
+    assert (message["status"], message["reason"]) == ("True", "PreemptionByScheduler")
+    assert message["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
     event = await served.event("low", "Preempted")
     assert event["message"] == f"Preempted by pod {high['metadata']['uid']} on node machine"
     assert event["related"]["name"] == "high"

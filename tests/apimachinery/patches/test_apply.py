@@ -149,7 +149,7 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> N
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (config({"a": 1}), ".data.a: expected string, got &value.valueUnstructured{Value:1}"),
         (config() | {"data": "x"}, ".data: expected map, got &{x}"),
@@ -163,15 +163,15 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> N
         ),
     ],
 )
-def test_faults_of_a_configuration(wanted: Object, told: str) -> None:
+def test_faults_of_a_configuration(wanted: Object, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         applied(None, wanted)
     assert (refusal.value.code, refusal.value.reason) == (500, "")
-    assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {told}"
+    assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {message}"
 
 
 @pytest.mark.parametrize(
-    ("container", "told"),
+    ("container", "message"),
     [
         (None, ".template.spec.containers: element 0: associative list with keys may not have a null element"),
         ("x", ".template.spec.containers: element 0: associative list with keys may not have non-map elements"),
@@ -179,14 +179,14 @@ def test_faults_of_a_configuration(wanted: Object, told: str) -> None:
         ({"name": "a", "ports": [{"containerPort": "x"}]}, '[containerPort="x",protocol="TCP"].containerPort: expected numeric'),
     ],
 )
-def test_faults_of_an_item(container: Any, told: str) -> None:
+def test_faults_of_an_item(container: Any, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         applied(None, pods(container))
-    assert told in refusal.value.message
+    assert message in refusal.value.message
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (config() | {"kind": "Pod"}, "invalid object type: /v1, Kind=Pod"),
         (config() | {"apiVersion": "apps/v1"}, "invalid object type: apps/v1, Kind=ConfigMap"),
@@ -195,11 +195,11 @@ def test_faults_of_an_item(container: Any, told: str) -> None:
         ([], "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value"),
     ],
 )
-def test_what_is_no_configuration_of_the_object_is_refused(wanted: Any, told: str) -> None:
+def test_what_is_no_configuration_of_the_object_is_refused(wanted: Any, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         apply.apply(config(), wanted, CONFIG_MAP, manager="m", now=NOW)
     assert refusal.value.code == 400
-    assert refusal.value.message.startswith(told)
+    assert refusal.value.message.startswith(message)
 
 
 def test_fields_that_are_put_back_are_not_owned() -> None:
@@ -261,7 +261,7 @@ def test_kubectl_takes_over_what_it_had_applied_by_itself() -> None:
     live = config({"a": "1", "b": "2"}, uid="u", annotations={apply.LAST_APPLIED: text})
     found = applied(live, config({"a": "3"}), "kubectl")
     assert found["data"] == {"a": "3", "b": "2"}
-    told = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
-    assert found["metadata"]["annotations"] == {apply.LAST_APPLIED: told}
+    message = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
+    assert found["metadata"]["annotations"] == {apply.LAST_APPLIED: message}
     with pytest.raises(StatusError, match=r"\.data\.b"):
         applied(live, config({"a": "3", "b": "3"}), "kubectl")

@@ -84,7 +84,7 @@ def test_operations_that_do_not_apply_get_one_answer(operation: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operations", "code", "told"),
+    ("operations", "code", "message"),
     [
         ({}, 400, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
         (["x"], 400, "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp"),
@@ -92,10 +92,10 @@ def test_operations_that_do_not_apply_get_one_answer(operation: Any) -> None:
         ([{}] * 10001, 413, "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"),
     ],
 )
-def test_what_is_no_list_of_operations_is_refused(operations: Any, code: int, told: str) -> None:
+def test_what_is_no_list_of_operations_is_refused(operations: Any, code: int, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         json_patch.apply(DOCUMENT, operations)
-    assert (refusal.value.code, refusal.value.message) == (code, told)
+    assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
 def test_a_document_must_stay_an_object() -> None:

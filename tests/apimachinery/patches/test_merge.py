@@ -87,7 +87,7 @@ def test_examples_and_nulls_in_lists(document: dict[str, Any], patch: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("patch", "told"),
+    ("patch", "message"),
     [
         (None, "Invalid JSON Patch"),
         ([], "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
@@ -95,7 +95,7 @@ def test_examples_and_nulls_in_lists(document: dict[str, Any], patch: dict[str, 
         (5, "error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}"),
     ],
 )
-def test_what_is_no_object_is_refused(patch: Any, told: str) -> None:
+def test_what_is_no_object_is_refused(patch: Any, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         merge_patch.apply({}, patch)
-    assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (400, "BadRequest", told)
+    assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (400, "BadRequest", message)

@@ -82,7 +82,7 @@ def test_primitive_lists_are_merged_and_items_are_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patch", "code", "told"),
+    ("patch", "code", "message"),
     [
         ({"containers": [{"image": "i"}]}, 500, "map: map[image:i] does not contain declared merge key: name"),
         ({"containers": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
@@ -98,10 +98,10 @@ def test_primitive_lists_are_merged_and_items_are_deleted() -> None:
         ({"containers": [[]]}, 500, "list element types are not identical: [[map[name:a]] [[]]]"),
     ],
 )
-def test_faults_of_a_patch(patch: dict[str, Any], code: int, told: str) -> None:
+def test_faults_of_a_patch(patch: dict[str, Any], code: int, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         patched({"containers": names("a"), "securityContext": {"fsGroup": 1}}, patch)
-    assert (refusal.value.code, refusal.value.message) == (code, told)
+    assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
 def test_the_order_must_name_what_the_patch_holds() -> None:

@@ -117,15 +117,15 @@ def test_where_there_is_one_node_the_first_consumer_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "phase", "told"),
+    ("policy", "phase", "message"),
     [("Retain", "", ""), ("Recycle", "Failed", "VolumeFailedRecycle"), ("Delete", "Failed", "VolumeFailedDelete")],
 )
-def test_a_hand_made_volume_is_never_emptied(policy: str, phase: str, told: str) -> None:
+def test_a_hand_made_volume_is_never_emptied(policy: str, phase: str, message: str) -> None:
     held = volume(claimRef={"namespace": "n", "name": "c", "uid": "gone"}, persistentVolumeReclaimPolicy=policy)
     held["status"]["phase"] = "Released"
     lot = decisions.decide_volume(held, None)
     assert lot.phase == phase
-    assert (lot.event[1] if lot.event else "") == told
+    assert (lot.event[1] if lot.event else "") == message
     assert not provisioner.to_be_deleted(held)
 
 

@@ -53,7 +53,7 @@ async def test_a_job_runs_to_its_end(found: Cluster) -> None:
         await found.set_phase(last, "Succeeded")
         status = await ended(found, "Complete")
         assert (status["succeeded"], [each["type"] for each in status["conditions"]]) == (3, ["SuccessCriteriaMet", "Complete"])
-        await eventually(lambda: found.event_reasons("j"), lambda told: told == {"SuccessfulCreate", "Completed"})
+        await eventually(lambda: found.event_reasons("j"), lambda message: message == {"SuccessfulCreate", "Completed"})
 
 
 async def test_restarted_controllers_count_pods_that_ended_meanwhile_once(found: Cluster) -> None:
@@ -89,7 +89,7 @@ async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(
         directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
         assert directory.parent == found.volumes
         (directory / "checkpoint").write_text("x")
-        await eventually(lambda: found.event_reasons("c"), lambda told: "ProvisioningSucceeded" in told)
+        await eventually(lambda: found.event_reasons("c"), lambda message: "ProvisioningSucceeded" in message)
         await found.client.delete(CLAIMS, NAMESPACE, "c")
         await eventually(lambda: found.is_gone(VOLUMES, volume["metadata"]["name"]))
         assert directory.name not in os.listdir(found.volumes)
@@ -141,6 +141,6 @@ async def test_an_autoscaler_acts_on_a_training_job(found: Cluster) -> None:
     bounds = {"scaleTargetRef": reference, "minReplicas": 3, "maxReplicas": 4}
     async with running_controllers(found):
         await found.create(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
-        await eventually(lambda: found.event_reasons("h"), lambda told: "SuccessfulRescale" in told)
+        await eventually(lambda: found.event_reasons("h"), lambda message: "SuccessfulRescale" in message)
     job = await found.get(PYTORCH, "t")
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3

@@ -140,4 +140,4 @@ async def test_a_budget_whose_share_cannot_be_known_lets_nothing_go_and_says_why
         condition = found_conditions["status"]["conditions"][0]
         assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
         assert condition["message"] == "jobs.batch does not implement the scale subresource"
-        await eventually(lambda: found.event_reasons("b"), lambda told: "CalculateExpectedPodCountFailed" in told)
+        await eventually(lambda: found.event_reasons("b"), lambda message: "CalculateExpectedPodCountFailed" in message)

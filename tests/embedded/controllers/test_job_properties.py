@@ -53,8 +53,8 @@ def test_a_job_ends_once_with_every_pod_counted_once(spec: dict[str, object], mo
     found = SimulatedJob(job(**spec))
     play(found, moves)
     finish(found)
-    told = found.conditions()
-    assert told in (["SuccessCriteriaMet", "Complete"], ["FailureTarget", "Failed"])
+    message = found.conditions()
+    assert message in (["SuccessCriteriaMet", "Complete"], ["FailureTarget", "Failed"])
     assert not found.status["uncountedTerminatedPods"]
     assert "active" not in found.status
     assert not any(pod.tracked for pod in found.pods.values())

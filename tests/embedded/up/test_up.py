@@ -47,8 +47,8 @@ def test_a_second_up_says_so_and_changes_nothing(cluster: Cluster) -> None:
 
 def test_a_second_up_names_the_options_that_it_did_not_apply(cluster: Cluster) -> None:
     assert "not applied" not in cluster.traincrew("up", "--detach").stdout
-    told = cluster.traincrew("up", "--detach", "--strict-images", "--device", "nvidia.com/gpu=1").stdout
-    assert "Options not applied: --device, --strict-images. Run `traincrew down` first" in told
+    message = cluster.traincrew("up", "--detach", "--strict-images", "--device", "nvidia.com/gpu=1").stdout
+    assert "Options not applied: --device, --strict-images. Run `traincrew down` first" in message
 
 
 def test_only_what_can_be_shared_may_be_overcommitted(cluster: Cluster) -> None:
@@ -114,6 +114,6 @@ def test_everything_is_there_after_down_and_up(cluster: Cluster) -> None:
 
     assert cluster.api.server == server
     assert cluster.api.find("tfjobs", "default", "kept")
-    told = json.loads(cluster.traincrew("status", "-o", "json").stdout)
-    assert told["running"] is True
-    assert told["jobs"]["TFJob"] == {"Created": 1}
+    message = json.loads(cluster.traincrew("status", "-o", "json").stdout)
+    assert message["running"] is True
+    assert message["jobs"]["TFJob"] == {"Created": 1}

@@ -48,8 +48,8 @@ def test_a_cluster_role_bound_in_a_namespace_holds_there_alone() -> None:
 def test_the_reason_names_binding_role_and_subject() -> None:
     of = policy(role("r", rule("get", "pods"), namespace="ns"), binding("b", "Role/r", account("sa"), namespace="ns"))
     asked = Attributes("get", resource="pods", namespace="ns")
-    told = 'RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "sa/ns"'
-    assert of.allowed(service_account("ns", "sa"), asked) == (True, told)
+    message = 'RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "sa/ns"'
+    assert of.allowed(service_account("ns", "sa"), asked) == (True, message)
     of.put(binding("c", "ClusterRole/x", team("red")))
     of.put(role("x", rule("*", "*", "*")))
     assert of.allowed(ANN, asked) == (True, 'RBAC: allowed by ClusterRoleBinding "c" of ClusterRole "x" to Group "red"')
@@ -135,8 +135,8 @@ def test_a_name_that_is_both_user_and_group_is_told_apart() -> None:
 
 def test_several_roles_that_are_not_there_are_all_told() -> None:
     of = policy(binding("b", "ClusterRole/x", person("ann")), binding("c", "Role/y", person("ann"), namespace="ns"))
-    told = 'RBAC: [clusterrole.rbac.authorization.k8s.io "x" not found, role.rbac.authorization.k8s.io "y" not found]'
-    assert of.allowed(ANN, Attributes("get", resource="pods", namespace="ns")) == (False, told)
+    message = 'RBAC: [clusterrole.rbac.authorization.k8s.io "x" not found, role.rbac.authorization.k8s.io "y" not found]'
+    assert of.allowed(ANN, Attributes("get", resource="pods", namespace="ns")) == (False, message)
 
 
 def test_the_words_of_a_refusal_are_the_api_servers() -> None:

@@ -67,8 +67,8 @@ def test_rules_are_listed_as_can_i_shows_them(policy: Policy) -> None:
 
 def test_whoami_tells_the_whole_user() -> None:
     answer = access_reviews.self_subject(posted("SelfSubjectReview"), ANN, "2026-01-01T00:00:00Z")
-    told = {"username": "ann", "uid": "7", "groups": ["red"], "extra": {"scopes": ["a", "b"]}}
-    assert answer["status"] == {"userInfo": told}
+    message = {"username": "ann", "uid": "7", "groups": ["red"], "extra": {"scopes": ["a", "b"]}}
+    assert answer["status"] == {"userInfo": message}
     assert answer["metadata"] == {"creationTimestamp": "2026-01-01T00:00:00Z"}
     assert "spec" not in answer
 

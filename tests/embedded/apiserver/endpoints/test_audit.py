@@ -30,12 +30,12 @@ async def test_requests_of_in_process_clients_are_audited(tmp_path: pathlib.Path
     finally:
         await daemon.close()
     written = path.read_bytes()[before:]
-    told = [json.loads(line) for line in written.splitlines()]
-    assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in told] == [
+    message = [json.loads(line) for line in written.splitlines()]
+    assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in message] == [
         ("create", "/api/v1/namespaces/default/configmaps", 201),
         ("get", "/api/v1/namespaces/default/configmaps/b", 404),
         ("list", "/api/v1/configmaps?limit=500&labelSelector=is%3Dc", 200),
     ]
-    assert told[0]["objectRef"]["name"] == "a"
-    assert {each["userAgent"] for each in told} == {"test"}
+    assert message[0]["objectRef"]["name"] == "a"
+    assert {each["userAgent"] for each in message} == {"test"}
     assert b"not for the log" not in written

@@ -18,7 +18,7 @@ def test_a_continue_token_names_the_start_of_the_next_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("%%%", "illegal base64 data at input byte 0"),
         (encoded("{}"), "server does not recognize this encoded version "),
@@ -28,7 +28,7 @@ def test_a_continue_token_names_the_start_of_the_next_page() -> None:
         (encoded('{"v'), "unexpected end of JSON input"),
     ],
 )
-def test_a_malformed_continue_token_is_rejected_in_the_words_of_kubernetes(text: str, told: str) -> None:
+def test_a_malformed_continue_token_is_rejected_in_the_words_of_kubernetes(text: str, message: str) -> None:
     with pytest.raises(StatusError) as refused:
         continue_tokens.decode(text)
-    assert refused.value.message == f"invalid continue token: continue key is not valid: {told}"
+    assert refused.value.message == f"invalid continue token: continue key is not valid: {message}"

@@ -53,9 +53,9 @@ def _part(kind: str, name: str) -> Subresource:
     return Subresource(name, other or kind, VERBS, group, version)
 
 
-def _column(told: Object) -> Column:
-    optional = {key: told[key] for key in ("description", "format", "priority") if key in told}
-    return Column(told["name"], told["type"], told["jsonPath"], **optional)
+def _column(message: Object) -> Column:
+    optional = {key: message[key] for key in ("description", "format", "priority") if key in message}
+    return Column(message["name"], message["type"], message["jsonPath"], **optional)
 
 
 def crd(kind: str, columns: list[Object] | None = None, schema: Object | None = None) -> Object:

@@ -9,7 +9,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "message"),
     [
         (-2, "<invalid>"), (-1.5, "0s"), (-0.5, "0s"), (0, "0s"), (119.9, "119s"), (120, "2m"), (125, "2m5s"), (599, "9m59s"),
         (600, "10m"), (179 * MINUTE + 59, "179m"), (3 * HOUR, "3h"), (3 * HOUR + MINUTE, "3h1m"), (8 * HOUR, "8h"),
@@ -17,12 +17,12 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         (731 * DAY, "2y1d"), (8 * 365 * DAY + DAY, "8y"),
     ],
 )  # fmt: skip
-def test_durations_are_told_in_few_figures(seconds: float, told: str) -> None:
-    assert human(seconds) == told
+def test_durations_are_told_in_few_figures(seconds: float, message: str) -> None:
+    assert human(seconds) == message
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "told"),
+    ("timestamp", "message"),
     [
         (None, "<unknown>"), ("", "<unknown>"), ("0001-01-01T00:00:00Z", "<unknown>"), ("2024-06-01T11:59:57Z", "3s"),
         ("2024-06-01T11:59:57.123456789Z", "2s"), ("2024-06-01T13:59:57.5+02:00", "2s"), ("yesterday", "<invalid>"),
@@ -30,6 +30,6 @@ def test_durations_are_told_in_few_figures(seconds: float, told: str) -> None:
         ("2024-06-01T12:00:05Z", "<invalid>"), ("2024-06-01T12:00:01Z", "0s"),
     ],
 )  # fmt: skip
-def test_timestamps_are_told_as_ages(timestamp: str | None, told: str) -> None:
+def test_timestamps_are_told_as_ages(timestamp: str | None, message: str) -> None:
     ages = Ages(NOW)
-    assert [ages.since(timestamp), ages.since(timestamp)] == [told, told]
+    assert [ages.since(timestamp), ages.since(timestamp)] == [message, message]

@@ -54,8 +54,8 @@ def test_aggregated_discovery_tells_of_the_same_resources() -> None:
             listed = documents.resource_list(everything(), group["metadata"]["name"], version["version"])
             assert listed is not None
             names = [entry["name"] for entry in listed["resources"]]
-            told = [name for entry in version["resources"] for name in _names(entry)]
-            assert told == names
+            message = [name for entry in version["resources"] for name in _names(entry)]
+            assert message == names
 
 
 def _names(entry: dict[str, object]) -> list[str]:

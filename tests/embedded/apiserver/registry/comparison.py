@@ -71,8 +71,8 @@ def context(real: Object) -> builtin.WriteContext:
 
 
 def _now(status: Object) -> str:
-    told = [status, *(status.get("conditions") or ())]
-    found = (each.get(field) for each in told for field in ("lastPhaseTransitionTime", "lastTransitionTime"))
+    message = [status, *(status.get("conditions") or ())]
+    found = (each.get(field) for each in message for field in ("lastPhaseTransitionTime", "lastTransitionTime"))
     return next((str(each) for each in found if each), "")
 
 
@@ -114,10 +114,10 @@ def differences(case: Case) -> list[str]:
         return [f"API server {real.code} {_message(real)}", f"ours {mine.code} {_message(mine)}"]
     if not real.accepted:
         return _refusals_differ(mine, real)
-    told = [*_objects_differ(comparable(mine.body), comparable(real.body), "")]
+    message = [*_objects_differ(comparable(mine.body), comparable(real.body), "")]
     if collections.Counter(mine.warnings) != collections.Counter(real.warnings):
-        told.append(f"warnings {mine.warnings} instead of {real.warnings}")
-    return told
+        message.append(f"warnings {mine.warnings} instead of {real.warnings}")
+    return message
 
 
 def _message(answer: ServerResponse) -> str:
@@ -131,15 +131,15 @@ def comparable(obj: Object) -> Object:
 
 def _objects_differ(mine: Any, real: Any, path: str) -> list[str]:
     if isinstance(mine, dict) and isinstance(real, dict):
-        told = []
+        message = []
         for key in sorted(mine.keys() | real.keys()):
             if key not in real:
-                told.append(f"{path}.{key}: only ours has {mine[key]!r}")
+                message.append(f"{path}.{key}: only ours has {mine[key]!r}")
             elif key not in mine:
-                told.append(f"{path}.{key}: ours lacks {real[key]!r}")
+                message.append(f"{path}.{key}: ours lacks {real[key]!r}")
             else:
-                told += _objects_differ(mine[key], real[key], f"{path}.{key}")
-        return told
+                message += _objects_differ(mine[key], real[key], f"{path}.{key}")
+        return message
     if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
         return [
             line for index, pair in enumerate(zip(mine, real, strict=True)) for line in _objects_differ(*pair, f"{path}[{index}]")
@@ -168,8 +168,8 @@ def causes_differ(mine: list[Cause], real: list[Cause]) -> list[str]:
     structs = {(reason, field) for reason, field, message in real if _GO_STRUCT.search(message) or "\n" in message}
     mine, real = ([(*cause[:2], _DRAWN.sub("<drawn>", cause[2])) for cause in causes] for causes in (mine, real))
     have, want = (collections.Counter(_reduced(cause, structs) for cause in causes) for causes in (mine, real))
-    told = [f"ours only: {cause}" for cause in sorted((have - want).elements())]
-    return [*told, *(f"real only: {cause}" for cause in sorted((want - have).elements()))]
+    text = [f"ours only: {cause}" for cause in sorted((have - want).elements())]
+    return [*text, *(f"real only: {cause}" for cause in sorted((want - have).elements()))]
 
 
 def _reduced(cause: Cause, structs: set[tuple[str, str]]) -> Cause:

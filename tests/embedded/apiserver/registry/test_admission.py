@@ -68,8 +68,8 @@ def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
 def test_limit_ranger_sets_defaults_and_annotates_the_pod() -> None:
     filled = pod("", limit_range({"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}))
     assert filled["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
-    told = "LimitRanger plugin set: cpu request for container main; cpu limit for container main; "
-    assert filled["metadata"]["annotations"][limit_ranger.ANNOTATION].startswith(told)
+    message = "LimitRanger plugin set: cpu request for container main; cpu limit for container main; "
+    assert filled["metadata"]["annotations"][limit_ranger.ANNOTATION].startswith(message)
 
 
 def test_limit_ranger_rejects_a_container_above_the_maximum() -> None:

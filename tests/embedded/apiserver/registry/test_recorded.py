@@ -28,8 +28,8 @@ def cases() -> dict[str, list[Case]]:
 
 @pytest.mark.parametrize("kind", corpus.kinds())
 def test_strategies_respond_as_the_recorded_api_server(kind: str) -> None:
-    wrong = [(case, told) for case in cases()[kind] if (told := differences(case))]
-    assert not wrong, "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
+    wrong = [(case, message) for case in cases()[kind] if (message := differences(case))]
+    assert not wrong, "\n\n".join("\n  ".join([case.title, *message]) for case, message in wrong)
 
 
 @pytest.mark.parametrize("kind", corpus.kinds())

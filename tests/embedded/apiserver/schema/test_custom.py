@@ -50,7 +50,7 @@ def test_what_is_missing_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ({"name": "a"}, 'spec.name: Invalid value: "a": spec.name in body should be at least 2 chars long'),
         ({"ratio": 0.25}, "spec.ratio: Invalid value: 0.25: spec.ratio in body should be a multiple of 0.5"),
@@ -61,8 +61,8 @@ def test_what_is_missing_is_told() -> None:
         ({"ruled-map": {"a": 0}}, 'spec.ruled-map[a]: Invalid value: "integer": failed rule: self > 0'),
     ],
 )
-def test_a_fault_is_told_in_the_api_servers_words(spec: dict[str, Any], told: str) -> None:
-    assert faults(**spec) == [told]
+def test_a_fault_is_told_in_the_api_servers_words(spec: dict[str, Any], message: str) -> None:
+    assert faults(**spec) == [message]
 
 
 def test_no_rule_is_evaluated_where_types_are_wrong() -> None:
@@ -90,8 +90,8 @@ def test_faults_that_were_there_before_are_forgiven() -> None:
 def test_only_the_status_is_looked_at_when_the_status_changes() -> None:
     old = widgets.widget(name="a")
     new = copy.deepcopy(old) | {"status": {"phase": 5}}
-    told = [str(fault) for fault in custom_resources.validate_status(new, old, SERVED)]
-    assert told == ['status.phase: Invalid value: "integer": phase in body must be of type string: "integer"', UNCHECKED]
+    message = [str(fault) for fault in custom_resources.validate_status(new, old, SERVED)]
+    assert message == ['status.phase: Invalid value: "integer": phase in body must be of type string: "integer"', UNCHECKED]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,6 @@ def test_an_error_in_a_rule_refuses_the_object() -> None:
 
 def test_a_rule_that_cannot_be_compiled_is_told_and_not_enforced() -> None:
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self.nonsense()"}]}
-    (told,) = custom_resources.unenforced_rules(schema)
-    assert told.startswith("self.nonsense(): ")
+    (message,) = custom_resources.unenforced_rules(schema)
+    assert message.startswith("self.nonsense(): ")
     assert cel.check({}, schemas.of(schema)) == []

@@ -56,8 +56,8 @@ def test_quantities_and_times_take_their_canonical_form() -> None:
 
 def test_every_unknown_field_is_told_in_order() -> None:
     pod = container(foo=1, bar=2) | {"baz": {}}
-    told = 'unknown field "spec.containers[0].foo", unknown field "spec.containers[0].bar", unknown field "baz"'
-    assert refused(pod) == STRICT + told
+    message = 'unknown field "spec.containers[0].foo", unknown field "spec.containers[0].bar", unknown field "baz"'
+    assert refused(pod) == STRICT + message
 
 
 def test_unknown_fields_are_dropped_with_a_warning_or_silently() -> None:
@@ -88,7 +88,7 @@ def test_what_only_looks_like_a_duplicate_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"image": 5}, "number into Go struct field Container.spec.containers.image of type string"),
         ({"args": "x"}, "string into Go struct field Container.spec.containers.args of type []string"),
@@ -109,8 +109,8 @@ def test_what_only_looks_like_a_duplicate_is_none() -> None:
         ),
     ],
 )
-def test_a_value_of_a_wrong_type_is_told_in_gos_words(fields: dict[str, Any], told: str) -> None:
-    assert refused(container(**fields)) == f'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal {told}'
+def test_a_value_of_a_wrong_type_is_told_in_gos_words(fields: dict[str, Any], message: str) -> None:
+    assert refused(container(**fields)) == f'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal {message}'
 
 
 def test_of_several_wrong_types_the_first_is_told_but_a_quantity_has_the_last_word() -> None:
@@ -125,8 +125,8 @@ def test_yaml_is_read_as_well() -> None:
 
 def test_a_key_given_twice_in_yaml_is_told_with_its_line() -> None:
     text = b"apiVersion: v1\nkind: Pod\nfoo: 1\nfoo: 2\n"
-    told = 'yaml: unmarshal errors:\n  line 4: key "foo" already set in map, unknown field "foo"'
-    assert refused(text, content="application/yaml") == STRICT + told
+    message = 'yaml: unmarshal errors:\n  line 4: key "foo" already set in map, unknown field "foo"'
+    assert refused(text, content="application/yaml") == STRICT + message
 
 
 @pytest.mark.parametrize("validation", ["Strict", "Warn", "Ignore"])

@@ -34,15 +34,15 @@ def killed(path: pathlib.Path, acknowledgements: int, history: int) -> Iterator[
 
 async def changes_after(store: Store, revision: int) -> dict[int, Change]:
     feed = store.watch("pods", "", revision)
-    told: dict[int, Change] = {}
+    message: dict[int, Change] = {}
     while feed.position < store.revision:
-        told |= {change.revision: change for change in await feed.batch()}
-    return told
+        message |= {change.revision: change for change in await feed.batch()}
+    return message
 
 
-def check(acknowledged: list[list[str]], told: dict[int, Change]) -> None:
+def check(acknowledged: list[list[str]], message: dict[int, Change]) -> None:
     for kind, number, name, said in acknowledged:
-        change = told[int(number)]
+        change = message[int(number)]
         assert change.record.key.name == name
         assert (change.type == "DELETED") == (kind == "DELETED")
         assert kind == "DELETED" or text(change.record) == said
@@ -62,23 +62,23 @@ async def test_every_acknowledged_write_survives_and_revisions_never_go_back(
         highest = max((int(number) for _, number, *_ in acknowledged), default=newest)
         assert store.revision >= highest >= newest
         since = max(newest, store.compacted)
-        told = await changes_after(store, since)
-        check([line for line in acknowledged if int(line[1]) > since], told)
+        message = await changes_after(store, since)
+        check([line for line in acknowledged if int(line[1]) > since], message)
         expected |= {name: int(number) for _, number, name, _ in acknowledged}
         newest = store.revision
         current = {record.key.name: record.revision for record in store.list("pods")}
         for name, revision in expected.items():
             gone = name not in current
             assert gone or current[name] >= revision, f"{name} went back"
-        replayed = replay(store, since, told)
+        replayed = replay(store, since, message)
         assert {record.key.name: record.revision for record in store.list("pods")} == replayed
         await store.close()
     assert newest > ROUNDS
 
 
-def replay(store: Store, since: int, told: dict[int, Change]) -> dict[str, int]:
+def replay(store: Store, since: int, message: dict[int, Change]) -> dict[str, int]:
     state = {record.key.name: record.revision for record in store.list_at("pods", "", since)}
-    for revision, change in told.items():
+    for revision, change in message.items():
         state.pop(change.record.key.name, None)
         if change.type != "DELETED":
             state[change.record.key.name] = revision

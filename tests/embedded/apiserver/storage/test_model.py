@@ -100,7 +100,7 @@ async def check_history(store: Store, model: Model) -> None:
             assert revision < store.compacted
             continue
         assert revision >= store.compacted
-        expected = [told for told in model.told if told[0] > revision and told[2].resource == "pods"]
+        expected = [message for message in model.told if message[0] > revision and message[2].resource == "pods"]
         changes = [await anext(feed) for _ in expected]
         assert [(change.revision, change.type, change.record.key, text(change.record)) for change in changes] == expected
         before = [model.past[change.revision - 1].get(change.record.key) for change in changes]

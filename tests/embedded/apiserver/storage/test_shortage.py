@@ -63,13 +63,13 @@ async def test_without_space_writes_fail_clearly_and_with_space_they_go_on(
         acknowledged.append(await store.put(pod("after"), body(pod("after"), "relieved")))
     assert store.revision > revision
     acknowledged += (await storm(store, "again"))[0]
-    told = [(await anext(feed)).revision for _ in acknowledged]
-    assert told == sorted({record.revision for record in acknowledged})
+    message = [(await anext(feed)).revision for _ in acknowledged]
+    assert message == sorted({record.revision for record in acknowledged})
     expected = state(store)
     await store.close()
     again = opened()
     assert state(again) == expected
-    assert again.revision == max(told)
+    assert again.revision == max(message)
     assert text(again.get(pod("after"))) == "relieved"
 
 

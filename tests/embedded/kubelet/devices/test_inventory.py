@@ -18,8 +18,10 @@ def driver(tmp_path: pathlib.Path) -> pathlib.Path:
     for bus, uuid, minor in (("0000:3b:00.0", UUIDS[0], 1), ("0000:af:00.0", UUIDS[1], 0)):
         place = tmp_path / "proc/driver/nvidia/gpus" / bus
         place.mkdir(parents=True)
-        told = f"Model: \t\t NVIDIA A100\nIRQ:   \t\t 30\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n"
-        (place / "information").write_text(told)
+        message = (
+            f"Model: \t\t NVIDIA A100\nIRQ:   \t\t 30\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n"
+        )
+        (place / "information").write_text(message)
     (tmp_path / "dev").mkdir()
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
         (tmp_path / "dev" / name).touch()

@@ -34,8 +34,8 @@ class Kubectl:
         arguments = [str(self.program), f"--kubeconfig={self.config}", *words]
         process = await asyncio.create_subprocess_exec(*arguments, stdin=pipe, stdout=pipe, stderr=pipe)
         async with asyncio.timeout(60):
-            out, told = await process.communicate(stdin)
-        return process.returncode or 0, out, told
+            out, message = await process.communicate(stdin)
+        return process.returncode or 0, out, message
 
 
 @pytest.fixture(params=[False, True], ids=["WebSocket", "SPDY"])
@@ -78,17 +78,17 @@ async def test_without_i_the_command_has_no_input(kubectl: Kubectl) -> None:
     ],
 )
 async def test_what_it_does_not_know_it_says(kubectl: Kubectl, words: tuple[str, ...], said: bytes) -> None:
-    code, out, told = await kubectl(*words)
+    code, out, message = await kubectl(*words)
     assert (code, out) == (1, b"")
-    assert said in told
+    assert said in message
 
 
 async def test_a_server_that_is_not_there_is_told(kubectl: Kubectl, tmp_path: pathlib.Path) -> None:
     found = json.loads(kubectl.config.read_text())
     found["clusters"][0]["cluster"]["server"] = "https://none.invalid:1"
     kubectl.config.write_text(json.dumps(found))
-    code, _, told = await kubectl("exec", "pod", "--", "true")
-    assert (code, told[:34]) == (1, b"Unable to connect to the server: [")
+    code, _, message = await kubectl("exec", "pod", "--", "true")
+    assert (code, message[:34]) == (1, b"Unable to connect to the server: [")
 
 
 @pytest.fixture
@@ -117,8 +117,8 @@ async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
     assert [line.split()[0] for line in out.decode().splitlines()] == ["NAME", "w0", "w1", "w2"]
     assert await asking("get", "pod", "none") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
     assert await asking("exec", "none", "--", "true") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
-    told = await asking("--token=wrong", "get", "pods")
-    assert told == (1, b"", b"error: You must be logged in to the server (Unauthorized)\n")
+    message = await asking("--token=wrong", "get", "pods")
+    assert message == (1, b"", b"error: You must be logged in to the server (Unauthorized)\n")
 
 
 CONFIG = """

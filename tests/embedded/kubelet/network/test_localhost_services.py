@@ -107,8 +107,8 @@ def test_cluster_ips_are_this_host_and_the_ports_those_of_pods() -> None:
         ],
         ("192.0.2.1", 41234),
     )
-    told = [(each["spec"]["clusterIP"], each["spec"]["ports"][0]["port"]) for each in found]
-    assert told == [("127.0.0.1", 8080), ("127.0.0.1", 80), ("None", 80), ("192.0.2.1", 41234)]
+    message = [(each["spec"]["clusterIP"], each["spec"]["ports"][0]["port"]) for each in found]
+    assert message == [("127.0.0.1", 8080), ("127.0.0.1", 80), ("None", 80), ("192.0.2.1", 41234)]
 
 
 def _pod(name: str, ready: bool, namespace: str = "team", **meta: Any) -> dict[str, Any]:

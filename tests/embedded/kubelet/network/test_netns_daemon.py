@@ -115,13 +115,13 @@ async def waits_for_the_next_daemon(stage: Stage) -> None:
 async def one_for_many_daemons(stage: Stage) -> None:
     await stage.holder.stop()
     daemons = [_daemon(stage) for _ in range(4)]
-    told = [await asyncio.to_thread(_line, daemon) for daemon in daemons]
+    message = [await asyncio.to_thread(_line, daemon) for daemon in daemons]
     for daemon in daemons:
         daemon.kill()
         daemon.communicate()
-    assert len(set(told)) == 1
+    assert len(set(message)) == 1
     stage.holder = await stage.ensure()
-    assert stage.holder.pid == int(told[0])
+    assert stage.holder.pid == int(message[0])
 
 
 TALK = """

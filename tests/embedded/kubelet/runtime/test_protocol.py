@@ -38,11 +38,11 @@ async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(worl
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
         sock.sendall(b'{"op":"levitate","id":7}\n{"op":"states","id":8,"colour":"red"}\n{"op":"kill","id":9}\n{"id":10}\n')
-        told = [json.loads(answers.readline()) for _ in range(4)]
-    assert [each["id"] for each in told] == [7, 8, 9, 10]
-    assert told[0]["reason"] == told[3]["reason"] == "Unknown"
-    assert told[1]["states"] == {}
-    assert told[2]["reason"] == "Invalid"
+        message = [json.loads(answers.readline()) for _ in range(4)]
+    assert [each["id"] for each in message] == [7, 8, 9, 10]
+    assert message[0]["reason"] == message[3]["reason"] == "Unknown"
+    assert message[1]["states"] == {}
+    assert message[2]["reason"] == "Invalid"
 
 
 @pytest.mark.parametrize("noise", [b"\n", b"nonsense\n", b"[1]\n", b'{"op":"states","fds":3}\n', b"\xff\xfe\n"])

@@ -93,7 +93,7 @@ class World:
         return [(stream.decode(), tag.decode(), text) for _, stream, tag, text in records]
 
     def output(self, name: str = "main", attempt: int = 0, stream: str = "stdout") -> bytes:
-        return b"".join(text + (b"\n" if tag == "F" else b"") for told, tag, text in self.log(name, attempt) if told == stream)
+        return b"".join(text + (b"\n" if tag == "F" else b"") for name_, tag, text in self.log(name, attempt) if name_ == stream)
 
 
 async def ended(shim: runtime.ShimClient, name: str = "main", attempt: int = 0) -> spec.Exit:

@@ -78,8 +78,8 @@ class Front:
 
     async def _tunnel(self, request: web.Request) -> web.StreamResponse:
         if self.create_only and request.method == "GET":
-            told = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no right to get", "code": 403}
-            return web.json_response(told, status=403)
+            message = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no right to get", "code": 403}
+            return web.json_response(message, status=403)
         ask = SUBRESOURCES[request.match_info["sub"]]
         target = self._target(ask(self._pod(request), list(request.query.items())))
         task = asyncio.current_task()

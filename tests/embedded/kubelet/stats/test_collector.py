@@ -65,9 +65,9 @@ def test_the_summary_has_totals_and_rates() -> None:
     assert found["node"]["nodeName"] == "here"
     assert found["node"]["cpu"]["usageNanoCores"] == 500_000_000
     assert found["node"]["memory"]["availableBytes"] == 3 << 30
-    told = found["pods"][0]
-    assert told["podRef"] == {"name": "a", "namespace": "default", "uid": "uid-a"}
-    assert told["containers"][0]["cpu"] == {
+    message = found["pods"][0]
+    assert message["podRef"] == {"name": "a", "namespace": "default", "uid": "uid-a"}
+    assert message["containers"][0]["cpu"] == {
         "time": "2030-01-01T12:00:00Z", "usageNanoCores": 500_000_000, "usageCoreNanoSeconds": 2_000_000_000
     }  # fmt: skip
     assert endpoints.summary("here", None, None) == {"node": {"nodeName": "here"}, "pods": []}

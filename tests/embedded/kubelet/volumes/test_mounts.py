@@ -57,8 +57,8 @@ def test_no_link_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) -> 
     (volume / "link").symlink_to(outside)
     (volume / "in" / "link").symlink_to("../../outside")
     (volume / "loop").symlink_to("loop")
-    told = 'failed to prepare subPath for volumeMount "v" of container "main"'
-    with pytest.raises(ConfigError, match=told):
+    message = 'failed to prepare subPath for volumeMount "v" of container "main"'
+    with pytest.raises(ConfigError, match=message):
         build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(volume))}))
     assert list(outside.iterdir()) == []
 

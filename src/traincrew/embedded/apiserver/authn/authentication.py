@@ -41,8 +41,8 @@ def client_certificate_peer(connection: ssl.SSLObject | ssl.SSLSocket | None) ->
     if not common:
         return None
     groups = tuple(value for key, value in attributes if key == "organizationName")
-    told = {users.CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(encoded).hexdigest()}",)}
-    return Peer(User(common[-1], (*groups, users.AUTHENTICATED), extra=told))
+    message = {users.CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(encoded).hexdigest()}",)}
+    return Peer(User(common[-1], (*groups, users.AUTHENTICATED), extra=message))
 
 
 class Authenticator:

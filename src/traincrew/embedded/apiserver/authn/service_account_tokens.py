@@ -98,8 +98,8 @@ class Tokens:
             raise InvalidToken(f"{titled} UID ({metadata['uid']}) does not match {claimed} ({uid})")
         deleted = metadata.get("deletionTimestamp")
         if deleted and _seconds(deleted) < self._clock() - LEEWAY:
-            told = f"service account {namespace}/{name} has been deleted"
-            raise InvalidToken(told if account else "service account token has been invalidated")
+            message = f"service account {namespace}/{name} has been deleted"
+            raise InvalidToken(message if account else "service account token has been invalidated")
 
     def _check_secret(self, token: str, namespace: str, name: str) -> None:
         secret = self.lookup("secrets", namespace, name)

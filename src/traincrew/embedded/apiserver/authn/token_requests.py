@@ -44,8 +44,8 @@ def issue(tokens: Tokens, request: Object, asked: TokenRequestScope) -> Object:
     projected = bound.pod is not None and seconds == PROJECTED and set(audiences) <= set(AUDIENCES)
     life, warns = (EXTENDED, seconds) if projected else (seconds, 0)
     token = tokens.issue(account, life, warns=warns, audiences=audiences, bound=bound)
-    told = {"audiences": list(audiences), "expirationSeconds": seconds, "boundObjectRef": reference}
-    return _response(request, told, token, asked)
+    message = {"audiences": list(audiences), "expirationSeconds": seconds, "boundObjectRef": reference}
+    return _response(request, message, token, asked)
 
 
 def _response(request: Object, spec: Object, token: str, asked: TokenRequestScope) -> Object:
@@ -94,8 +94,8 @@ def _bound(lookup: Lookup, reference: dict[str, Any], asked: TokenRequestScope) 
     uid = reference.get("uid")
     if uid and uid != found["metadata"]["uid"]:
         why = f"the UID in the bound object reference ({uid}) does not match the UID in record"
-        told = f"{why}. The object might have been deleted and then recreated"
-        raise api_errors.conflict(api_errors.StatusDetails(kind, "", name), told)
+        message = f"{why}. The object might have been deleted and then recreated"
+        raise api_errors.conflict(api_errors.StatusDetails(kind, "", name), message)
     if kind == "Pod":
         return Bound(pod=found, node=_node_of(lookup, found))
     return Bound(secret=found) if kind == "Secret" else Bound(node=found)

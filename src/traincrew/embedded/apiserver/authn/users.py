@@ -38,14 +38,14 @@ class User:
 
     def info(self) -> dict[str, Any]:
         """The UserInfo of authentication.k8s.io."""
-        told: dict[str, Any] = {"username": self.name}
+        message: dict[str, Any] = {"username": self.name}
         if self.uid:
-            told["uid"] = self.uid
+            message["uid"] = self.uid
         if self.groups:
-            told["groups"] = list(self.groups)
+            message["groups"] = list(self.groups)
         if self.extra:
-            told["extra"] = {key: list(self.extra[key]) for key in sorted(self.extra)}
-        return told
+            message["extra"] = {key: list(self.extra[key]) for key in sorted(self.extra)}
+        return message
 
 
 def anonymous() -> User:

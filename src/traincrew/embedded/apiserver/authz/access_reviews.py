@@ -118,8 +118,8 @@ def _subject(spec: Mapping[str, Any]) -> User:
 
 
 def _resource_rule(rule: Rule) -> Object:
-    told = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
-    return told | ({"resourceNames": list(rule.names)} if rule.names else {})
+    message = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
+    return message | ({"resourceNames": list(rule.names)} if rule.names else {})
 
 
 def _path_rule(rule: Rule) -> Object:
@@ -153,8 +153,8 @@ def _local_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
     errors = []
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and (resource.get("namespace") or "") != namespace:
-        told = resource.get("namespace") or ""
-        errors.append(invalid("spec.resourceAttributes.namespace", told, "must match metadata.namespace"))
+        message = resource.get("namespace") or ""
+        errors.append(invalid("spec.resourceAttributes.namespace", message, "must match metadata.namespace"))
     if other is not None:
         errors.append(_paths_refused("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
     return errors

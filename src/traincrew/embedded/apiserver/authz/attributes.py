@@ -75,10 +75,10 @@ def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
 
 def forbidden(user: User, asked: Attributes, reason: str = "") -> api_errors.StatusError:
     """A 403 with the message of kube-apiserver."""
-    told = _sanitized(_message(user, asked)) + (f": {reason}" if reason else "")
+    message = _sanitized(_message(user, asked)) + (f": {reason}" if reason else "")
     if asked.path:
-        return api_errors.router_error(403, "Forbidden", f"forbidden: {told}")
-    return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), told)
+        return api_errors.router_error(403, "Forbidden", f"forbidden: {message}")
+    return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), message)
 
 
 def _message(user: User, asked: Attributes) -> str:

@@ -61,10 +61,10 @@ def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...
     missing = policy_rules.uncovered(owned, wanted)
     if not missing:
         return ""
-    told = "\n".join(sorted({rule.words() for rule in policy_rules.compact(missing)}))
+    message = "\n".join(sorted({rule.words() for rule in policy_rules.compact(missing)}))
     who = f'user "{user.name}" (groups={go_format.quote_list(user.groups)})'
     resolution = f"; resolution errors: [{errors}]" if errors else ""
-    return f"{who} is attempting to grant RBAC permissions not currently held:\n{told}{resolution}"
+    return f"{who} is attempting to grant RBAC permissions not currently held:\n{message}{resolution}"
 
 
 def _same_but_for_garbage(new: Object, old: Object) -> bool:

@@ -111,8 +111,8 @@ class Policy:
                 continue
             reason = f"RBAC: allowed by {binding.words(user)}"
             found += [(rule, reason) for rule in granted]
-        told = list(errors)
-        return EffectiveRules(found, told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else "")
+        message = list(errors)
+        return EffectiveRules(found, message[0] if len(message) == 1 else f"[{', '.join(message)}]" if message else "")
 
     def _applying(self, user: User, namespace: str) -> list[Binding]:
         found = self._bindings[""].of(user)

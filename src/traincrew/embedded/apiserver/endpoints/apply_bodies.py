@@ -51,7 +51,7 @@ def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
         found = serialization.read(body, YAML)
     except serialization.ParseError as error:
         raise api_errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-    return _or_empty(found.value), tuple(found.told)
+    return _or_empty(found.value), tuple(found.warnings)
 
 
 def _or_empty(content: Any) -> Any:

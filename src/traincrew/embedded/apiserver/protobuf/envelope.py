@@ -24,15 +24,15 @@ def decode(body: bytes, expected_api_version: str, expected_kind: str) -> tuple[
     try:
         api_version, kind, raw = _opened(body)
     except Malformed as fault:
-        told = f"the object provided is unrecognized (must be of type {expected_kind}): {fault} ({_summary(body)})"
-        raise api_errors.bad_request(told) from None
+        message = f"the object provided is unrecognized (must be of type {expected_kind}): {fault} ({_summary(body)})"
+        raise api_errors.bad_request(message) from None
     api_version, kind = api_version or expected_api_version, kind or expected_kind
     try:
         obj = _read(api_version, kind, raw)
     except Malformed as fault:
         version = api_version.rpartition("/")[2]
-        told = f'{kind} in version "{version}" cannot be handled as a {expected_kind}: {fault}'
-        raise api_errors.bad_request(told) from None
+        message = f'{kind} in version "{version}" cannot be handled as a {expected_kind}: {fault}'
+        raise api_errors.bad_request(message) from None
     obj["kind"], obj["apiVersion"] = kind, api_version
     return api_version, kind, obj
 

@@ -205,8 +205,8 @@ def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldErro
     verdicts = {rule.program.eval(data={**given, "self": each}).value() is True for each in floats.variants(value, node)}
     if len(verdicts) == 1:
         return None
-    told = f"invalid data, expected int, got float64 evaluating rule: {rule.named}"
-    return field_errors.invalid(path or "<nil>", node.schema.get("type", ""), told)
+    message = f"invalid data, expected int, got float64 evaluating rule: {rule.named}"
+    return field_errors.invalid(path or "<nil>", node.schema.get("type", ""), message)
 
 
 def _judged(rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:
@@ -235,9 +235,9 @@ def _refusing(rule: Rule, place: str, kind: str, message: str) -> FieldError:
 
 def _message(rule: Rule, given: Object) -> str:
     if rule.message_program is not None:
-        told = rule.message_program.eval(data=given).value()
-        if isinstance(told, str) and 0 < len(told.strip()) <= MAX_MESSAGE and "\n" not in told.strip():
-            return told.strip()
+        message = rule.message_program.eval(data=given).value()
+        if isinstance(message, str) and 0 < len(message.strip()) <= MAX_MESSAGE and "\n" not in message.strip():
+            return message.strip()
     return rule.message or f"failed rule: {rule.text}"
 
 
@@ -247,8 +247,8 @@ def _error_words(error: str, rule: Rule) -> str:
     if found := re.search(r"Index error: index=(-?\d+)", error):
         return f"index out of bounds: {found[1]} evaluating rule: {rule.named}"
     if _NO_MATCH in error:
-        told = "call arguments did not match a supported operator, function or macro signature for rule"
-        return f"'no such overload': {told}: {rule.named}"
+        message = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'no such overload': {message}: {rule.named}"
     words = re.sub(r"^[A-Z_]+: ", "", error).replace("divide by zero", "division by zero")
     return f"{words} evaluating rule: {rule.named}"
 

@@ -18,7 +18,7 @@ _EXPONENTIAL = 1e21
 
 
 def coerce(obj: Object, schema: Schema) -> list[str]:
-    """Changes the object in place. Returns what is to be told of unknown fields, in the API server's order."""
+    """Changes the object in place. Returns the messages about unknown fields, in the order of kube-apiserver."""
     unknown: list[str] = []
     if "metadata" in obj:
         unknown += _metadata(obj, "metadata")
@@ -35,18 +35,18 @@ def coerce(obj: Object, schema: Schema) -> list[str]:
 def _metadata(holder: Object, path: str) -> list[str]:
     """The typed form of an object's metadata. Raises faults.Unreadable."""
     schema = builtin_kinds.load().linked(builtin_kinds.OBJECT_META)
-    value, told = holder["metadata"], list[str]()
+    value, message = holder["metadata"], list[str]()
     struct = typed_decoding.struct(schema)
     try:
         read = struct.read(value)
     except typed_decoding.Irregular:
         slow = typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "v1.ObjectMeta")
-        told = [f"{path}.{fault}" for fault in slow.paths]
+        message = [f"{path}.{fault}" for fault in slow.paths]
         read = struct.read(slow.value or {})
     holder["metadata"] = (
         {} if read is typed_decoding.ABSENT else {key: inner for key, inner in read.items() if _written(key, inner)}
     )
-    return told
+    return message
 
 
 def _written(key: str, value: Any) -> bool:

@@ -71,16 +71,16 @@ def _keywords(schema: Schema, path: str, no_defaults: str) -> Iterator[FieldErro
     if no_defaults and schema.get(EMBEDDED):
         yield field_errors.forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta")
     if schema.get("uniqueItems"):
-        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield field_errors.forbidden(f"{path}.uniqueItems", told)
+        message = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield field_errors.forbidden(f"{path}.uniqueItems", message)
     if schema.get(PRESERVE) is False:
         yield field_errors.invalid(f"{path}.{PRESERVE}", False, "must be true or undefined")
 
 
 def _typed(schema: Schema, path: str, wanted: str, keyword: str) -> Iterator[FieldError]:
-    kind, told = schema.get("type", ""), f"must be {wanted} if {keyword} is specified"
+    kind, message = schema.get("type", ""), f"must be {wanted} if {keyword} is specified"
     if kind != wanted:
-        yield field_errors.invalid(f"{path}.type", kind, told) if kind else field_errors.required(f"{path}.type", told)
+        yield field_errors.invalid(f"{path}.type", kind, message) if kind else field_errors.required(f"{path}.type", message)
 
 
 def _map_type(schema: Schema, path: str) -> Iterator[FieldError]:
@@ -99,12 +99,12 @@ def _list_type(schema: Schema, path: str) -> Iterator[FieldError]:
     yield from _typed(schema, path, "array", _LIST_TYPE)
     items = schema.get("items")
     if schema.get("type") == "array" and found == "set" and isinstance(items, dict):
-        told = f"must be atomic as item of a list with {_LIST_TYPE}=set"
+        message = f"must be atomic as item of a list with {_LIST_TYPE}=set"
         inner = items.get(_LIST_TYPE)
         if items.get("type") == "array" and inner not in (None, "atomic"):
-            yield field_errors.invalid(f"{path}.items.{_LIST_TYPE}", inner, told)
+            yield field_errors.invalid(f"{path}.items.{_LIST_TYPE}", inner, message)
         if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
-            yield _invalid(f"{path}.items.{_MAP_TYPE}", inner, told)
+            yield _invalid(f"{path}.items.{_MAP_TYPE}", inner, message)
     if found not in ("atomic", "set", "map"):
         yield field_errors.not_supported(f"{path}.{_LIST_TYPE}", found, ("atomic", "set", "map"))
 
@@ -112,11 +112,11 @@ def _list_type(schema: Schema, path: str) -> Iterator[FieldError]:
 def _map_keys(schema: Schema, path: str) -> Iterator[FieldError]:
     kind, keys, items = schema.get(_LIST_TYPE), schema.get(_MAP_KEYS) or [], schema.get("items")
     if keys and kind != "map":
-        told = f"must be map if {_MAP_KEYS} is non-empty"
+        message = f"must be map if {_MAP_KEYS} is non-empty"
         yield (
-            field_errors.invalid(f"{path}.{_LIST_TYPE}", kind, told)
+            field_errors.invalid(f"{path}.{_LIST_TYPE}", kind, message)
             if kind
-            else field_errors.required(f"{path}.{_LIST_TYPE}", told)
+            else field_errors.required(f"{path}.{_LIST_TYPE}", message)
         )
     if kind == "map":
         if not keys:
@@ -134,16 +134,16 @@ def _map_keys(schema: Schema, path: str) -> Iterator[FieldError]:
 
 def _map_items(items: Schema, keys: list[str], path: str) -> Iterator[FieldError]:
     if items.get("type") != "object":
-        told = f"must be object if parent array's {_LIST_TYPE} is map"
-        yield field_errors.invalid(f"{path}.items.type", items.get("type", ""), told)
+        message = f"must be object if parent array's {_LIST_TYPE} is map"
+        yield field_errors.invalid(f"{path}.items.type", items.get("type", ""), message)
         return
     known = items.get("properties") or {}
     for index, key in enumerate(keys):
         if key not in known:
             yield _invalid(f"{path}.{_MAP_KEYS}", keys, "entries must all be names of item properties")
         elif known[key].get("type") in ("array", "object"):
-            told = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            yield field_errors.invalid(f"{path}.items.properties[{key}].type", "object", told)
+            message = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
+            yield field_errors.invalid(f"{path}.items.properties[{key}].type", "object", message)
         if key in keys[:index]:
             yield _invalid(f"{path}.{_MAP_KEYS}", keys, "must not contain duplicate entries")
 
@@ -155,8 +155,8 @@ def _key_properties(items: Schema, keys: list[str], path: str) -> Iterator[Field
         if found is None:
             continue
         if key not in (items.get("required") or ()) and found.get("default") is None:
-            told = f"this property is in {_MAP_KEYS}, so it must have a default or be a required property"
-            yield field_errors.required(f"{place}.default", told)
+            message = f"this property is in {_MAP_KEYS}, so it must have a default or be a required property"
+            yield field_errors.required(f"{place}.default", message)
         if found.get("nullable"):
             yield field_errors.forbidden(f"{place}.nullable", f"this property is in {_MAP_KEYS}, so it cannot be nullable")
 

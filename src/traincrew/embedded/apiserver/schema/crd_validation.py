@@ -110,10 +110,10 @@ def _is_shared(versions: list[Object], part: str) -> bool:
     return bool(versions) and all(version.get(part) and version[part] == versions[0][part] for version in versions)
 
 
-def _about_versions(versions: list[Object], shared: set[str], told: str) -> FieldError:
+def _about_versions(versions: list[Object], shared: set[str], message: str) -> FieldError:
     """kube-apiserver prints a pointer here."""
     shown = ", ".join(_printed(version, shared) for version in versions)
-    return FieldError(field_errors.INVALID, "spec.versions", f"Invalid value: []{_VERSION}{{{shown}}}: {told}")
+    return FieldError(field_errors.INVALID, "spec.versions", f"Invalid value: []{_VERSION}{{{shown}}}: {message}")
 
 
 _VERSION = "apiextensions.CustomResourceDefinitionVersion"
@@ -150,9 +150,9 @@ def _part(version: Object, part: str, path: str) -> Iterator[FieldError]:
 
 def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
     if status and any(value not in (None, "", [], {}, False) and key not in _AT_ROOT for key, value in schema.items()):
-        told = " ".join(key[:1].upper() + key[1:] for key in _AT_ROOT[:-2]) + " XPreserveUnknownFields XValidations"
-        told = f"only [{told}] fields are allowed at the root of the schema if the status subresource is enabled"
-        yield FieldError(field_errors.INVALID, path, f"Invalid value: {go_format.field_value(schema)}: {told}")
+        message = " ".join(key[:1].upper() + key[1:] for key in _AT_ROOT[:-2]) + " XPreserveUnknownFields XValidations"
+        message = f"only [{message}] fields are allowed at the root of the schema if the status subresource is enabled"
+        yield FieldError(field_errors.INVALID, path, f"Invalid value: {go_format.field_value(schema)}: {message}")
     if schema.get("nullable"):
         yield field_errors.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
     if not crd_schema_validation.is_foreign(schema):
@@ -167,7 +167,7 @@ def _simple_path(value: str, path: str) -> FieldError | None:
 def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
     if scale is None:
         return
-    for key, roots, told in (
+    for key, roots, message in (
         ("specReplicasPath", (".spec.",), ".spec"),
         ("statusReplicasPath", (".status.",), ".status"),
         ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status"),
@@ -179,7 +179,7 @@ def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
         elif fault := _simple_path(value, f"{path}.{key}"):
             yield fault
         elif not value.startswith(roots):
-            yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {told}")
+            yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {message}")
 
 
 def _column(column: Object, path: str) -> Iterator[FieldError]:
@@ -248,8 +248,8 @@ def _names(given: Object) -> Iterator[FieldError]:
     for key in ("kind", "listKind"):
         value = given.get(key, "")
         if value and (faults := name_validation.dns_1035_label(value.lower())):
-            told = f"may have mixed case, but should otherwise match: {','.join(faults)}"
-            yield field_errors.invalid(f"spec.names.{key}", value, told)
+            message = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield field_errors.invalid(f"spec.names.{key}", value, message)
     yield from _labels(given.get("shortNames") or (), "spec.names.shortNames")
     if given.get("kind") and given["kind"] == given.get("listKind"):
         yield field_errors.invalid("spec.names.listKind", given["listKind"], "kind and listKind may not be the same")
@@ -279,11 +279,11 @@ def _conversion(conversion: Object | None) -> Iterator[FieldError]:
     if strategy == "Webhook":
         yield from _webhook(client, reviews)
     elif client is not None or reviews:
-        told = "should not be set when strategy is not set to Webhook"
+        message = "should not be set when strategy is not set to Webhook"
         if client is not None:
-            yield field_errors.forbidden("spec.conversion.webhookClientConfig", told)
+            yield field_errors.forbidden("spec.conversion.webhookClientConfig", message)
         if reviews:
-            yield field_errors.forbidden("spec.conversion.conversionReviewVersions", told)
+            yield field_errors.forbidden("spec.conversion.conversionReviewVersions", message)
 
 
 def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
@@ -296,8 +296,8 @@ def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
         yield field_errors.required(f"{path}.conversionReviewVersions")
     elif not {"v1", "v1beta1"} & set(reviews):
         shown = f"[]string{{{', '.join(map(go_format.quote, reviews))}}}"
-        told = f"Invalid value: {shown}: must include at least one of v1, v1beta1"
-        yield FieldError(field_errors.INVALID, f"{path}.conversionReviewVersions", told)
+        message = f"Invalid value: {shown}: must include at least one of v1, v1beta1"
+        yield FieldError(field_errors.INVALID, f"{path}.conversionReviewVersions", message)
 
 
 def _stored(crd: Object) -> Iterator[FieldError]:
@@ -325,15 +325,15 @@ def _approval(crd: Object) -> Iterator[FieldError]:
     approved = ((crd.get("metadata") or {}).get("annotations") or {}).get(_APPROVED, "")
     path = f"metadata.annotations[{_APPROVED}]"
     if not approved:
-        told = f'protected groups must have approval annotation "{_APPROVED}", see {_WHY}'
-        yield field_errors.required(path, told)
+        message = f'protected groups must have approval annotation "{_APPROVED}", see {_WHY}'
+        yield field_errors.required(path, message)
     elif not approved.startswith(("unapproved", "http://", "https://")):
         wanted = 'with either a URL or a reason starting with "unapproved"'
-        told = f'protected groups must have approval annotation "{_APPROVED}" {wanted}, see {_WHY}'
-        yield field_errors.invalid(path, approved, told)
+        message = f'protected groups must have approval annotation "{_APPROVED}" {wanted}, see {_WHY}'
+        yield field_errors.invalid(path, approved, message)
 
 
 def _preserving(spec: Object) -> Iterator[FieldError]:
     if spec.get("preserveUnknownFields"):
-        told = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        yield field_errors.invalid("spec.preserveUnknownFields", True, told)
+        message = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield field_errors.invalid("spec.preserveUnknownFields", True, message)

@@ -92,15 +92,15 @@ def _served(crd: Object, names: Object, version: Object, since: int) -> Resource
 
 
 def _deprecation(crd: Object, version: Object) -> str:
-    if told := version.get("deprecationWarning"):
-        return str(told)
+    if message := version.get("deprecationWarning"):
+        return str(message)
     group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
     others = [each["name"] for each in crd["spec"]["versions"] if each.get("served") and not each.get("deprecated")]
     better = max(others, key=version_key, default="")
-    told = f"{group}/{version['name']} {kind} is deprecated"
+    message = f"{group}/{version['name']} {kind} is deprecated"
     if not better or version_key(better) < version_key(version["name"]):
-        return told
-    return f"{told}; use {group}/{better} {kind}"
+        return message
+    return f"{message}; use {group}/{better} {kind}"
 
 
 def _subresources(kind: str, given: Object) -> Iterable[Subresource]:
@@ -139,8 +139,8 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
     else:
         _set(conditions, _condition("NamesAccepted", "True", "NoConflicts", "no conflicts found"), now)
         if not _is_true(conditions, "Established"):
-            told = "the initial names have been accepted"
-            _set(conditions, _condition("Established", "True", "InitialNamesAccepted", told), now)
+            message = "the initial names have been accepted"
+            _set(conditions, _condition("Established", "True", "InitialNamesAccepted", message), now)
     _unenforced_condition([] if sound else unenforced_rules(crd), conditions, now)
     return {
         **status,
@@ -165,8 +165,8 @@ def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str,
     ):
         clashes = [name for name in _list(asked.get(key)) if name in used and name not in _list(had.get(key))]
         if clashes:
-            told = [f'"{name}" is already in use' for name in clashes]
-            fault = (reason, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+            message = [f'"{name}" is already in use' for name in clashes]
+            fault = (reason, message[0] if len(message) == 1 else f"[{', '.join(message)}]")
         else:
             names[key] = asked.get(key)
     names["categories"] = asked.get("categories")
@@ -199,13 +199,13 @@ UNENFORCED = "ValidationRulesUnenforced"
 """The condition that reports validation rules which cannot be compiled. kube-apiserver does not have it."""
 
 
-def _unenforced_condition(told: list[str], conditions: list[Object], now: str) -> None:
-    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or told]
-    if told:
-        _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(told)[:4096]), now)
+def _unenforced_condition(message: list[str], conditions: list[Object], now: str) -> None:
+    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or message]
+    if message:
+        _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(message)[:4096]), now)
 
 
 def unenforced_rules(crd: Object) -> list[str]:
     """The validation rules that are accepted but not enforced, each with the reason, for warnings."""
     schemas = [(each.get("schema") or {}).get("openAPIV3Schema") for each in crd["spec"].get("versions") or ()]
-    return list(dict.fromkeys(told for schema in schemas if schema for told in custom_resources.unenforced_rules(schema)))
+    return list(dict.fromkeys(message for schema in schemas if schema for message in custom_resources.unenforced_rules(schema)))

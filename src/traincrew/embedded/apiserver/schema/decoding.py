@@ -150,8 +150,10 @@ def _type_meta(node: Any) -> TypeMeta:
         if name is None or inner is None:
             continue
         if not isinstance(inner, str) or isinstance(inner, json_tree.Literal):
-            told = f"json: cannot unmarshal {typed_decoding_errors.described(inner)} into Go struct field .{name} of type string"
-            raise serialization.ParseError("couldn't get version/kind; json parse error: " + told)
+            message = (
+                f"json: cannot unmarshal {typed_decoding_errors.described(inner)} into Go struct field .{name} of type string"
+            )
+            raise serialization.ParseError("couldn't get version/kind; json parse error: " + message)
         found[name] = inner
     if found["apiVersion"].count("/") > 1:
         raise serialization.ParseError(f"unexpected GroupVersion string: {found['apiVersion']}")
@@ -183,7 +185,7 @@ def _typed(read: serialization.Body, schema: Schema) -> tuple[Object, list[str]]
             pass
     slow = typed_decoding_errors.TypedDecoder(read.nodes, schema, f"v1.{schema[GO_STRUCT]}")
     obj: Object = struct.read(slow.value or {})
-    return obj, [*read.told, *slow.strict]
+    return obj, [*read.warnings, *slow.strict]
 
 
 def _unknown_kind(title: TypeMeta, expected: Expected) -> Exception:
@@ -208,16 +210,16 @@ def _package(group: str) -> str:
 
 
 def _another_version(given: str, expected: Expected) -> api_errors.StatusError:
-    told = f"the API version in the data ({given}) does not match the expected API version ({expected.api_version})"
-    return api_errors.bad_request(told)
+    message = f"the API version in the data ({given}) does not match the expected API version ({expected.api_version})"
+    return api_errors.bad_request(message)
 
 
 def _custom(read: serialization.Body, title: TypeMeta, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
-    value = read.value if not read.unsure or read.told else json_tree.plain(read.nodes)
+    value = read.value if not read.unsure or read.warnings else json_tree.plain(read.nodes)
     if not isinstance(value, dict) or not value.get("kind"):
         raise _MissingKind(f"Object 'Kind' is missing in '{read.raw.decode('utf-8', 'replace')}'", title)
     twice = [f'duplicate field "{path}"' for path in dict.fromkeys(json_tree.duplicates(read.nodes))] if read.unsure else []
-    strict = [*read.told, *twice[: typed_decoding_errors.MAX_STRICT_ERRORS], *coercion.coerce(value, schema)]
+    strict = [*read.warnings, *twice[: typed_decoding_errors.MAX_STRICT_ERRORS], *coercion.coerce(value, schema)]
     given = value.get("apiVersion", "")
     if given != expected.api_version:
         raise _another_version(given, expected)
@@ -229,13 +231,13 @@ def _custom(read: serialization.Body, title: TypeMeta, schema: Schema, expected:
 
 
 def _unhandled(title: TypeMeta, expected: Expected, why: str) -> api_errors.StatusError:
-    told = f'{title.kind} in version "{title.version}" cannot be handled as a {expected.kind}: {why}'
-    return api_errors.bad_request(told)
+    message = f'{title.kind} in version "{title.version}" cannot be handled as a {expected.kind}: {why}'
+    return api_errors.bad_request(message)
 
 
 def _unrecognized(body: bytes, expected: Expected, why: str) -> api_errors.StatusError:
-    told = f"the object provided is unrecognized (must be of type {expected.kind}): {why} ({_summary(body)})"
-    return api_errors.bad_request(told)
+    message = f"the object provided is unrecognized (must be of type {expected.kind}): {why} ({_summary(body)})"
+    return api_errors.bad_request(message)
 
 
 def _summary(body: bytes) -> str:

@@ -46,8 +46,8 @@ def _check_resource(value: Object, path: str, errors: list[FieldError]) -> None:
         if key not in value:
             errors.append(field_errors.required(f"{path}.{key}", "must not be empty"))
         elif not isinstance(value[key], str):
-            told = f"Invalid value: {go_format.field_value(value[key])}: must be a string"
-            errors.append(FieldError(field_errors.INVALID, f"{path}.{key}", told))
+            message = f"Invalid value: {go_format.field_value(value[key])}: must be a string"
+            errors.append(FieldError(field_errors.INVALID, f"{path}.{key}", message))
         elif not value[key]:
             errors.append(field_errors.invalid(f"{path}.{key}", "", "must not be empty"))
     version, kind = value.get("apiVersion"), value.get("kind")

@@ -34,7 +34,7 @@ class Body:
         self.raw = raw
         self.unsure = False
         """Whether there may be duplicate keys or numbers out of range."""
-        self.told: list[str] = []
+        self.warnings: list[str] = []
         """Duplicate keys of YAML."""
         self._nodes: Any = _UNREAD
 
@@ -127,9 +127,9 @@ def _yaml(raw: bytes) -> Body:
         raise ParseError("yaml: control characters are not allowed") from None
     body = Body(tree.value if tree else None, raw)
     for problem in builder.problems:
-        body.told.append(_problem_words(problem.message, problem.path, tree))
+        body.warnings.append(_problem_words(problem.message, problem.path, tree))
     body._nodes = json_tree.from_value(body.value)
-    body.unsure = bool(body.told)
+    body.unsure = bool(body.warnings)
     return body
 
 

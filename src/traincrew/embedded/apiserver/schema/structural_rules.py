@@ -81,8 +81,8 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
         try:
             re.compile(regular_expressions.translate(schema["pattern"]))
         except re.error as error:
-            told = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
-            yield field_errors.invalid(f"{path}.pattern", schema["pattern"], told)
+            message = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
+            yield field_errors.invalid(f"{path}.pattern", schema["pattern"], message)
 
 
 def _regexp_words(error: re.error) -> str:
@@ -104,9 +104,9 @@ def _nested(schema: Schema, path: str) -> Iterator[FieldError]:
         yield from _nested(schema["items"], f"{path}.items")
     for key, inner in (schema.get("properties") or {}).items():
         yield from _nested(inner, f"{path}.properties[{key}]")
-    for keyword, told in _NOT_NESTED.items():
+    for keyword, message in _NOT_NESTED.items():
         if schema.get(keyword):
-            yield field_errors.forbidden(f"{path}.{keyword}", told)
+            yield field_errors.forbidden(f"{path}.{keyword}", message)
     if "metadata" in (schema.get("properties") or {}):
         yield field_errors.forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
@@ -114,8 +114,8 @@ def _nested(schema: Schema, path: str) -> Iterator[FieldError]:
 def _type(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
     kind, embedded = schema.get("type", ""), schema.get(EMBEDDED)
     if embedded and kind != "object":
-        told = f"must be object if {EMBEDDED} is true"
-        yield field_errors.invalid(f"{path}.type", kind, told) if kind else field_errors.required(f"{path}.type", told)
+        message = f"must be object if {EMBEDDED} is true"
+        yield field_errors.invalid(f"{path}.type", kind, message) if kind else field_errors.required(f"{path}.type", message)
     elif not kind and not schema.get(_INT_OR_STRING) and not schema.get(PRESERVE):
         yield field_errors.required(f"{path}.type", f"must not be empty {_LEVELS[level]}")
     if embedded and "additionalProperties" in schema:
@@ -136,8 +136,8 @@ def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
     if "metadata" in properties and level == "root":
         rest = {key: value for key, value in properties["metadata"].items() if key not in ("type", "default") and value}
         if set(rest.pop("properties", {})) - {"name", "generateName"} or rest:
-            told = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield field_errors.forbidden(f"{path}.properties[metadata]", told)
+            message = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            yield field_errors.forbidden(f"{path}.properties[metadata]", message)
 
 
 def _combined(part: Schema, whole: Schema, path: str, place: str) -> Iterator[FieldError]:
@@ -177,8 +177,8 @@ def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldErro
     node = schemas.Structure(schema)
     pruned = copy.deepcopy(value)
     if pruning.prune(pruned, node):
-        told = f"Invalid value: {go_format.field_value(value)}: must not have unknown fields"
-        yield FieldError(field_errors.INVALID, path, told)
+        message = f"Invalid value: {go_format.field_value(value)}: must not have unknown fields"
+        yield FieldError(field_errors.INVALID, path, message)
     embedded = embedded_resources.check(value, node, path)
     if embedded:
         yield from embedded

@@ -131,11 +131,11 @@ class TypedDecoder:
         try:
             return _CUSTOM_DECODERS[format](node)
         except _WrongType as error:
-            told = _told(error.value, error.go, place)
+            message = _told(error.value, error.go, place)
             if format == "byte":
-                self._first = self._first or told
+                self._first = self._first or message
                 return None
-            raise TypedDecodeError(told) from None
+            raise TypedDecodeError(message) from None
         except (quantities.QuantityError, times.TimeError) as error:
             raise TypedDecodeError(str(error)) from None
         except go_base64.Base64Error as error:

@@ -60,7 +60,7 @@ def _stays(container: Mapping[str, Any]) -> bool:
 
 def _asked(container: Mapping[str, Any], resource: str) -> int:
     resources = container.get("resources") or {}
-    for told in ("limits", "requests"):
-        if resource in (resources.get(told) or {}):
-            return quantities.value(resources[told][resource])
+    for message in ("limits", "requests"):
+        if resource in (resources.get(message) or {}):
+            return quantities.value(resources[message][resource])
     return 0

@@ -64,8 +64,8 @@ def nvidia_gpus(root: pathlib.Path) -> tuple[Device, ...]:
 
 def _described(root: pathlib.Path, index: int, file: pathlib.Path) -> Device:
     with contextlib.suppress(OSError):
-        told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in file.read_text().splitlines())}
-        uuid, minor = told.get("GPU UUID", ""), told.get("Device Minor", str(index))
+        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in file.read_text().splitlines())}
+        uuid, minor = fields.get("GPU UUID", ""), fields.get("Device Minor", str(index))
         # The driver shows question marks until a GPU is used for the first time.
         return Device(uuid if uuid and "?" not in uuid else str(index), _file(root, minor))
     return Device(str(index), _file(root, str(index)))

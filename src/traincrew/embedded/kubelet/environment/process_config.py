@@ -30,9 +30,9 @@ def build_process_config(
     words, arguments = expand_command(container, variables)
     argv = (*(words or environment.command), *arguments)
     if not words and not environment.command and not arguments:
-        told = "failed to generate container spec: failed to generate spec: no command specified"
+        message = "failed to generate container spec: failed to generate spec: no command specified"
         why = f"{environment.source or 'the environment'} has no default command"
-        raise ConfigError(f"{told}: {why}, and the container names none", "CreateContainerError")
+        raise ConfigError(f"{message}: {why}, and the container names none", "CreateContainerError")
     env = {**own, **environment.env, **variables}
     env["PATH"] = ":".join(_path(environment, variables.get("PATH") or environment.env.get("PATH", "")))
     cwd = container.get("workingDir") or environment.workdir or "/"

@@ -40,8 +40,8 @@ class ImageResolver:
         try:
             name = image_names.parse(image)
         except ValueError as error:
-            told = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {error}'
-            return EnvironmentNotFound(told, "InvalidImageName")
+            message = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {error}'
+            return EnvironmentNotFound(message, "InvalidImageName")
         self._reread()
         if self._fault:
             return EnvironmentNotFound(f"the file of image names cannot be used: {self._fault}")
@@ -59,8 +59,8 @@ class ImageResolver:
 
     def _of(self, entry: ImageMapEntry) -> Environment | EnvironmentNotFound:
         if entry.environment and not os.path.isdir(entry.environment):
-            told = f"{entry.environment}, the environment of images {entry.pattern!r}, does not exist"
-            return EnvironmentNotFound(f"{told}: make it, or name another with {_remedy(entry.pattern)}")
+            message = f"{entry.environment}, the environment of images {entry.pattern!r}, does not exist"
+            return EnvironmentNotFound(f"{message}: make it, or name another with {_remedy(entry.pattern)}")
         missing = next((each.source for each in entry.mounts if not os.path.exists(each.source)), "")
         if missing:
             return EnvironmentNotFound(f"{missing}, which images {entry.pattern!r} are to see, does not exist")

@@ -52,8 +52,8 @@ def _aged(path: pathlib.Path) -> AgedLogs:
     for directory, _, names in os.walk(path):
         for name in names:
             try:
-                told = os.lstat(os.path.join(directory, name))
+                message = os.lstat(os.path.join(directory, name))
             except FileNotFoundError:
                 continue
-            written, size = max(written, told.st_mtime), size + told.st_size
+            written, size = max(written, message.st_mtime), size + message.st_size
     return AgedLogs(path, written, size)

@@ -59,8 +59,8 @@ class DelegatedAuth:
         user = found.get("user") or {}
         wanted = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": part, "name": self._node}
         who = {"user": user.get("username", ""), "groups": user.get("groups") or [], "uid": user.get("uid", "")}
-        told = await self._review(ACCESS_REVIEWS, {**who, "extra": user.get("extra") or {}, "resourceAttributes": wanted})
-        return bool(told.get("allowed"))
+        message = await self._review(ACCESS_REVIEWS, {**who, "extra": user.get("extra") or {}, "resourceAttributes": wanted})
+        return bool(message.get("allowed"))
 
     async def _review(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}

@@ -171,7 +171,7 @@ def _attempt(logged: list[int], previous: bool, pod: dict[str, Any], container: 
 
 
 def _status(pod: dict[str, Any], container: str) -> dict[str, Any]:
-    told = pod.get("status") or {}
+    message = pod.get("status") or {}
     kinds = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-    found = (each for kind in kinds for each in told.get(kind) or () if each["name"] == container)
+    found = (each for kind in kinds for each in message.get(kind) or () if each["name"] == container)
     return next(found, {})

@@ -22,8 +22,8 @@ def build_mounts(
 ) -> tuple[spec.Mount, ...]:
     """Raises ConfigError. variables: for subPathExpr."""
     if devices := container.get("volumeDevices"):
-        told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
-        raise ConfigError(f"{told}: block volumes are not supported")
+        message = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
+        raise ConfigError(f"{message}: block volumes are not supported")
     wanted = container.get("volumeMounts") or ()
     return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
 
@@ -40,8 +40,8 @@ def _mount(wanted: Object, container: str, mounted: MountedVolumes, variables: M
             source = sub_path.resolve(volume.path, inner)
         except (VolumeSourceError, OSError):
             # The message must not reveal paths of the machine to the pod's user.
-            told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
-            raise ConfigError(told, "CreateContainerConfigError") from None
+            message = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
+            raise ConfigError(message, "CreateContainerConfigError") from None
     path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
     # Optional: few pods need their service account, and isolation level "none" cannot mount it.
     return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)

@@ -33,8 +33,8 @@ def setup_failed(volume: str, why: object) -> str:
 
 
 def attach_failed(volume: str, why: object) -> str:
-    told = f"unmounted volumes=[{volume}], unattached volumes=[], failed to process volumes=[{volume}]"
-    return f"Unable to attach or mount volumes: {told}: {why}"
+    message = f"unmounted volumes=[{volume}], unattached volumes=[], failed to process volumes=[{volume}]"
+    return f"Unable to attach or mount volumes: {message}: {why}"
 
 
 def join_reasons(found: list[str]) -> str:

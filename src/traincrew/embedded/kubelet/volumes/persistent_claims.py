@@ -71,8 +71,8 @@ def _check_owner(claim: Object, pod: Object) -> None:
     owners = claim["metadata"].get("ownerReferences") or ()
     if not any(owner.get("controller") and owner.get("uid") == pod["metadata"]["uid"] for owner in owners):
         meta, own = claim["metadata"], pod["metadata"]
-        told = f"PVC {meta['namespace']}/{meta['name']} was not created for pod {own['namespace']}/{own['name']}"
-        raise VolumeSourceError(f"{told} (pod is not owner)")
+        message = f"PVC {meta['namespace']}/{meta['name']} was not created for pod {own['namespace']}/{own['name']}"
+        raise VolumeSourceError(f"{message} (pod is not owner)")
 
 
 async def _volume(claim: Object, objects: ObjectSource) -> Object:

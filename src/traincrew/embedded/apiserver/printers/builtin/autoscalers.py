@@ -76,9 +76,9 @@ def _metrics(kept: Autoscaler) -> str:
     if kept.spec.target_cpu is not None:  # version v1 knows only this one
         wanted = [_cpu(target=Value(average_utilization=kept.spec.target_cpu)), *wanted]
         found = [_cpu(current=Value(average_utilization=kept.status.current_cpu)), *found]
-    told = [_metric(metric, found[index] if index < len(found) else None) for index, metric in enumerate(wanted)]
-    shown = ", ".join(told[:_MAX_METRICS])
-    return f"{shown} + {len(told) - _MAX_METRICS} more..." if len(told) > _MAX_METRICS else shown or NONE
+    message = [_metric(metric, found[index] if index < len(found) else None) for index, metric in enumerate(wanted)]
+    shown = ", ".join(message[:_MAX_METRICS])
+    return f"{shown} + {len(message) - _MAX_METRICS} more..." if len(message) > _MAX_METRICS else shown or NONE
 
 
 def _cpu(**values: Value) -> Metric:

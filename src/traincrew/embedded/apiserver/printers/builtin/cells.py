@@ -86,9 +86,9 @@ def selector_text(chosen: Selector | None) -> str:
     """The string form of a selector; empty if it selects everything or nothing."""
     if chosen is None:
         return ""
-    told = [(key, f"{key}={value}") for key, value in chosen.match_labels.items()]
-    told += [(each.key, _expression(each)) for each in chosen.match_expressions]
-    return ",".join(text for _, text in sorted(told, key=lambda pair: pair[0]))
+    message = [(key, f"{key}={value}") for key, value in chosen.match_labels.items()]
+    message += [(each.key, _expression(each)) for each in chosen.match_expressions]
+    return ",".join(text for _, text in sorted(message, key=lambda pair: pair[0]))
 
 
 def _expression(expression: Expression) -> str:
@@ -105,8 +105,8 @@ def _expression(expression: Expression) -> str:
 
 def first_items(items: list[str], count: int, most: int) -> str:
     """The first items, and the number of the others."""
-    told = ",".join(items[:most])
-    return f"{told} + {count - most} more..." if count > most else told
+    message = ",".join(items[:most])
+    return f"{message} + {count - most} more..." if count > most else message
 
 
 def condition(conditions: Iterable[Condition], type: str) -> str:

@@ -75,8 +75,8 @@ def _dial(access: ApiAccess) -> socket.socket:
         except ConnectionRefusedError:
             if time.monotonic() > latest:
                 where = f"{access.host}:{access.port}"
-                told = f"The connection to the server {where} was refused - did you specify the right host or port?"
-                raise CommandError(told) from None
+                message = f"The connection to the server {where} was refused - did you specify the right host or port?"
+                raise CommandError(message) from None
             time.sleep(0.2)
         except OSError as error:
             raise CommandError(f"Unable to connect to the server: {error}") from None
@@ -136,8 +136,8 @@ def status_error(status: int, body: bytes) -> CommandError:
     import json
 
     try:
-        told = json.loads(body)
-        reason, message = told["reason"], told["message"]
+        text = json.loads(body)
+        reason, message = text["reason"], text["message"]
     except (ValueError, KeyError, TypeError):
         return CommandError(f"Error from server: {status} {body[:300].decode(errors='replace')}".rstrip())
     if status == 401:
