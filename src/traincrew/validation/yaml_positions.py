@@ -32,6 +32,18 @@ class YAMLError(Exception):
         self.column = column
 
 
+class TooDeepError(YAMLError):
+    pass
+
+
+class AliasError(YAMLError):
+    """An alias that has no anchor, or that is inside its own anchor."""
+
+    def __init__(self, line: int, column: int, anchor: str, recursive: bool) -> None:
+        super().__init__(line, column, f"*{anchor} {'contains itself' if recursive else 'is an undefined alias'}")
+        self.anchor, self.recursive = anchor, recursive
+
+
 @dataclasses.dataclass
 class Tree:
     """A part of a document, complete or under construction."""
@@ -82,7 +94,8 @@ class DocumentBuilder:
 
     def _begin(self, event: Any, tree: Tree) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise _error_at(event, f"is nested more than {MAX_DEPTH} levels deep")
+            mark = event.start_mark
+            raise TooDeepError(mark.line, mark.column, f"is nested more than {MAX_DEPTH} levels deep")
         if tree.anchor:
             self._anchors[tree.anchor] = None
         self._open.append(tree)
@@ -90,8 +103,8 @@ class DocumentBuilder:
     def _aliased(self, event: Any) -> Tree:
         found = self._anchors.get(event.anchor)
         if found is None:
-            inside = event.anchor in self._anchors
-            raise _error_at(event, f"*{event.anchor} " + ("contains itself" if inside else "is an undefined alias"))
+            mark = event.start_mark
+            raise AliasError(mark.line, mark.column, event.anchor, event.anchor in self._anchors)
         return dataclasses.replace(found, anchor=None, line=event.start_mark.line)
 
     def _scalar(self, event: Any) -> Value:
@@ -166,7 +179,3 @@ def _merge(tree: Tree, merged: Tree) -> None:
         if key not in tree.value:
             tree.value[key] = value
             tree.where[key] = merged.where[key]
-
-
-def _error_at(event: Any, message: str) -> YAMLError:
-    return YAMLError(event.start_mark.line, event.start_mark.column, message)

@@ -120,7 +120,7 @@ def _yaml(raw: bytes) -> Body:
     try:
         tree = builder.build(yaml.parse(raw.decode("utf-8", "replace"), Loader=yaml.CSafeLoader))
     except yaml_positions.YAMLError as error:
-        raise ParseError(_yaml_words(str(error))) from None
+        raise ParseError(_yaml_words(error)) from None
     except yaml.MarkedYAMLError as error:
         raise ParseError(_marked_words(error)) from None
     except yaml.reader.ReaderError:
@@ -142,11 +142,13 @@ def _marked_words(error: yaml.MarkedYAMLError) -> str:
     return f"yaml: line {line}: {error.problem}" if line else f"yaml: {error.problem}"
 
 
-def _yaml_words(message: str) -> str:
-    if found := re.match(r"\*(\S+) stands (inside itself|for nothing)", message):
-        inside = found[2] == "inside itself"
-        return f"yaml: anchor '{found[1]}' value contains itself" if inside else f"yaml: unknown anchor '{found[1]}' referenced"
-    return "yaml: exceeded max depth of 10000" if "deep" in message else "yaml: document contains excessive aliasing"
+def _yaml_words(error: yaml_positions.YAMLError) -> str:
+    if isinstance(error, yaml_positions.AliasError):
+        if error.recursive:
+            return f"yaml: anchor '{error.anchor}' value contains itself"
+        return f"yaml: unknown anchor '{error.anchor}' referenced"
+    deep = isinstance(error, yaml_positions.TooDeepError)
+    return "yaml: exceeded max depth of 10000" if deep else "yaml: document contains excessive aliasing"
 
 
 def _problem_words(message: str, path: tuple[str | int, ...], tree: yaml_positions.Tree | None) -> str:
