@@ -1,4 +1,4 @@
-"""Image names, and which of several patterns is taken."""
+"""Image names, and the precedence of patterns."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_names_are_completed(image: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("image", ["", "A", "a b", "a:", "a:b:c", "/a", "a//b", "a@sha256:short", "-a", "a/"])
-def test_what_is_no_name_is_refused(image: str) -> None:
+def test_an_invalid_name_is_rejected(image: str) -> None:
     with pytest.raises(ValueError, match="invalid reference format"):
         image_names.parse(image)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "image", "fits"),
+    ("pattern", "image", "expected"),
     [
         ("python", "python:3.11", True),
         ("python", "docker.io/library/python", True),
@@ -54,12 +54,12 @@ def test_what_is_no_name_is_refused(image: str) -> None:
         (f"a@{DIGEST}", f"a:1@{DIGEST}", True),
     ],
 )
-def test_patterns_fit_repository_and_tag(pattern: str, image: str, fits: bool) -> None:
-    assert image_names.parse_pattern(pattern).matches(image_names.parse(image)) is fits
+def test_patterns_match_repository_and_tag(pattern: str, image: str, expected: bool) -> None:
+    assert image_names.parse_pattern(pattern).matches(image_names.parse(image)) is expected
 
 
 @pytest.mark.parametrize(
-    ("closer", "other"),
+    ("specific", "other"),
     [
         ("a:1", "a"),
         ("a:1", "a:*"),
@@ -71,11 +71,11 @@ def test_patterns_fit_repository_and_tag(pattern: str, image: str, fits: bool) -
         (f"a@{DIGEST}", "a"),
     ],
 )
-def test_the_closest_pattern_weighs_most(closer: str, other: str) -> None:
-    assert image_names.parse_pattern(closer).weight > image_names.parse_pattern(other).weight
+def test_a_more_specific_pattern_has_a_higher_weight(specific: str, other: str) -> None:
+    assert image_names.parse_pattern(specific).weight > image_names.parse_pattern(other).weight
 
 
 @pytest.mark.parametrize("pattern", ["", "a b", "A", "a//b", "a:b:c", "/x"])
-def test_patterns_that_fit_no_name_are_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match="not like an image's name"):
+def test_patterns_that_match_no_name_are_rejected(pattern: str) -> None:
+    with pytest.raises(ValueError, match="is not a pattern of image names"):
         image_names.parse_pattern(pattern)

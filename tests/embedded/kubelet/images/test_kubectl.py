@@ -1,4 +1,4 @@
-"""The stand-in for kubectl, where the pod is not on this machine: an exec like any other, by a real kubelet's endpoints."""
+"""The node's kubectl, for a pod on another machine: an exec through the API server, to the endpoints of a real kubelet."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ class Kubectl:
 async def kubectl(
     request: pytest.FixtureRequest, node: Node, authority: certificates.Authority, tmp_path: pathlib.Path
 ) -> AsyncIterator[Kubectl]:
-    """With the right to get streams, and with the right to create them only, as launchers have it."""
+    """With the verb `get` for streams, and with `create` only, as launchers have it."""
     async with fronts.serving(node, authority) as front:
         front.add("ns", "pod", "main")
         front.create_only = request.param
         yield Kubectl(tmp_path, front.kubeconfig(tmp_path / "kubeconfig"))
 
 
-async def test_output_and_exit_code_come_back(kubectl: Kubectl) -> None:
+async def test_exec_returns_output_and_exit_code(kubectl: Kubectl) -> None:
     script = "echo out; echo err >&2; exit 3"
-    found = await kubectl("exec", "pod", "-n", "ns", "--", "/bin/sh", "-c", script)
-    assert found == (3, b"out\n", b"err\ncommand terminated with exit code 3\n")
+    result = await kubectl("exec", "pod", "-n", "ns", "--", "/bin/sh", "-c", script)
+    assert result == (3, b"out\n", b"err\ncommand terminated with exit code 3\n")
     assert await kubectl("-n", "ns", "exec", "pod/pod", "-c", "main", "--", "true") == (0, b"", b"")
 
 
-async def test_large_input_and_output_come_whole(kubectl: Kubectl) -> None:
+async def test_large_input_and_output_are_complete(kubectl: Kubectl) -> None:
     data = bytes(range(256)) * 40_000
     code, out, _ = await kubectl("exec", "-i", "pod", "--namespace=ns", "--container", "main", "--", "cat", stdin=data)
     assert code == 0
@@ -68,38 +68,38 @@ async def test_without_i_the_command_has_no_input(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("exec", "pod"), b"error: pod or type/name and a command must be specified"),
         (("exec", "-it", "pod", "--", "sh"), b"this kubectl does not support terminals"),
         (("apply", "-f", "x"), b"error: unknown flag: -f"),
         (("apply",), b'error: unknown command "apply" for "kubectl"'),
-        (("get", "nodes"), b'error: this kubectl gets pods only, not "nodes"'),
+        (("get", "nodes"), b'error: this kubectl supports pods only, not "nodes"'),
     ],
 )
-async def test_what_it_does_not_know_it_says(kubectl: Kubectl, words: tuple[str, ...], said: bytes) -> None:
+async def test_unsupported_commands_are_rejected(kubectl: Kubectl, words: tuple[str, ...], expected: bytes) -> None:
     code, out, message = await kubectl(*words)
     assert (code, out) == (1, b"")
-    assert said in message
+    assert expected in message
 
 
-async def test_a_server_that_is_not_there_is_told(kubectl: Kubectl, tmp_path: pathlib.Path) -> None:
-    found = json.loads(kubectl.config.read_text())
-    found["clusters"][0]["cluster"]["server"] = "https://none.invalid:1"
-    kubectl.config.write_text(json.dumps(found))
+async def test_an_unreachable_server_is_reported(kubectl: Kubectl, tmp_path: pathlib.Path) -> None:
+    config = json.loads(kubectl.config.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://none.invalid:1"
+    kubectl.config.write_text(json.dumps(config))
     code, _, message = await kubectl("exec", "pod", "--", "true")
     assert (code, message[:34]) == (1, b"Unable to connect to the server: [")
 
 
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[RunningCluster, InProcessClient]]:
-    async with cluster(tmp_path / "made") as found:
-        options = found.control_plane.options
+    async with cluster(tmp_path / "cluster") as stopped:
+        options = stopped.control_plane.options
     async with run(options) as serving:
         yield serving, serving.control_plane.system_client("test")
 
 
-async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
+async def test_get_pods_supports_the_query_of_the_launchers_init_container(
     served: tuple[RunningCluster, InProcessClient], tmp_path: pathlib.Path
 ) -> None:
     serving, client = served
@@ -108,16 +108,16 @@ async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
         await client.create(PODS, NAMESPACE, json.dumps({"kind": "Pod", "apiVersion": "v1", **body}).encode())
         status = {"status": {"conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": ready}]}}
         await client.patch(PODS, NAMESPACE, f"w{number}", json.dumps(status).encode(), subresource="status")
-    asking = Kubectl(tmp_path, serving.kubeconfig)
+    kubectl = Kubectl(tmp_path, serving.kubeconfig)
     states = 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
-    found = await asking("get", "pods", "--namespace", NAMESPACE, "--selector", "job=j", "--output", states)
-    assert found == (0, b"True\nFalse\nTrue\n", b"")
-    assert await asking("get", "pods", "-l", "job in (j),other!=x", "-o", "name") == (0, b"pod/w0\npod/w1\npod/w2\n", b"")
-    _, out, _ = await asking("get", "pods")
+    result = await kubectl("get", "pods", "--namespace", NAMESPACE, "--selector", "job=j", "--output", states)
+    assert result == (0, b"True\nFalse\nTrue\n", b"")
+    assert await kubectl("get", "pods", "-l", "job in (j),other!=x", "-o", "name") == (0, b"pod/w0\npod/w1\npod/w2\n", b"")
+    _, out, _ = await kubectl("get", "pods")
     assert [line.split()[0] for line in out.decode().splitlines()] == ["NAME", "w0", "w1", "w2"]
-    assert await asking("get", "pod", "none") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
-    assert await asking("exec", "none", "--", "true") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
-    message = await asking("--token=wrong", "get", "pods")
+    assert await kubectl("get", "pod", "none") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
+    assert await kubectl("exec", "none", "--", "true") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
+    message = await kubectl("--token=wrong", "get", "pods")
     assert message == (1, b"", b"error: You must be logged in to the server (Unauthorized)\n")
 
 
@@ -146,7 +146,7 @@ users:
 """
 
 
-def test_kubeconfigs_are_read_as_yaml_reads_them() -> None:
+def test_a_kubeconfig_is_parsed_as_yaml() -> None:
     assert kubeconfig.parse(CONFIG) == yaml.safe_load(CONFIG)
 
 
@@ -165,12 +165,12 @@ def test_kubeconfigs_are_read_as_yaml_reads_them() -> None:
         ("{.a}", '{"b":1,"x.y":3}'),
     ],
 )
-def test_templates_are_filled_as_kubectl_does(template: str, expected: str) -> None:
+def test_templates_are_rendered_as_by_kubectl(template: str, expected: str) -> None:
     root = {"a": {"b": 1, "x.y": 3}, "l": [{"n": "p", "v": True}, {"n": "q", "v": 2}]}
     assert jsonpath.render(template, root) == expected
 
 
 @pytest.mark.parametrize("template", ["{range .l[*]}x", "{end}", "{.a[b]}"])
-def test_templates_that_make_no_sense_are_refused(template: str) -> None:
+def test_invalid_templates_are_rejected(template: str) -> None:
     with pytest.raises(ValueError, match=r"range|end|unrecognized"):
         jsonpath.render(template, {"l": [1], "a": {}})

@@ -1,4 +1,4 @@
-"""What a pod may be told of itself: its fields, and the resources of its containers. PURE."""
+"""The downward API: fields of a pod, and resources of its containers. PURE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class UnsupportedField(ValueError):
 
 
 def metadata(pod: Object, path: str) -> str:
-    """A field that volumes can show, too."""
+    """A field that both volumes and environment variables can refer to."""
     meta = pod.get("metadata") or {}
     if path.endswith("']") and "['" in path:
         field, _, key = path[:-2].partition("['")
@@ -37,7 +37,7 @@ def _listed(values: Mapping[str, str]) -> str:
 
 
 def field(pod: Object, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
-    """A field that an environment variable can show."""
+    """A field that an environment variable can refer to."""
     spec = pod.get("spec") or {}
     match path:
         case "spec.nodeName" | "spec.serviceAccountName":
@@ -54,18 +54,18 @@ def field(pod: Object, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str,
 
 
 def resource(pod: Object, reference: Object, container: str, allocatable: Mapping[str, str]) -> str:
-    """A container's request or limit, divided and rounded up; what has no limit has all of the node."""
+    """A container's request or limit, divided and rounded up. A missing limit defaults to the node's allocatable."""
     name = reference.get("containerName") or container
-    kind, _, what = str(reference.get("resource", "")).partition(".")
-    if kind not in ("limits", "requests") or not (what in _DEFAULTED or what.startswith("hugepages-")):
+    kind, _, resource_name = str(reference.get("resource", "")).partition(".")
+    if kind not in ("limits", "requests") or not (resource_name in _DEFAULTED or resource_name.startswith("hugepages-")):
         raise UnsupportedField(f"unsupported container resource : {reference.get('resource')}")
     amounts = (_container(pod, name).get("resources") or {}).get(kind) or {}
-    value = amounts.get(what)
+    value = amounts.get(resource_name)
     if value is None:
-        value = allocatable.get(what, "0") if kind == "limits" and what in _DEFAULTED else "0"
+        value = allocatable.get(resource_name, "0") if kind == "limits" and resource_name in _DEFAULTED else "0"
     divisor = reference.get("divisor") or "0"
     divisor = divisor if quantities.nanos(divisor) else "1"
-    units = quantities.milli_value if what == "cpu" else quantities.value
+    units = quantities.milli_value if resource_name == "cpu" else quantities.value
     return str(-(-units(value) // units(divisor)))
 
 

@@ -1,4 +1,4 @@
-"""Why a container's configuration is not complete, in the kubelet's words."""
+"""Errors in the configuration of a container, with the kubelet's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`$(NAME)` in environment variables, commands and arguments: `$$` is a dollar, an unknown name stays as it is written. PURE."""
+"""Expands `$(NAME)` in variables, commands and arguments. `$$` is a dollar sign; an unknown name stays unexpanded. PURE."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    return _expanded(text, lambda name: values.get(name, f"$({name})"))
+    return _substitute(text, lambda name: values.get(name, f"$({name})"))
 
 
 def expand_all(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The text, and the names that have no value: for what must not keep a reference."""
-    lacking: set[str] = set()
+    """The expanded text, and the names without a value. No reference stays unexpanded."""
+    missing: set[str] = set()
 
     def value(name: str) -> str:
         if not values.get(name):
-            lacking.add(name)
+            missing.add(name)
         return values.get(name, "")
 
-    return _expanded(text, value), sorted(lacking)
+    return _substitute(text, value), sorted(missing)
 
 
-def _expanded(text: str, value: Callable[[str], str]) -> str:
-    return _REFERENCE.sub(lambda found: "$" if found[1] else value(found[2]), text)
+def _substitute(text: str, value: Callable[[str], str]) -> str:
+    return _REFERENCE.sub(lambda match: "$" if match[1] else value(match[2]), text)

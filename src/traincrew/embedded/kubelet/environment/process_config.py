@@ -1,4 +1,4 @@
-"""A container's command, variables and working directory, of what the pod says and what its environment brings. PURE."""
+"""A container's command, variables and working directory, from the pod and the environment of its image. PURE."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessConfig:
 def build_process_config(
     container: Object, environment: Environment, variables: Mapping[str, str], own: Mapping[str, str]
 ) -> ProcessConfig:
-    """variables: those of the pod; own: what any container is told (HOSTNAME, HOME). Raises ConfigError."""
+    """variables: of the pod. own: of every container (HOSTNAME, HOME). Raises ConfigError."""
     words, arguments = expand_command(container, variables)
     argv = (*(words or environment.command), *arguments)
     if not words and not environment.command and not arguments:
@@ -39,7 +39,7 @@ def build_process_config(
     return ProcessConfig(argv, env, posixpath.normpath(posixpath.join("/", cwd)))
 
 
-def _path(environment: Environment, asked: str) -> list[str]:
-    """The environment is in the place of the image's own directories: it comes first even where the pod sets PATH."""
-    rest = asked.split(":") if asked else PATH
+def _path(environment: Environment, requested: str) -> list[str]:
+    """The environment replaces the directories of the image, so it comes first even if the pod sets PATH."""
+    rest = requested.split(":") if requested else PATH
     return list(dict.fromkeys([*environment.path, *(entry for entry in rest if entry)]))

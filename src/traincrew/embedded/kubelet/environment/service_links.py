@@ -1,4 +1,4 @@
-"""The variables that tell a container where services are. PURE."""
+"""Service environment variables: the addresses and ports of Services. PURE."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Object = dict[str, Any]
 
 
 def service_variables(services: Iterable[Object], namespace: str, links: bool) -> dict[str, str]:
-    """Of the API server always, of the namespace's own services if links are wanted."""
-    seen: dict[str, Object] = {}
+    """Always of the API server; of the Services in the namespace if links is true (enableServiceLinks)."""
+    selected: dict[str, Object] = {}
     for service in services:
         meta, spec = service["metadata"], service.get("spec") or {}
         if spec.get("clusterIP", "None") in ("", "None"):
             continue
         if (meta["namespace"], meta["name"]) == ("default", "kubernetes"):
-            seen.setdefault(meta["name"], spec)
+            selected.setdefault(meta["name"], spec)
         elif meta["namespace"] == namespace and links:
-            seen[meta["name"]] = spec
-    return {name: value for service, spec in sorted(seen.items()) for name, value in _variables(service, spec)}
+            selected[meta["name"]] = spec
+    return {name: value for service, spec in sorted(selected.items()) for name, value in _variables(service, spec)}
 
 
 def _variables(service: str, spec: Object) -> Iterator[tuple[str, str]]:
@@ -33,8 +33,8 @@ def _variables(service: str, spec: Object) -> Iterator[tuple[str, str]]:
             yield f"{name}_SERVICE_PORT_{_name(port['name'])}", str(port["port"])
     for index, port in enumerate(ports):
         number, protocol = port["port"], port.get("protocol") or "TCP"
-        shown = f"[{address}]" if ":" in address else address
-        url = f"{protocol.lower()}://{shown}:{number}"
+        host = f"[{address}]" if ":" in address else address
+        url = f"{protocol.lower()}://{host}:{number}"
         if not index:
             yield f"{name}_PORT", url
         prefix = f"{name}_PORT_{number}_{protocol.upper()}"

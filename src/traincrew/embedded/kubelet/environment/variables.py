@@ -1,4 +1,4 @@
-"""A container's environment variables, as the kubelet makes them. PURE."""
+"""Builds a container's environment variables, as the kubelet does. PURE."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Object = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentSources:
-    """What of the cluster a container may be told."""
+    """The objects and addresses that environment variables can refer to."""
 
     config_maps: Mapping[str, Object | None] = dataclasses.field(default_factory=dict)
-    """Of the pod's namespace, those that the container names; None: there is none of that name."""
+    """The ConfigMaps that the container refers to, by name. None: the ConfigMap does not exist."""
     secrets: Mapping[str, Object | None] = dataclasses.field(default_factory=dict)
     services: Sequence[Object] = ()
     pod_ips: tuple[str, ...] = ()
@@ -28,24 +28,24 @@ class EnvironmentSources:
 
 
 class _Absent(Exception):
-    """An optional value is not there: the variable is left out."""
+    """An optional value does not exist, so the variable is left out."""
 
 
-def build_environment(pod: Object, container: Object, known: EnvironmentSources) -> dict[str, str]:
+def build_environment(pod: Object, container: Object, sources: EnvironmentSources) -> dict[str, str]:
     """Raises ConfigError."""
     namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
-    services = service_links.service_variables(known.services, namespace, spec.get("enableServiceLinks", True) is not False)
-    found: dict[str, str] = {}
+    services = service_links.service_variables(sources.services, namespace, spec.get("enableServiceLinks", True) is not False)
+    variables: dict[str, str] = {}
     for source in container.get("envFrom") or ():
-        found |= {f"{source.get('prefix') or ''}{key}": value for key, value in _whole(source, known)}
+        variables |= {f"{source.get('prefix') or ''}{key}": value for key, value in _env_from(source, sources)}
     for entry in container.get("env") or ():
         try:
-            found[entry["name"]] = _value(entry, pod, container, known, {**services, **found})
+            variables[entry["name"]] = _value(entry, pod, container, sources, {**services, **variables})
         except _Absent:
             continue
     for name, value in services.items():
-        found.setdefault(name, value)
-    return found
+        variables.setdefault(name, value)
+    return variables
 
 
 def expand_command(container: Object, variables: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -55,7 +55,7 @@ def expand_command(container: Object, variables: Mapping[str, str]) -> tuple[tup
 
 
 def referenced_objects(container: Object) -> tuple[set[str], set[str]]:
-    """The config maps and the secrets that the variables come from."""
+    """The names of the ConfigMaps and of the Secrets that the variables refer to."""
     maps: set[str] = set()
     secrets: set[str] = set()
     for source in container.get("envFrom") or ():
@@ -68,43 +68,43 @@ def referenced_objects(container: Object) -> tuple[set[str], set[str]]:
     return maps - {""}, secrets - {""}
 
 
-def _whole(source: Object, known: EnvironmentSources) -> Iterator[tuple[str, str]]:
+def _env_from(source: Object, sources: EnvironmentSources) -> Iterator[tuple[str, str]]:
     if reference := source.get("configMapRef"):
-        found = _object(known.config_maps, "configmap", reference)
-        yield from ((found or {}).get("data") or {}).items()
+        referenced = _object(sources.config_maps, "configmap", reference)
+        yield from ((referenced or {}).get("data") or {}).items()
     elif reference := source.get("secretRef"):
-        found = _object(known.secrets, "secret", reference)
-        yield from ((key, _text(value)) for key, value in ((found or {}).get("data") or {}).items())
+        referenced = _object(sources.secrets, "secret", reference)
+        yield from ((key, _text(value)) for key, value in ((referenced or {}).get("data") or {}).items())
 
 
 def _object(objects: Mapping[str, Object | None], kind: str, reference: Object) -> Object | None:
-    found = objects.get(reference["name"])
-    if found is None and not reference.get("optional"):
+    referenced = objects.get(reference["name"])
+    if referenced is None and not reference.get("optional"):
         raise ConfigError(f'{kind} "{reference["name"]}" not found')
-    return found
+    return referenced
 
 
-def _value(entry: Object, pod: Object, container: Object, known: EnvironmentSources, sofar: Mapping[str, str]) -> str:
+def _value(entry: Object, pod: Object, container: Object, sources: EnvironmentSources, previous: Mapping[str, str]) -> str:
     if entry.get("value"):
-        return expand(entry["value"], sofar)
+        return expand(entry["value"], previous)
     origin = entry.get("valueFrom") or {}
     try:
         if reference := origin.get("fieldRef"):
-            return downward_api.field(pod, reference["fieldPath"], known.pod_ips, known.host_ips)
+            return downward_api.field(pod, reference["fieldPath"], sources.pod_ips, sources.host_ips)
         if reference := origin.get("resourceFieldRef"):
-            return downward_api.resource(pod, reference, container["name"], known.allocatable)
+            return downward_api.resource(pod, reference, container["name"], sources.allocatable)
     except downward_api.UnsupportedField as error:
         raise ConfigError(str(error)) from None
     namespace = pod["metadata"].get("namespace", "")
     if reference := origin.get("configMapKeyRef"):
-        return _key(_object(known.config_maps, "configmap", reference), reference, f"ConfigMap {namespace}")
+        return _key(_object(sources.config_maps, "configmap", reference), reference, f"ConfigMap {namespace}")
     if reference := origin.get("secretKeyRef"):
-        return _text(_key(_object(known.secrets, "secret", reference), reference, f"Secret {namespace}"))
+        return _text(_key(_object(sources.secrets, "secret", reference), reference, f"Secret {namespace}"))
     return ""
 
 
-def _key(found: Object | None, reference: Object, where: str) -> str:
-    values = (found or {}).get("data") or {}
+def _key(referenced: Object | None, reference: Object, where: str) -> str:
+    values = (referenced or {}).get("data") or {}
     if reference["key"] in values:
         return str(values[reference["key"]])
     if reference.get("optional"):
@@ -113,5 +113,5 @@ def _key(found: Object | None, reference: Object, where: str) -> str:
 
 
 def _text(encoded: str) -> str:
-    """Bytes that are no text reach the process as they are."""
+    """Bytes that are not UTF-8 reach the process unchanged."""
     return base64.b64decode(encoded or "").decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Images: no image is pulled; an image name maps to an environment of this machine."""
+"""Images. No image is pulled: an image name maps to an environment of this machine."""
 
 from __future__ import annotations
 

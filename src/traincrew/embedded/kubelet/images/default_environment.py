@@ -1,4 +1,4 @@
-"""The default environment: the one that the cluster was started from."""
+"""The default environment: the Python environment from which the cluster was started."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from traincrew.embedded.kubelet.images.environment import Environment
 from traincrew.embedded.kubelet.runtime.spec import Mount
 
-HIDDEN = ("/tmp/", "/var/tmp/", "/run/")  # noqa: S108 -- where a pod has directories of its own
+HIDDEN = ("/tmp/", "/var/tmp/", "/run/")  # noqa: S108 -- a pod has its own directories there
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
 def from_process(variables: Mapping[str, str] | None = None, prefix: str = sys.prefix) -> Environment:
-    """An activated environment if there is one, else the interpreter's own; then the rest of PATH."""
+    """The activated environment, or else the one of the interpreter, followed by the rest of PATH."""
     variables = os.environ if variables is None else variables
     entries = [entry for entry in variables.get("PATH", "").split(":") if entry.startswith("/")]
     own = f"{prefix}/bin"
@@ -37,13 +37,13 @@ def from_prefix(prefix: str, libraries: bool = False) -> Environment:
 
 
 def visible_mounts(*prefixes: str) -> tuple[Mount, ...]:
-    """What must be mounted for a pod to see these: it sees the machine's files, but not those in temporary directories."""
+    """The mounts that make these prefixes visible. A pod sees the host's files, except those in temporary directories."""
     hidden = dict.fromkeys(prefix for prefix in prefixes if f"{prefix}/".startswith(HIDDEN))
     return tuple(Mount(prefix, prefix, read_only=True, optional=True) for prefix in hidden)
 
 
 def marker_variables(prefix: str) -> dict[str, str]:
-    """What programs know such an environment by."""
+    """The variables by which programs recognize the environment."""
     root = pathlib.Path(prefix)
     if (root / "pyvenv.cfg").exists():
         return {"VIRTUAL_ENV": prefix}

@@ -1,4 +1,4 @@
-"""What an image's name stands for. PURE."""
+"""The environment that replaces an image. PURE."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from traincrew.embedded.kubelet.runtime.spec import Mount
 @dataclasses.dataclass(frozen=True)
 class Environment:
     path: tuple[str, ...] = ()
-    """Entries of PATH that come before the usual ones."""
+    """Entries that precede the default PATH."""
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Variables; those of the container win."""
+    """Environment variables. Those of the container take precedence."""
     mounts: tuple[Mount, ...] = ()
     workdir: str = ""
     command: tuple[str, ...] = ()
-    """What runs if the container names no command; its arguments follow it."""
+    """The default command of a container without one, followed by the container's arguments."""
     source: str = ""
-    """Words for an event: what stands in for the image."""
+    """Describes the environment in events."""
     own: bool = True
-    """Whether somebody said so; else it is the default one, and the pod's user is told."""
+    """Whether the image map names the environment. False: the default environment, which an event reports."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The file that says which environment an image's name stands for. PURE.
+"""The image map: a file that maps image names to environments. PURE.
 
 ::
 
@@ -6,7 +6,7 @@
     images:
     - pattern: "tensorflow/tensorflow:2.*"
       environment: /opt/tf           # a virtual environment, or any prefix with a bin directory
-      libraries: true                # its lib directory goes into LD_LIBRARY_PATH
+      libraries: true                # adds its lib directory to LD_LIBRARY_PATH
       mounts:
       - {source: /srv/mnist, path: /data, readOnly: true}
       workdir: /examples
@@ -47,21 +47,21 @@ class ImageMapEntry:
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Only what was said."""
-        found: dict[str, Any] = {"pattern": self.pattern}
+        """The entry as a mapping, without defaults."""
+        document: dict[str, Any] = {"pattern": self.pattern}
         if self.environment:
-            found["environment"] = self.environment
+            document["environment"] = self.environment
         if self.libraries:
-            found["libraries"] = True
+            document["libraries"] = True
         if self.mounts:
-            found["mounts"] = [_plain_mount(each) for each in self.mounts]
+            document["mounts"] = [_plain_mount(each) for each in self.mounts]
         if self.workdir:
-            found["workdir"] = self.workdir
+            document["workdir"] = self.workdir
         if self.command:
-            found["command"] = list(self.command)
+            document["command"] = list(self.command)
         if self.variables:
-            found["variables"] = dict(self.variables)
-        return found
+            document["variables"] = dict(self.variables)
+        return document
 
 
 def _plain_mount(mount: MountEntry) -> dict[str, Any]:
@@ -69,15 +69,15 @@ def _plain_mount(mount: MountEntry) -> dict[str, Any]:
 
 
 def parse(text: str, file: str) -> tuple[ImageMapEntry, ...]:
-    """Raises lines.Faulty with every fault, each with file and line."""
+    """Raises YamlErrors with every error, each with file and line."""
     root = yaml_lines.parse_document(text, file)
     if root is None:
         return ()
     root.only("version", "images")
     if root.get("version", int) != VERSION:
-        root.wrong("version", f"must be {VERSION}: this traincrew reads no other")
+        root.wrong("version", f"must be {VERSION}: this version of traincrew supports no other")
     entries = [_entry(each) for each in root.items("images")]
-    _check_twice(root, entries)
+    _check_duplicates(root, entries)
     root.finish()
     return tuple(entries)
 
@@ -111,27 +111,27 @@ def _mount(node: yaml_lines.YamlNode) -> MountEntry:
     node.only("source", "path", "readOnly")
     for key in ("source", "path"):
         if not node.get(key, str):
-            node.wrong(key, "is needed")
+            node.wrong(key, "is required")
     return MountEntry(_absolute(node, "source"), _absolute(node, "path"), node.get("readOnly", bool) or False)
 
 
 def _variables(node: yaml_lines.YamlNode) -> dict[str, str]:
-    found = node.texts_by_name("variables")
-    for name in found:
+    variables = node.texts_by_name("variables")
+    for name in variables:
         if not _VARIABLE.fullmatch(name):
-            node.wrong("variables", f"{name!r} cannot be the name of a variable")
-    return found
+            node.wrong("variables", f"{name!r} is not a valid name of a variable")
+    return variables
 
 
-def _check_twice(root: yaml_lines.YamlNode, entries: Iterable[ImageMapEntry]) -> None:
+def _check_duplicates(root: yaml_lines.YamlNode, entries: Iterable[ImageMapEntry]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.pattern in seen:
-            root.wrong("images", f"pattern {entry.pattern!r} is there twice")
+            root.wrong("images", f"duplicate pattern {entry.pattern!r}")
         seen.add(entry.pattern)
 
 
 def render(entries: Iterable[ImageMapEntry]) -> str:
     body = {"version": VERSION, "images": [entry.plain() for entry in entries]}
-    head = "# Which environment an image's name stands for; kept by `traincrew image`.\n"
+    head = "# Maps image names to environments. Edit this file, or run `traincrew image set`.\n"
     return head + str(yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))

@@ -1,4 +1,4 @@
-"""The files of image names: the user's own, and one of a cluster that overrides it."""
+"""The image map files: one of the user, and one of the cluster that overrides it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def cluster_path(data: pathlib.Path) -> pathlib.Path:
 
 
 def read(path: pathlib.Path) -> tuple[ImageMapEntry, ...]:
-    """Nothing if there is no such file. Raises SettingsError with every fault."""
+    """Empty if the file does not exist. Raises SettingsError with every error."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.SettingsError(f"{path} cannot be read: {error}") from None
+        raise errors.SettingsError(f"cannot read {path}: {error}") from None
     try:
         return image_map.parse(text, str(path))
     except yaml_lines.YamlErrors as error:
@@ -42,7 +42,7 @@ def read(path: pathlib.Path) -> tuple[ImageMapEntry, ...]:
 def change(
     path: pathlib.Path, make: Callable[[tuple[ImageMapEntry, ...]], tuple[ImageMapEntry, ...]]
 ) -> tuple[ImageMapEntry, ...]:
-    """Reads, changes and writes while nobody else does. Raises SettingsError, OSError."""
+    """Reads, changes and writes the file under a lock. Raises SettingsError or OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(path.with_name(f".{path.name}.lock")):
         entries = make(read(path))

@@ -1,7 +1,7 @@
-"""Image names and the patterns that stand for many of them. PURE.
+"""Image names, and patterns that match them. PURE.
 
-`python` is `docker.io/library/python:latest`. A pattern is written as the name would be; `*` stands for any number of characters
-and `?` for one, in the repository and in the tag. Without a tag it means every tag.
+`python` is `docker.io/library/python:latest`. A pattern has the form of a name. In repository and tag, `*` matches any number of
+characters and `?` matches one. A pattern without a tag matches every tag.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PATTERN = re.compile(r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@\s]+))?(?:@(?P<
 
 class ImageName(NamedTuple):
     repository: str
-    """In full, with its host."""
+    """The full name, with the registry."""
     tag: str
-    """Empty only if a digest is given instead."""
+    """Empty only for a name with a digest."""
     digest: str = ""
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class ImageName(NamedTuple):
 
 
 class PatternWeight(NamedTuple):
-    """How closely a pattern describes its images; the heaviest that fits is taken."""
+    """How specific a pattern is. Of several patterns that match, the one with the highest weight applies."""
 
     exact: bool
     repository: int
@@ -58,31 +58,31 @@ class ImagePattern(NamedTuple):
     def weight(self) -> PatternWeight:
         short = _forms(self.repository)[-1]
         tagged = bool(self.digest) or (bool(self.tag) and not _has_glob(self.tag))
-        return PatternWeight(not _has_glob(short), _letters(short), tagged, _letters(self.tag))
+        return PatternWeight(not _has_glob(short), _literal_length(short), tagged, _literal_length(self.tag))
 
 
 def parse(image: str) -> ImageName:
-    """ValueError if it is no image's name."""
-    found = _REFERENCE.fullmatch(image)
-    if found is None:
+    """Raises ValueError if the text is not an image name."""
+    match = _REFERENCE.fullmatch(image)
+    if match is None:
         raise ValueError("invalid reference format")
-    tag, digest = found["tag"] or "", found["digest"] or ""
-    return ImageName(full_name(found["repository"]), tag or ("" if digest else "latest"), digest)
+    tag, digest = match["tag"] or "", match["digest"] or ""
+    return ImageName(full_name(match["repository"]), tag or ("" if digest else "latest"), digest)
 
 
 def parse_pattern(text: str) -> ImagePattern:
-    """ValueError if no image's name can be like that."""
-    found = _PATTERN.fullmatch(text)
-    if found is None or "//" in text:
-        raise ValueError(f"{text!r} is not like an image's name, such as 'repository:tag' or 'registry/*:*'")
+    """Raises ValueError if the pattern cannot match any image name."""
+    match = _PATTERN.fullmatch(text)
+    if match is None or "//" in text:
+        raise ValueError(f"{text!r} is not a pattern of image names, such as 'repository:tag' or 'registry/*:*'")
     trial = re.sub(r"[*?]", "a", text)
-    if _REFERENCE.fullmatch(trial) is None and not found["digest"]:
-        raise ValueError(f"{text!r} is not like an image's name, such as 'repository:tag' or 'registry/*:*'")
-    return ImagePattern(found["repository"].removeprefix("index."), found["tag"] or "", found["digest"] or "")
+    if _REFERENCE.fullmatch(trial) is None and not match["digest"]:
+        raise ValueError(f"{text!r} is not a pattern of image names, such as 'repository:tag' or 'registry/*:*'")
+    return ImagePattern(match["repository"].removeprefix("index."), match["tag"] or "", match["digest"] or "")
 
 
 def full_name(repository: str) -> str:
-    """With the host and the collection that are meant if they are not written."""
+    """The repository with its default registry and library, if they are not given."""
     first, slash, rest = repository.partition("/")
     if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):
         first, rest = HUB, repository
@@ -94,7 +94,7 @@ def full_name(repository: str) -> str:
 
 
 def _forms(repository: str) -> list[str]:
-    """The ways to write the same repository, the shortest last."""
+    """All forms of the same repository, the shortest last."""
     forms = [repository]
     for prefix in (f"{HUB}/", f"{LIBRARY}/"):
         if forms[-1].startswith(prefix):
@@ -106,7 +106,7 @@ def _has_glob(text: str) -> bool:
     return "*" in text or "?" in text
 
 
-def _letters(text: str) -> int:
+def _literal_length(text: str) -> int:
     return len(text.replace("*", ""))
 
 

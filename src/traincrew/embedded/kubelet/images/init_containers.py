@@ -1,4 +1,4 @@
-"""The operator's own init containers, known by what they run: their images' names are anybody's choice. PURE."""
+"""Recognizes the init containers of training operators by their commands, because their image names vary. PURE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DELIVERY = "kubectl-delivery"
 
 
 def tool_role(pod: Object, container: Object) -> str:
-    """Which tools of this node it needs to do its work; empty: it is a container like any other."""
+    """The tool of this node that the container needs; empty: none."""
     if container["name"] not in {each["name"] for each in pod["spec"].get("initContainers") or ()}:
         return ""
     words = " ".join([*(container.get("command") or ()), *(container.get("args") or ())])

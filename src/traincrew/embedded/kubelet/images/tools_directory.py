@@ -1,7 +1,7 @@
 """The tools that this node mounts into containers: kubectl and nslookup for init containers and launchers, and exec sockets.
 
-Each release writes them once below the data directory, compiled. They are mounted read-only into every container: a script that
-an init container copied (`/opt/kube/kubectl`) finds its modules there.
+Each release compiles the tools and writes them below the data directory once. Every container mounts them read-only, so that
+a script that an init container copied (`/opt/kube/kubectl`) finds its modules.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ MODULES = (
 COMMANDS = ("kubectl", "nslookup")
 PACKAGE = "traincrew.embedded.kubelet.images.programs"
 FORMER_PACKAGE = "traincrew.embedded.node.images.builtin"
-"""Where releases before 0.2 had the programs: scripts that their init containers copied import from there."""
+"""The package of the programs in releases before 0.2. Scripts that their init containers copied import from it."""
 OTHER_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
 
-# A user that may not execute the cluster's own interpreter uses the machine's.
+# A user without access to the cluster's interpreter uses the system's.
 _LAUNCHER = """#!/bin/sh
 for python in {pythons}; do
   for lib in {inside} {outside}; do
@@ -46,7 +46,7 @@ for python in {pythons}; do
     fi
   done
 done
-echo "{name}: no Python that can be run here: tried {pythons}" >&2
+echo "{name}: no usable Python interpreter found (tried {pythons})" >&2
 exit 127
 """  # noqa: E501
 
@@ -61,21 +61,21 @@ class ContainerTools:
         mounts = [Mount(TOOLS_PATH, str(self.directory), read_only=True, optional=True)]
         if self.exec_sockets is not None:
             mounts.append(Mount(EXEC_SOCKETS_PATH, str(self.exec_sockets), read_only=True, optional=True))
-        found = dataclasses.replace(environment, mounts=(*environment.mounts, *mounts))
+        result = dataclasses.replace(environment, mounts=(*environment.mounts, *mounts))
         if not role:
-            return found
+            return result
         path = (f"{TOOLS_PATH}/bin", f"{self.directory}/bin", *environment.path)
         command = environment.command or (("deliver",) if role == init_containers.KUBECTL else ())
-        return dataclasses.replace(found, path=path, command=command, source=f"the node's own {role}", own=True)
+        return dataclasses.replace(result, path=path, command=command, source=f"the node's own {role}", own=True)
 
 
 def prepare(data: pathlib.Path, exec_sockets: pathlib.Path | None = None) -> ContainerTools:
-    """Writes the tools, unless this release already has. Those of earlier releases stay, for their pods."""
+    """Writes the tools of this release unless they exist. Those of earlier releases are kept for running pods."""
     sources = {str(path.relative_to(TOP)): path.read_bytes() for path in MODULES}
     for name in COMMANDS:
         sources[f"{FORMER_PACKAGE.replace('.', '/')}/{name}.py"] = f"from {PACKAGE}.{name} import main\n".encode()
     for name in list(sources):
-        # Packages are empty there: pods do not need their content.
+        # Pods do not need the content of the packages.
         sources |= {f"{parent}/__init__.py": b"" for parent in list(pathlib.PurePath(name).parents)[:-1]}
     digest = hashlib.sha256(repr((sorted(sources.items()), _LAUNCHER, sys.executable, sys.version)).encode()).hexdigest()[:16]
     directory = data / "node" / "tools" / digest
@@ -92,7 +92,7 @@ def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         (temporary / name).write_bytes(content)
         (temporary / name).chmod(0o644)
-        # The directory is named after the digest of its content, so that no start has to compare times.
+        # The name of the directory contains the digest of its content, so that no modification time has to be compared.
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(str(temporary / name), dfile=name, doraise=True, invalidation_mode=mode)
     for name in COMMANDS:
@@ -105,7 +105,7 @@ def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
     try:
         os.rename(temporary, directory)
     except OSError:
-        shutil.rmtree(temporary)  # another daemon has written it meanwhile
+        shutil.rmtree(temporary)  # another daemon has written it concurrently
         if not directory.is_dir():
             raise
 

@@ -1,1 +1,1 @@
-"""Programs that run inside pods, in an interpreter of their own: they know the standard library and their neighbours only."""
+"""Programs that run inside pods with any interpreter. They import the standard library and each other only."""

@@ -1,4 +1,4 @@
-"""The API server, as a pod reaches it: TLS by hand, since importing an HTTP library takes longer than the request."""
+"""A minimal API client for pods. It uses no HTTP library, because importing one takes longer than a request."""
 
 import os
 import socket
@@ -6,12 +6,12 @@ import ssl
 import time
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-PATIENCE = 20.0
-"""Seconds that a server which refuses connections is given: it may be starting again."""
+RETRY_SECONDS = 20.0
+"""Refused connections are retried for so many seconds, because the API server may be restarting."""
 
 
 class CommandError(Exception):
-    """The message is for standard error; the code for the shell."""
+    """The message is written to standard error. The code is the exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -22,13 +22,13 @@ class ApiAccess:
     def __init__(self, host: str, port: int, token: str, authority: str, namespace: str) -> None:
         self.host, self.port, self.token, self.namespace = host, port, token, namespace
         self.authority = authority
-        """The authority's certificate, PEM; empty: those that the machine trusts."""
+        """The certificate of the authority in PEM; empty: the system's trusted certificates."""
 
 
 def in_cluster_access() -> ApiAccess:
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     if not host or not os.path.exists(f"{ACCOUNT}/token"):
-        raise CommandError("error: no API server is known here: no service account's files, or no KUBERNETES_SERVICE_HOST")
+        raise CommandError("error: no API server configured: the service account token or KUBERNETES_SERVICE_HOST is missing")
     port = int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
     return ApiAccess(host, port, _read("token"), _read("ca.crt"), _read("namespace") or "default")
 
@@ -45,7 +45,7 @@ _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 def quoted(text: str) -> str:
-    """As a part of an address. (urllib would take as long to import as the request takes.)"""
+    """Percent-encodes a part of a URL. (Importing urllib takes as long as a request.)"""
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(text))
 
 
@@ -68,12 +68,12 @@ def connect(access: ApiAccess) -> ssl.SSLSocket:
 
 
 def _dial(access: ApiAccess) -> socket.socket:
-    latest = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + RETRY_SECONDS
     while True:
         try:
             return socket.create_connection((access.host, access.port))
         except ConnectionRefusedError:
-            if time.monotonic() > latest:
+            if time.monotonic() > deadline:
                 where = f"{access.host}:{access.port}"
                 message = f"The connection to the server {where} was refused - did you specify the right host or port?"
                 raise CommandError(message) from None
@@ -90,14 +90,14 @@ def request_head(access: ApiAccess, path: str, more: str, method: str = "GET") -
 
 
 def read_response(stream: ssl.SSLSocket) -> tuple[int, dict[str, str], bytes]:
-    """The status, the headers, and what came of the body with them."""
-    seen = b""
-    while b"\r\n\r\n" not in seen:
+    """The status, the headers, and the part of the body that arrived with them."""
+    received = b""
+    while b"\r\n\r\n" not in received:
         piece = stream.recv(65536)
         if not piece:
             raise CommandError("Unable to connect to the server: EOF")
-        seen += piece
-    first, _, rest = seen.partition(b"\r\n\r\n")
+        received += piece
+    first, _, rest = received.partition(b"\r\n\r\n")
     lines = first.decode("latin-1").split("\r\n")
     headers = {}
     for line in lines[1:]:
@@ -115,7 +115,7 @@ def get(access: ApiAccess, path: str, accept: str = "application/json") -> tuple
             while piece := stream.recv(65536):
                 pieces.append(piece)
         except ssl.SSLEOFError:
-            pass  # the length says whether all has come
+            pass  # the parser of the body detects truncation
     body = b"".join(pieces)
     return status, _unchunked(body) if "chunked" in headers.get("transfer-encoding", "") else body
 
@@ -132,7 +132,7 @@ def _unchunked(body: bytes) -> bytes:
 
 
 def status_error(status: int, body: bytes) -> CommandError:
-    """What a Status object says, as kubectl words it."""
+    """The error message of a Status object, as kubectl prints it."""
     import json
 
     try:

@@ -12,23 +12,23 @@ _STEP = re.compile(
 
 
 def render(template: str, root: Any) -> str:
-    """Raises ValueError for what it does not know."""
+    """Raises ValueError for an unsupported expression."""
     pieces = _pieces(template)
-    text, rest = _rendered(pieces, root)
+    text, rest = _render(pieces, root)
     if rest:
         raise ValueError("unexpected {end}")
     return text
 
 
 def _pieces(template: str) -> list[tuple[bool, str]]:
-    found, at = [], 0
+    pieces, at = [], 0
     for piece in _PIECES.finditer(template):
-        found += [(False, template[at : piece.start()]), (True, piece[1].strip())]
+        pieces += [(False, template[at : piece.start()]), (True, piece[1].strip())]
         at = piece.end()
-    return [each for each in [*found, (False, template[at:])] if each[1]]
+    return [each for each in [*pieces, (False, template[at:])] if each[1]]
 
 
-def _rendered(pieces: list[tuple[bool, str]], here: Any) -> tuple[str, list[tuple[bool, str]]]:
+def _render(pieces: list[tuple[bool, str]], node: Any) -> tuple[str, list[tuple[bool, str]]]:
     text = ""
     while pieces:
         (active, piece), pieces = pieces[0], pieces[1:]
@@ -38,11 +38,11 @@ def _rendered(pieces: list[tuple[bool, str]], here: Any) -> tuple[str, list[tupl
             return text, [(True, "end"), *pieces]
         elif piece.startswith("range "):
             inner, pieces = _block(pieces)
-            text += "".join(_rendered(inner, each)[0] for each in select(piece[6:].strip(), here))
+            text += "".join(_render(inner, each)[0] for each in select(piece[6:].strip(), node))
         elif piece.startswith('"'):
             text += json.loads(piece)
         else:
-            text += " ".join(_shown(each) for each in select(piece, here))
+            text += " ".join(_format(each) for each in select(piece, node))
     return text, []
 
 
@@ -55,37 +55,37 @@ def _block(pieces: list[tuple[bool, str]]) -> tuple[list[tuple[bool, str]], list
     raise ValueError("not in range, nothing to end")
 
 
-def select(path: str, here: Any) -> list[Any]:
+def select(path: str, node: Any) -> list[Any]:
     path = path.removeprefix("$").removeprefix("@")
     if path in ("", "."):
-        return [here]
+        return [node]
     if not path.startswith((".", "[")):
         path = f".{path}"
-    found, at = [here], 0
+    values, at = [node], 0
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None:
             raise ValueError(f"unrecognized expression {path[at:]!r}")
-        found = [inner for each in found for inner in _step(step, each)]
+        values = [inner for each in values for inner in _step(step, each)]
         at = step.end()
-    return found
+    return values
 
 
-def _step(step: re.Match[str], here: Any) -> list[Any]:
+def _step(step: re.Match[str], node: Any) -> list[Any]:
     if step["all"]:
-        return list(here.values()) if isinstance(here, dict) else list(here) if isinstance(here, list) else []
+        return list(node.values()) if isinstance(node, dict) else list(node) if isinstance(node, list) else []
     if step["index"]:
-        return here[int(step["index"]) :][:1] if isinstance(here, list) else []
+        return node[int(step["index"]) :][:1] if isinstance(node, list) else []
     if step["field"]:
-        return [each for each in here if _fits(step, each)] if isinstance(here, list) else []
+        return [each for each in node if _matches(step, each)] if isinstance(node, list) else []
     name = (step["quoted"] or step["name"]).replace("\\.", ".")
-    return [here[name]] if isinstance(here, dict) and name in here else []
+    return [node[name]] if isinstance(node, dict) and name in node else []
 
 
-def _fits(step: re.Match[str], each: Any) -> bool:
-    same = [_shown(value) for value in select(f".{step['field']}", each)] == [step["value"]]
+def _matches(step: re.Match[str], each: Any) -> bool:
+    same = [_format(value) for value in select(f".{step['field']}", each)] == [step["value"]]
     return same if step["sign"] == "==" else not same
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

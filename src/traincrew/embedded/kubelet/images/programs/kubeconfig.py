@@ -1,4 +1,4 @@
-"""A kubeconfig file, read without a YAML library: JSON, or the plain block style in which kubectl writes it."""
+"""Reads a kubeconfig file without a YAML library: JSON, or the block style that kubectl writes."""
 
 import base64
 import json
@@ -21,24 +21,24 @@ def read(paths: str, context: str) -> api.ApiAccess:
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
-        found = json.loads(text) if text.lstrip().startswith("{") else parse(text)
-        return _access(found, context or found.get("current-context", ""), os.path.dirname(path))
+        config = json.loads(text) if text.lstrip().startswith("{") else parse(text)
+        return _access(config, context or config.get("current-context", ""), os.path.dirname(path))
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise api.CommandError(f"error: error loading config file {path!r}: {error!r}") from None
 
 
-def _access(found: Any, context: str, directory: str) -> api.ApiAccess:
-    chosen = _named(found["contexts"], context, "context")
-    cluster = _named(found["clusters"], chosen["cluster"], "cluster")
-    user = _named(found["users"], chosen["user"], "user")
+def _access(config: Any, context: str, directory: str) -> api.ApiAccess:
+    chosen = _named(config["contexts"], context, "context")
+    cluster = _named(config["clusters"], chosen["cluster"], "cluster")
+    user = _named(config["users"], chosen["user"], "user")
     url = urllib.parse.urlsplit(cluster["server"])
     authority = _content(cluster, "certificate-authority", directory)
     token = user.get("token") or (_file(user["tokenFile"], directory).strip() if "tokenFile" in user else "")
     return api.ApiAccess(url.hostname or "", url.port or 443, token, authority, chosen.get("namespace") or "default")
 
 
-def _named(entries: Any, name: str, what: str) -> Any:
-    return next(each[what] for each in entries if each["name"] == name)
+def _named(entries: Any, name: str, kind: str) -> Any:
+    return next(each[kind] for each in entries if each["name"] == name)
 
 
 def _content(entry: Any, key: str, directory: str) -> str:
@@ -60,7 +60,7 @@ def parse(text: str) -> Any:
             lines.append((len(raw) - len(raw.lstrip()), bare))
     value, rest = _block(lines)
     if rest:
-        raise ValueError(f"line {rest[0][1]!r} is not understood")
+        raise ValueError(f"line {rest[0][1]!r} cannot be parsed")
     return value
 
 
@@ -73,7 +73,7 @@ def _block(lines: list[Line]) -> tuple[Any, list[Line]]:
 
 
 def _sequence(lines: list[Line]) -> tuple[list[Any], list[Line]]:
-    depth, found = lines[0][0], []
+    depth, items = lines[0][0], []
     while lines and lines[0][0] == depth and (lines[0][1].startswith("- ") or lines[0][1] == "-"):
         inner = lines[0][1][1:]
         width = 1 + len(inner) - len(inner.lstrip())
@@ -82,23 +82,23 @@ def _sequence(lines: list[Line]) -> tuple[list[Any], list[Line]]:
             value, lines = _block(rest)
         else:
             value, lines = _scalar(rest[0][1]), rest[1:]
-        found.append(value)
-    return found, lines
+        items.append(value)
+    return items, lines
 
 
 def _mapping(lines: list[Line]) -> tuple[dict[str, Any], list[Line]]:
-    depth, found = lines[0][0], {}
+    depth, mapping = lines[0][0], {}
     while lines and lines[0][0] == depth and not lines[0][1].startswith("- "):
         pair = _PAIR.match(lines[0][1])
         if pair is None:
-            raise ValueError(f"line {lines[0][1]!r} is not understood")
+            raise ValueError(f"line {lines[0][1]!r} cannot be parsed")
         key, value, lines = pair["key"].strip("\"'"), pair["value"], lines[1:]
         below = bool(lines) and (lines[0][0] > depth or (lines[0][0] == depth and lines[0][1].startswith("- ")))
         if not value and below:
-            found[key], lines = _block(lines)
+            mapping[key], lines = _block(lines)
         else:
-            found[key] = _scalar(value or "")
-    return found, lines
+            mapping[key] = _scalar(value or "")
+    return mapping, lines
 
 
 def _scalar(text: str) -> Any:

@@ -99,12 +99,12 @@ def _exec(access: api.ApiAccess, words: list[str], options: dict[str, str], comm
         raise api.CommandError("error: this kubectl does not support terminals. Omit -t.")
     stdin = options.get("stdin") == "true"
     base = f"/api/v1/namespaces/{access.namespace}/pods/{api.quoted(pod)}/exec"
-    asked = [("container", options["container"])] if options.get("container") else []
-    ticket = _request_ticket(access, f"{base}?{api.query([*asked, ('command', TICKET_COMMAND), *_OUTPUT])}")
+    parameters = [("container", options["container"])] if options.get("container") else []
+    ticket = _request_ticket(access, f"{base}?{api.query([*parameters, ('command', TICKET_COMMAND), *_OUTPUT])}")
     if ticket is not None and (path := _exec_socket(ticket["socket"])):
         return _exec_with_ticket(path, ticket["secret"], command, stdin)
-    asked += [("stdin", "true")] if stdin else []
-    query = api.query([*asked, *_OUTPUT, *(("command", word) for word in command)])
+    parameters += [("stdin", "true")] if stdin else []
+    query = api.query([*parameters, *_OUTPUT, *(("command", word) for word in command)])
     return _exec_through_api_server(access, f"{base}?{query}", stdin)
 
 
@@ -114,18 +114,18 @@ _OUTPUT = (("stdout", "true"), ("stderr", "true"))
 def _request_ticket(access: api.ApiAccess, path: str) -> dict[str, str] | None:
     """Socket and secret of a ticket; None: the API server does not issue tickets."""
     output = bytearray()
-    opened = exec_channels.connect(access, path, False)
-    opened.pump(None, lambda channel, data: output.extend(data) if channel == exec_channels.STDOUT else None)
-    opened.close()
+    connection = exec_channels.connect(access, path, False)
+    connection.pump(None, lambda channel, data: output.extend(data) if channel == exec_channels.STDOUT else None)
+    connection.close()
     if not output.startswith(b"{"):
         return None
     import json
 
     try:
-        found = json.loads(output)
+        ticket = json.loads(output)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"socket", "secret"} <= found.keys() else None
+    return ticket if isinstance(ticket, dict) and {"socket", "secret"} <= ticket.keys() else None
 
 
 def _exec_socket(path: str) -> str:
@@ -151,31 +151,31 @@ def _exec_with_ticket(path: str, secret: str, command: list[str], stdin: bool) -
 
 
 def _exec_through_api_server(access: api.ApiAccess, path: str, stdin: bool) -> int:
-    outcome = bytearray()
+    status = bytearray()
 
     def take(channel: int, data: bytes) -> None:
         if channel in (exec_channels.STDOUT, exec_channels.STDERR):
             _write(1 if channel == exec_channels.STDOUT else 2, data)
         elif channel == exec_channels.ERROR:
-            outcome.extend(data)
+            status.extend(data)
 
     exec_channels.connect(access, path, stdin).pump(0 if stdin else None, take)
-    return _outcome(bytes(outcome))
+    return _exit_code(bytes(status))
 
 
-def _outcome(status: bytes) -> int:
+def _exit_code(data: bytes) -> int:
     import json
 
     try:
-        found = json.loads(status)
+        status = json.loads(data)
     except ValueError:
-        raise api.CommandError("error: the connection to the container was lost before the command's end") from None
-    if found.get("status") == "Success":
+        raise api.CommandError("error: the connection to the container was lost before the command exited") from None
+    if status.get("status") == "Success":
         return 0
-    if found.get("reason") == "NonZeroExitCode":
-        causes = found.get("details", {}).get("causes") or ()
+    if status.get("reason") == "NonZeroExitCode":
+        causes = status.get("details", {}).get("causes") or ()
         return _report_exit_code(next((int(each["message"]) for each in causes if each.get("reason") == "ExitCode"), 1))
-    raise api.CommandError(f"error: {found.get('message') or found}")
+    raise api.CommandError(f"error: {status.get('message') or status}")
 
 
 def _report_exit_code(code: int) -> int:

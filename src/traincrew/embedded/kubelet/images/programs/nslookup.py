@@ -1,7 +1,7 @@
-"""nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up.
+"""A minimal nslookup for scripts: exit code 0 if the name has an address. Queries the resolver of the pod, with a short timeout.
 
-Not at once, though: scripts sleep for seconds after a failure, and what they wait for, starting beside them, has its name in a
-moment.
+A name that does not exist is retried for a moment, because scripts sleep for seconds after a failure, and the pod that they wait
+for may just be starting.
 """
 
 import os
@@ -13,11 +13,10 @@ import time
 from collections.abc import Callable
 
 PORT, TIMEOUT, ATTEMPTS = 53, 1.0, 2
-PATIENCE, PAUSE = 1.0, 0.05
-"""Seconds in which a name may come up, and between two looks for it."""
+RETRY_SECONDS, RETRY_INTERVAL = 1.0, 0.05
 _A, _AAAA = 1, 28
 RESOLV_CONF, NAMES = "TRAINCREW_RESOLV_CONF", "TRAINCREW_NAMES"
-"""Variables that name files, where pods cannot have an /etc of their own: instead of resolv.conf, and of the cluster's names."""
+"""Variables with the paths of a resolv.conf and of a names file, for pods that share the host's /etc."""
 
 Server = tuple[str, int]
 
@@ -31,22 +30,22 @@ def main() -> None:
     servers = [(server, port) for server in words[1:2] or named or ["127.0.0.1"]]
     print(f"Server:\t\t{servers[0][0]}\nAddress:\t{servers[0][0]}:{port}\n")
     candidates = _candidates(words[0], searches, dots)
-    latest = time.monotonic() + PATIENCE
-    while not _looked_up(words[0], candidates, servers):
-        if time.monotonic() > latest:
+    deadline = time.monotonic() + RETRY_SECONDS
+    while not _look_up(words[0], candidates, servers):
+        if time.monotonic() > deadline:
             sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
-        time.sleep(PAUSE)
+        time.sleep(RETRY_INTERVAL)
 
 
-def _looked_up(word: str, candidates: list[str], servers: list[Server]) -> bool:
-    listed = _listed(os.environ.get(NAMES, ""))
-    if _told(candidates, lambda name: listed.get(name.rstrip(".").lower(), [])):
+def _look_up(word: str, candidates: list[str], servers: list[Server]) -> bool:
+    names = _read_names(os.environ.get(NAMES, ""))
+    if _print_first(candidates, lambda name: names.get(name.rstrip(".").lower(), [])):
         return True
-    # Where names are listed, one without a dot is the cluster's: nobody else is asked for it.
-    return (NAMES not in os.environ or "." in word) and _told(candidates, lambda name: _addresses(name, servers))
+    # If there is a names file, a name without a dot is a name of the cluster: no server knows it.
+    return (NAMES not in os.environ or "." in word) and _print_first(candidates, lambda name: _addresses(name, servers))
 
 
-def _told(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
+def _print_first(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
     for name in candidates:
         if addresses := look(name):
             for address in addresses:
@@ -55,15 +54,15 @@ def _told(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
     return False
 
 
-def _listed(path: str) -> dict[str, list[str]]:
-    """Addresses by name, of the list if there is one."""
-    found: dict[str, list[str]] = {}
+def _read_names(path: str) -> dict[str, list[str]]:
+    """Addresses by name; empty if the file does not exist."""
+    addresses: dict[str, list[str]] = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 address, _, name = line.strip().partition("\t")
-                found.setdefault(name, []).append(address)
-    return found
+                addresses.setdefault(name, []).append(address)
+    return addresses
 
 
 def _settings(path: str) -> tuple[list[str], list[str], int]:
@@ -91,10 +90,10 @@ def _candidates(name: str, searches: list[str], dots: int) -> list[str]:
 
 
 def _addresses(name: str, servers: list[Server]) -> list[str]:
-    return [address for kind in (_A, _AAAA) for address in _asked(name, kind, servers)]
+    return [address for kind in (_A, _AAAA) for address in _query(name, kind, servers)]
 
 
-def _asked(name: str, kind: int, servers: list[Server]) -> list[str]:
+def _query(name: str, kind: int, servers: list[Server]) -> list[str]:
     number = random.getrandbits(16)
     labels = name.rstrip(".").encode("idna" if not name.isascii() else "ascii").split(b".")
     question = b"".join(bytes([len(label)]) + label for label in labels) + b"\0" + struct.pack("!HH", kind, 1)
@@ -103,36 +102,36 @@ def _asked(name: str, kind: int, servers: list[Server]) -> list[str]:
         for server in servers:
             reply = _reply(query, server)
             if reply[:2] == query[:2]:
-                return _found(reply, kind, 12 + len(question))
+                return _parse_reply(reply, kind, 12 + len(question))
     print(";; connection timed out; no servers could be reached")
     sys.exit(1)
 
 
 def _reply(query: bytes, server: Server) -> bytes:
     family = socket.AF_INET6 if ":" in server[0] else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as asking:
-        asking.settimeout(TIMEOUT)
+    with socket.socket(family, socket.SOCK_DGRAM) as client:
+        client.settimeout(TIMEOUT)
         try:
-            asking.connect(server)
-            asking.send(query)
-            return asking.recv(65535)
+            client.connect(server)
+            client.send(query)
+            return client.recv(65535)
         except OSError:
             return b""
 
 
-def _found(reply: bytes, kind: int, at: int) -> list[str]:
-    found = []
+def _parse_reply(reply: bytes, kind: int, at: int) -> list[str]:
+    addresses = []
     try:
         for _ in range(struct.unpack_from("!H", reply, 6)[0]):
             at = _after_name(reply, at)
             answered, _, _, length = struct.unpack_from("!HHIH", reply, at)
             at += 10
             if answered == kind:
-                found.append(socket.inet_ntop(socket.AF_INET if kind == _A else socket.AF_INET6, reply[at : at + length]))
+                addresses.append(socket.inet_ntop(socket.AF_INET if kind == _A else socket.AF_INET6, reply[at : at + length]))
             at += length
     except (struct.error, IndexError, ValueError):
-        pass  # a reply that was cut off: what came counts
-    return found
+        pass  # a truncated reply: use the addresses before the end
+    return addresses
 
 
 def _after_name(reply: bytes, at: int) -> int:

@@ -1,4 +1,4 @@
-"""A command's streams over a WebSocket (v5.channel.k8s.io, v4 where v5 is not known)."""
+"""Exec over a WebSocket (v5.channel.k8s.io, or v4 if the server does not support v5)."""
 
 import binascii
 import os
@@ -21,7 +21,7 @@ class WebSocket:
     def __init__(self, headers: dict[str, str]) -> None:
         self.ended = False
         self._can_close = headers.get("sec-websocket-protocol", "").startswith("v5")
-        self._seen, self._parts = bytearray(), bytearray()
+        self._received, self._parts = bytearray(), bytearray()
 
     def input(self, data: bytes) -> bytes:
         if data:
@@ -29,36 +29,36 @@ class WebSocket:
         return _frame(bytes([_CLOSE, _STDIN])) if self._can_close else b""
 
     def feed(self, data: bytes, take: Callable[[int, bytes], None]) -> bytes:
-        self._seen += data
-        answers = b""
+        self._received += data
+        replies = b""
         while not self.ended and (frame := self._next()):
             kind, last, content = frame
             if kind == _END:
                 self.ended = True
             elif kind == _PING:
-                answers += _frame(content, _PONG)
+                replies += _frame(content, _PONG)
             elif kind <= _BINARY:
                 self._parts += content
                 if last:
-                    whole, self._parts = bytes(self._parts), bytearray()
-                    if whole:
-                        take(whole[0], whole[1:])
-        return answers
+                    message, self._parts = bytes(self._parts), bytearray()
+                    if message:
+                        take(message[0], message[1:])
+        return replies
 
     def _next(self) -> tuple[int, bool, bytes] | None:
-        seen = self._seen
-        if len(seen) < 2:
+        received = self._received
+        if len(received) < 2:
             return None
-        length, at = seen[1] & 127, 2
+        length, at = received[1] & 127, 2
         if length > 125:
             width = 2 if length == 126 else 8
-            if len(seen) < 2 + width:
+            if len(received) < 2 + width:
                 return None
-            length, at = int.from_bytes(seen[2 : 2 + width], "big"), 2 + width
-        if len(seen) < at + length:
+            length, at = int.from_bytes(received[2 : 2 + width], "big"), 2 + width
+        if len(received) < at + length:
             return None
-        kind, last, data = seen[0] & 15, bool(seen[0] & 128), bytes(seen[at : at + length])
-        del seen[: at + length]
+        kind, last, data = received[0] & 15, bool(received[0] & 128), bytes(received[at : at + length])
+        del received[: at + length]
         return kind, last, data
 
 
@@ -70,5 +70,5 @@ def _frame(data: bytes, kind: int = _BINARY) -> bytes:
         head = bytes([128 | kind, 128 | 126]) + size.to_bytes(2, "big")
     else:
         head = bytes([128 | kind, 128 | 127]) + size.to_bytes(8, "big")
-    # Masking protects caches between browsers and servers; within TLS a mask of zeros is as good as any.
+    # Masking protects proxy caches. Within TLS a mask of zeros suffices.
     return head + b"\0\0\0\0" + data
