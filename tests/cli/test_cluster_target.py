@@ -75,7 +75,7 @@ def test_an_unreachable_api_server_is_an_error_of_one_line(tmp_path: pathlib.Pat
     found = traincrew("ls", "--kubeconfig", str(kubeconfig(tmp_path / "k", "http://127.0.0.1:1")))
     assert found.returncode == 1
     (line,) = found.stderr.splitlines()
-    assert line.startswith("error: no answer from http://127.0.0.1:1: Connection refused. ")
+    assert line.startswith("error: no response from http://127.0.0.1:1: Connection refused. ")
     assert "`traincrew up --detach`" in line
 
 

@@ -115,7 +115,7 @@ async def test_a_server_of_our_authority_is_trusted(server: ApiServer, connect: 
 async def test_a_server_of_another_authority_is_not(server: ApiServer, connect: Connect, known: Authority | None) -> None:
     who = identity(known) if known else credentials.Identity()
     async with connect(target=connection.Connection(server.url, who), attempts=1) as client:
-        with pytest.raises(errors.Unreachable, match="its certificate is not trusted"):
+        with pytest.raises(errors.Unreachable, match="the certificate is not trusted"):
             await client.get(PODS, "ns", "p")
     assert server.requests == []
 
@@ -172,14 +172,14 @@ async def test_a_useless_client_certificate_is_told_before_the_first_request(
         "encrypted": Pair(other.certificate, other.key),
     }[fault]
     target = connection.Connection("https://kube", identity(authority, bad), where="context 'c' of F")
-    with pytest.raises(errors.KubeconfigError, match="context 'c' of F: its client certificate and key cannot"):
+    with pytest.raises(errors.KubeconfigError, match="context 'c' of F: the client certificate and key cannot"):
         async with connect(target=target):
             pass
 
 
 async def test_a_useless_authority_is_told_before_the_first_request(connect: Connect) -> None:
     who = credentials.Identity(authority=material(b"nonsense"))
-    with pytest.raises(errors.KubeconfigError, match="its certificate authority is no PEM certificate"):
+    with pytest.raises(errors.KubeconfigError, match="the certificate authority is not a PEM certificate"):
         async with connect(target=connection.Connection("https://kube", who)):
             pass
 
@@ -277,5 +277,5 @@ async def test_a_token_file_that_vanishes_is_told_and_the_old_token_used_on(
         with caplog.at_level(logging.WARNING):
             await client.get(PODS, "ns", "p")
             await client.get(PODS, "ns", "p")
-    assert [record.message for record in caplog.records] == ["credentials could not be read again"]
+    assert [record.message for record in caplog.records] == ["failed to read the credentials again"]
     assert "hush" not in caplog.text

@@ -116,10 +116,10 @@ async def test_an_expired_answer_runs_the_plugin_not_for_every_request(write: Wr
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        pytest.param("sys.exit(3)", "failed with 3", id="fails"),
-        pytest.param("print('hush')", "printed no ExecCredential", id="prints something else"),
-        pytest.param("print('{\"hush\":')", "printed no ExecCredential", id="prints half of it"),
-        pytest.param(f"print({printed({'token': 'hush'}, V1BETA1)!r})", "another kind or version", id="other version"),
+        pytest.param("sys.exit(3)", "failed with exit code 3", id="fails"),
+        pytest.param("print('hush')", "did not print an ExecCredential", id="prints something else"),
+        pytest.param("print('{\"hush\":')", "did not print an ExecCredential", id="prints half of it"),
+        pytest.param(f"print({printed({'token': 'hush'}, V1BETA1)!r})", "must print an ExecCredential of", id="other version"),
         pytest.param(f"print({printed({'clientKeyData': 'hush'})!r})", "but not both", id="a key alone"),
         pytest.param(f"print({printed({})!r})", "neither a token nor", id="nothing"),
         pytest.param(f"print({printed({'token': 'hush' + chr(10)})!r})", "not one line", id="a newline in the token"),
@@ -141,13 +141,13 @@ async def test_a_plugin_that_must_ask_a_person_is_not_started_without_a_terminal
 ) -> None:
     with open("/dev/null") as nobody:  # noqa: ASYNC230
         monkeypatch.setattr(sys, "stdin", nobody)
-        with pytest.raises(errors.KubeconfigError, match="there is no terminal"):
+        with pytest.raises(errors.KubeconfigError, match="requires a terminal"):
             await run(write, command=says(write, printed({"token": "t"})), interactiveMode="Always")
 
 
 async def test_a_plugin_that_hangs_is_ended(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execplugin, "PATIENCE", 0.3)
-    with pytest.raises(errors.KubeconfigError, match="gave no answer"):
+    with pytest.raises(errors.KubeconfigError, match="timed out after"):
         await run(write, command=script(write, "import time; time.sleep(3600)"))
 
 

@@ -156,15 +156,15 @@ NO_CONTEXT = {key: value for key, value in config().items() if key != "current-c
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        pytest.param({}, "no current-context; choose a context, it has: none", id="nothing in it"),
-        pytest.param(NO_CONTEXT, "no current-context; choose a context, it has: here, there", id="no context"),
-        pytest.param(config() | {"current-context": "x"}, "context 'x' not found in .*it has: here, there", id="context"),
-        pytest.param(changed("context", cluster="x"), "cluster 'x' not found in .*; it has: c", id="cluster"),
+        pytest.param({}, "no current-context; name a context, available: none", id="nothing in it"),
+        pytest.param(NO_CONTEXT, "no current-context; name a context, available: here, there", id="no context"),
+        pytest.param(config() | {"current-context": "x"}, "context 'x' not found in .*available: here, there", id="context"),
+        pytest.param(changed("context", cluster="x"), "cluster 'x' not found in .*; available: c", id="cluster"),
         pytest.param(changed("context", cluster=""), "cluster of context 'here' in .* is not set", id="no cluster"),
-        pytest.param(changed("context", user="x"), "user 'x' not found in .*; it has: u", id="user"),
-        pytest.param(changed("cluster", server=""), "server of cluster 'c' in .* must look like", id="no server"),
+        pytest.param(changed("context", user="x"), "user 'x' not found in .*; available: u", id="user"),
+        pytest.param(changed("cluster", server=""), "server of cluster 'c' in .* must be a URL", id="no server"),
         pytest.param(changed("cluster", server="ftp://x"), "server of cluster 'c'", id="scheme"),
-        pytest.param(changed("cluster", server=f"https://u:{SECRET}@x"), "without a user or password", id="password"),
+        pytest.param(changed("cluster", server=f"https://u:{SECRET}@x"), "without user and password", id="password"),
         pytest.param(changed("cluster", **{"proxy-url": f"socks5://u:{SECRET}@x"}), "proxy-url of cluster 'c'", id="proxy"),
         pytest.param(config(token=12345), r"Expected `str`, got `int` - at `\$.users", id="a number for a token"),
         pytest.param(config(**{"client-key-data": f"{SECRET}!"}), "client-key-data of user 'u' in .* is not base64", id="base64"),
@@ -197,9 +197,9 @@ def test_an_error_names_file_and_entry_and_tells_no_secret(write: Write, documen
     ("token", "words"),
     [
         pytest.param(None, "tokenFile of user 'u' in .*: cannot read '.*token': No such file", id="missing"),
-        pytest.param(b"", "empty, or not a token", id="empty"),
-        pytest.param(b"two\nlines", "empty, or not a token", id="two lines"),
-        pytest.param(b"\xff\xfe", "empty, or not a token", id="binary"),
+        pytest.param(b"", "must be one non-empty line", id="empty"),
+        pytest.param(b"two\nlines", "must be one non-empty line", id="two lines"),
+        pytest.param(b"\xff\xfe", "must be one non-empty line", id="binary"),
     ],
 )
 async def test_a_useless_token_file_is_told(write: Write, token: bytes | None, words: str) -> None:
@@ -246,7 +246,7 @@ def test_a_pod_finds_its_server_and_namespace(write: Write, tmp_path: pathlib.Pa
 
 @pytest.mark.parametrize(
     ("env", "words"),
-    [({}, "KUBERNETES_SERVICE_HOST is not set"), ({"KUBERNETES_SERVICE_HOST": "h"}, "there is no '.*token'")],
+    [({}, "KUBERNETES_SERVICE_HOST is not set"), ({"KUBERNETES_SERVICE_HOST": "h"}, "'.*token' does not exist")],
 )
 def test_outside_a_pod_it_is_told_what_is_missing(tmp_path: pathlib.Path, env: dict[str, str], words: str) -> None:
     with pytest.raises(errors.KubeconfigError, match=words):

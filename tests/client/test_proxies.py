@@ -53,7 +53,7 @@ def test_a_proxy_without_a_scheme_is_an_http_proxy() -> None:
 
 
 def test_a_useless_proxy_is_told_without_its_password() -> None:
-    with pytest.raises(errors.KubeconfigError, match="HTTPS_PROXY: not a proxy that can be used") as caught:
+    with pytest.raises(errors.KubeconfigError, match="HTTPS_PROXY: invalid proxy URL") as caught:
         proxies.from_environment(yarl.URL("https://k"), {"HTTPS_PROXY": "socks5://u:hush@x:1"})
     assert "hush" not in str(caught.value)
 
@@ -91,7 +91,7 @@ async def test_tls_goes_through_a_tunnel_and_a_refusing_proxy_is_named(connect: 
     port, asked = proxy
     target = connection.Connection("https://kube.example:6443", proxy=f"http://127.0.0.1:{port}")
     async with connect(target=target, attempts=1) as client:
-        with pytest.raises(errors.Unreachable, match="the proxy in front of it answered 407"):
+        with pytest.raises(errors.Unreachable, match="the proxy responded with status 407"):
             await client.get(PODS, "ns", "p")
     assert asked[0].startswith(b"CONNECT kube.example:6443 HTTP/1.1")
 
@@ -99,7 +99,7 @@ async def test_tls_goes_through_a_tunnel_and_a_refusing_proxy_is_named(connect: 
 async def test_an_absent_proxy_is_named_without_its_password(server: ApiServer, connect: Connect) -> None:
     target = connection.Connection(server.url, proxy="http://jane:hush@127.0.0.1:1")
     async with connect(target=target, attempts=1) as client:
-        with pytest.raises(errors.Unreachable, match="the proxy in front of it cannot be reached") as caught:
+        with pytest.raises(errors.Unreachable, match="the proxy is not reachable") as caught:
             await client.get(PODS, "ns", "p")
     assert "hush" not in str(caught.value)
     assert server.requests == []

@@ -169,7 +169,7 @@ async def test_nobody_listening_is_unreachable_and_never_sent(connect: Connect) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     async with connect(target=connection.Connection(f"http://127.0.0.1:{port}")) as client:
-        with pytest.raises(errors.Unreachable, match=f"no answer from http://127.0.0.1:{port}") as caught:
+        with pytest.raises(errors.Unreachable, match=f"no response from http://127.0.0.1:{port}") as caught:
             await client.create(PODS, "ns", b'{"metadata":{"generateName":"p-"}}')
     assert retries.did_nothing(caught.value)
 

@@ -1,4 +1,4 @@
-"""The clock of everything that is not pure."""
+"""The wall clock, for code that is not pure."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def now() -> dt.datetime:
 
 
 def timestamp() -> str:
-    """Now, as metav1.Time is written."""
+    """The current time in the format of metav1.Time."""
     return times.rfc3339(now())

@@ -18,7 +18,7 @@ class Connection:
     insecure: bool = False
     """The server's certificate is not verified."""
     tls_server_name: str = ""
-    """The name that the server's certificate must bear; empty: the host of `server`."""
+    """The name that the server's certificate must contain. Empty: the host of `server`."""
     proxy: str = dataclasses.field(default="", repr=False)
     impersonation: tuple[tuple[str, str], ...] = ()
     """Impersonate-* headers."""

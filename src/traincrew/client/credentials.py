@@ -1,7 +1,7 @@
 """Credentials for an API server: files that rotate, tokens that expire, exec plugins.
 
-Nothing here shows a secret: every field that may hold one is kept out of `repr`, and errors name the file,
-never what is in it.
+Secrets are never shown: fields that may contain a secret are omitted from `repr`, and errors name the file but not
+its content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE_LIFE = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Material:
-    """A piece of a credential: bytes, or the file that holds them, read again each time."""
+    """A part of a credential: bytes, or a file, which is read each time."""
 
     label: str
     data: bytes = dataclasses.field(default=b"", repr=False)
@@ -39,7 +39,7 @@ class Material:
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """Everything secret or rotating that a request needs, good for `fresh_for` seconds."""
+    """The secrets and rotating credentials of a request. They are valid for `fresh_for` seconds."""
 
     authorization: str = dataclasses.field(default="", repr=False)
     authority: bytes = dataclasses.field(default=b"", repr=False)
@@ -50,7 +50,7 @@ class Access:
 
 class Credentials(Protocol):
     async def read(self) -> Access:
-        """Reads files and asks plugins anew; raises KubeconfigError if that cannot be done."""
+        """Reads the files and runs the plugins again. Raises KubeconfigError on failure."""
         ...
 
 
@@ -58,8 +58,7 @@ class Credentials(Protocol):
 class Identity:
     """The credentials of a kubeconfig's user or of a pod's service account.
 
-    What is written down wins over what a plugin would say, as in client-go: a token over the plugin's
-    token, a certificate over its certificate.
+    The token and the certificate of the kubeconfig override those of the plugin, as in client-go.
     """
 
     authority: Material | None = None
@@ -73,14 +72,14 @@ class Identity:
         access = await asyncio.to_thread(self._read_files)
         if self.plugin is None or access.authorization:
             return access
-        answer = await self.plugin.run()
-        own = self.certificate is not None
+        credential = await self.plugin.run()
+        has_certificate = self.certificate is not None
         return dataclasses.replace(
             access,
-            authorization=f"Bearer {answer.token}" if answer.token else "",
-            certificate=access.certificate if own else answer.certificate,
-            key=access.key if own else answer.key,
-            fresh_for=min(access.fresh_for, answer.fresh_for),
+            authorization=f"Bearer {credential.token}" if credential.token else "",
+            certificate=access.certificate if has_certificate else credential.certificate,
+            key=access.key if has_certificate else credential.key,
+            fresh_for=min(access.fresh_for, credential.fresh_for),
         )
 
     def _read_files(self) -> Access:
@@ -104,5 +103,5 @@ class Identity:
 def _header_text(token: bytes, label: str) -> str:
     text = token.decode("ascii", "replace").strip()
     if not text or not text.isascii() or not text.isprintable():
-        raise errors.KubeconfigError(f"{label}: empty, or not a token: it must be one line of plain ASCII")
+        raise errors.KubeconfigError(f"{label}: the token must be one non-empty line of printable ASCII")
     return text

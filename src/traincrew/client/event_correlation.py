@@ -15,9 +15,9 @@ Key = tuple[str, ...]
 
 CACHE_SIZE = 4096
 MAX_SIMILAR, SIMILAR_INTERVAL = 10, dt.timedelta(minutes=10)
-"""So many events that differ only in their message, within that time of each other, are combined."""
+"""Number of events that differ only in their message, and the interval in which they are combined."""
 SPAM_BURST, SPAM_REFILL = 25, 1 / 300
-"""Events about one object that pass the spam filter at once, and the tokens that it regains per second."""
+"""Burst of the spam filter for one object, and the tokens that the filter regains per second."""
 
 
 @dataclasses.dataclass

@@ -1,11 +1,11 @@
 """The event recorder: writes events in the background, best effort.
 
-A recorder is given what its component promises:
+A recorder has
 
-- a naming strategy. `UniqueNames` names every event anew. A name derived from the event makes repetition harmless: a
+- a naming strategy. `UniqueNames` gives every event a new name. A name derived from the event prevents duplicates: a
   component that restarts and records the event again gets AlreadyExists.
-- a correlator, if occurrences of the same event are to be counted on one object.
-- a `Delivery`: how many events wait, how many are written at once, how long one is retried.
+- a correlator, if occurrences of the same event are counted on one object;
+- a `Delivery`: the limits on waiting events, concurrent writes and retries.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class UniqueNames:
 @dataclasses.dataclass(frozen=True)
 class Delivery:
     backlog: int = 5000
-    """Events that wait; more are dropped."""
+    """Largest number of waiting events. Further events are dropped."""
     workers: int = 1
-    """Events written at the same time. One, where events are correlated: an update must follow the create."""
+    """Largest number of concurrent writes. 1 if events are correlated: an update must follow the create."""
     retry_seconds: float = 0.0
-    """How long an event is retried while the API server has trouble, beyond the client's own retries."""
+    """How long an event is retried while the API server fails, in addition to the retries of the client."""
     defer_seconds: float = 0.0
-    """How long an event lets other requests go first."""
+    """How long an event is delayed in favour of other requests."""
 
 
 BEST_EFFORT = Delivery()
@@ -74,7 +74,7 @@ class EventRecorder:
         self._queue: asyncio.Queue[tuple[float, Event]] = asyncio.Queue(delivery.backlog)
 
     def record(self, event: Event) -> None:
-        """Never waits. If the backlog is full the event is dropped."""
+        """Does not block. If the backlog is full, the event is dropped."""
         try:
             self._queue.put_nowait((asyncio.get_running_loop().time(), event))
         except asyncio.QueueFull:
@@ -86,7 +86,7 @@ class EventRecorder:
                 group.create_task(self._work())
 
     async def drain(self, seconds: float) -> None:
-        """Waits until all events are written, for at most that long."""
+        """Waits until all events are written, at most for that time."""
         try:
             async with asyncio.timeout(seconds):
                 await self._queue.join()

@@ -47,7 +47,7 @@ class Command:
 
 
 class Session:
-    """A command at work in a container."""
+    """A command that runs in a container."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -65,12 +65,12 @@ class Session:
         await self._send(RESIZE, msgspec.json.encode({"Width": width, "Height": height}))
 
     async def _send(self, channel: int, data: bytes) -> None:
-        # A command that has ended takes no more input; its outcome is on the way.
+        # A command that has ended accepts no input. Its outcome follows.
         with contextlib.suppress(ConnectionError, aiohttp.ClientError):
             await self._socket.send_bytes(bytes((channel,)) + data)
 
     async def run(self, output: Callable[[int, bytes], Awaitable[None]]) -> int:
-        """Hands on what comes (channel, bytes) until the command has ended. Its exit code; 0 if it succeeded."""
+        """Calls `output` with channel and bytes until the command has ended. Returns the exit code."""
         async for message in self._socket:
             data = message.data if isinstance(message.data, bytes) else str(message.data).encode()
             if message.type not in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT) or not data:
@@ -79,11 +79,11 @@ class Session:
                 return exit_code(data[1:])
             if data[0] in (STDOUT, STDERR) and len(data) > 1:
                 await output(data[0], data[1:])
-        raise errors.Unreachable("the connection was cut before the command had ended")
+        raise errors.Unreachable("connection lost before the command ended")
 
 
 def exit_code(raw: bytes) -> int:
-    """What a Status says of a command; raises if the command could not be run at all."""
+    """The exit code in a Status. Raises ServerError if the command could not be run."""
     try:
         status = msgspec.json.decode(raw, type=_Status)
     except msgspec.DecodeError:
@@ -94,13 +94,13 @@ def exit_code(raw: bytes) -> int:
     for cause in causes:
         if cause.reason == "ExitCode" and cause.message.isdecimal():
             return int(cause.message)
-    raise errors.ServerError(status.message or "the command failed, and the server does not say how")
+    raise errors.ServerError(status.message or "the command failed, and the server sent no exit code")
 
 
 @contextlib.asynccontextmanager
 async def opened(
-    client: RemoteClient, place: pod_logs.LogPosition, command: Command, protocols: Sequence[str] = (V5, V4)
+    client: RemoteClient, position: pod_logs.LogPosition, command: Command, protocols: Sequence[str] = (V5, V4)
 ) -> AsyncIterator[Session]:
-    path = (resources.PODS, place.namespace, place.pod, "exec")
-    async with client.websocket(path, command.query(place.container), tuple(protocols)) as socket:
+    path = (resources.PODS, position.namespace, position.pod, "exec")
+    async with client.websocket(path, command.query(position.container), tuple(protocols)) as socket:
         yield Session(socket)

@@ -1,7 +1,6 @@
 """Exec credential plugins (client.authentication.k8s.io): a program prints a token or a client certificate.
 
-The plugin's messages go straight to our standard error, as with kubectl; its output is a secret and is never
-quoted.
+The plugin inherits standard error, as with kubectl. Its output is a secret and is never quoted.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io
 PATIENCE = 60.0
 """Seconds that a non-interactive plugin may take."""
 SHORTEST_LIFE = 5.0
-"""Seconds for which even an expired answer is used: a wrong clock must not run the plugin per request."""
+"""Seconds for which even an expired credential is used: with a wrong clock the plugin must not run for every request."""
 EXPIRY_MARGIN = 10.0
 
 
@@ -41,7 +40,7 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class PluginCredential:
     token: str = dataclasses.field(repr=False)
     certificate: bytes = dataclasses.field(repr=False)
     key: bytes = dataclasses.field(repr=False)
@@ -51,7 +50,7 @@ class Answer:
 @dataclasses.dataclass(frozen=True)
 class Plugin:
     label: str
-    """Where the plugin is written down, for messages: "the exec plugin of user 'u' in F"."""
+    """The source of the plugin, for messages: "the exec plugin of user 'u' in F"."""
     command: str
     args: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     env: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -60,7 +59,7 @@ class Plugin:
     install_hint: str = ""
     cluster: Mapping[str, object] | None = dataclasses.field(default=None, repr=False)
 
-    async def run(self) -> Answer:
+    async def run(self) -> PluginCredential:
         interactive = self._is_interactive()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -75,13 +74,13 @@ class Plugin:
             raise self._error(f"cannot run {self.command!r}: {error.strerror}{hint}") from error
         output = await self._output(process, None if interactive else PATIENCE)
         if process.returncode:
-            raise self._error(f"{self.command!r} failed with {process.returncode}; see its messages on standard error")
-        return self._answer(output)
+            raise self._error(f"{self.command!r} failed with exit code {process.returncode}; see its messages on standard error")
+        return self._parse(output)
 
     def _is_interactive(self) -> bool:
         terminal = self.interactive_mode != "Never" and sys.stdin is not None and sys.stdin.isatty()
         if self.interactive_mode == "Always" and not terminal:
-            raise self._error(f"{self.command!r} wants to ask a person (interactiveMode Always), and there is no terminal")
+            raise self._error(f"{self.command!r} requires a terminal on standard input (interactiveMode Always)")
         return terminal
 
     def _exec_info(self, interactive: bool) -> str:
@@ -96,40 +95,40 @@ class Plugin:
             async with asyncio.timeout(patience):
                 output, _ = await process.communicate()
         except TimeoutError as error:
-            raise self._error(f"{self.command!r} gave no answer in {PATIENCE:.0f} s") from error
+            raise self._error(f"{self.command!r} timed out after {PATIENCE:.0f} s") from error
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
         return output
 
-    def _answer(self, output: bytes) -> Answer:
+    def _parse(self, output: bytes) -> PluginCredential:
         try:
             credential = msgspec.json.decode(output, type=_ExecCredential)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            # The reason is dropped on purpose: it may quote what was printed.
-            raise self._error(f"{self.command!r} printed no ExecCredential in JSON") from None
+            # The cause is dropped: it may quote the output.
+            raise self._error(f"{self.command!r} did not print an ExecCredential in JSON") from None
         status = credential.status
         if credential.kind != "ExecCredential" or credential.api_version != self.api_version:
-            raise self._error(f"{self.command!r} answered with another kind or version than {self.api_version}")
+            raise self._error(f"{self.command!r} must print an ExecCredential of {self.api_version}")
         if bool(status.client_certificate_data) != bool(status.client_key_data):
-            raise self._error(f"{self.command!r} gave a client certificate or its key, but not both")
+            raise self._error(f"{self.command!r} printed a client certificate or a key, but not both")
         if not status.token and not status.client_key_data:
-            raise self._error(f"{self.command!r} gave neither a token nor a client certificate")
+            raise self._error(f"{self.command!r} printed neither a token nor a client certificate")
         if not status.token.isascii() or not status.token.isprintable():
-            raise self._error(f"{self.command!r} gave a token that is not one line of plain ASCII")
-        return Answer(
+            raise self._error(f"{self.command!r} printed a token that is not one line of printable ASCII")
+        return PluginCredential(
             token=status.token,
             certificate=status.client_certificate_data.encode(),
             key=status.client_key_data.encode(),
-            fresh_for=_life(status.expiration_timestamp),
+            fresh_for=_lifetime(status.expiration_timestamp),
         )
 
-    def _error(self, what: str) -> errors.KubeconfigError:
-        return errors.KubeconfigError(f"{self.label}: {what}")
+    def _error(self, message: str) -> errors.KubeconfigError:
+        return errors.KubeconfigError(f"{self.label}: {message}")
 
 
-def _life(expires: dt.datetime | None) -> float:
+def _lifetime(expires: dt.datetime | None) -> float:
     if expires is None:
         return math.inf
     moment = expires if expires.tzinfo else expires.replace(tzinfo=dt.UTC)

@@ -23,9 +23,9 @@ T = TypeVar("T", bound=meta.Named)
 OnUndecodable = Callable[[bytes, Exception], None]
 
 MIN_WATCH_SECONDS = 2.0
-"""A watch that ends sooner is followed by a back-off."""
+"""Seconds. A watch that ends sooner is followed by a back-off."""
 YIELD_EVERY = 100
-"""Objects of a list that are stored before other tasks get their turn: a few milliseconds."""
+"""Objects of a list that are stored before other tasks run: a few milliseconds."""
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 
 
@@ -56,7 +56,7 @@ _partial = msgspec.json.Decoder(_PartialObject)
 class ListReplacement(Generic[T]):
     """Replaces the content of a store by a list, while our own writes go on.
 
-    Begins when it is created. An object that the list omits is deleted, unless we wrote it after the list was made.
+    It starts when it is created. An object that is not in the list is deleted, unless we wrote it after the list was read.
     """
 
     def __init__(self, target: store.Store[T], namespace: str | None = None) -> None:

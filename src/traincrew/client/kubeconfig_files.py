@@ -1,4 +1,4 @@
-"""Kubeconfig files as they are written: reading, and merging several."""
+"""Reads and merges kubeconfig files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ Named = TypeVar("Named")
 
 @dataclasses.dataclass(frozen=True)
 class Entry(Generic[Named]):
-    """A part of a file, with what messages about it and its relative paths need."""
+    """An entry of a kubeconfig, with its source for messages and for relative paths."""
 
     what: str
     name: str
@@ -106,12 +106,12 @@ class Entry(Generic[Named]):
         return f"{name} of {self.what} {self.name!r} in {self.file}"
 
     def resolve(self, path: str) -> str:
-        """Relative paths start from the file's own folder."""
+        """Relative paths are relative to the directory of the file."""
         return str(pathlib.Path(self.file).absolute().parent / path)
 
 
 class Files(NamedTuple):
-    """Several files as one."""
+    """The merged content of several files."""
 
     where: str
     current_context: str
@@ -125,7 +125,7 @@ def read(path: str | None, env: Mapping[str, str]) -> Files:
     paths = [path] if path else _default_paths(env)
     present = [each for each in paths if path or os.path.exists(each)]
     if not present:
-        raise errors.KubeconfigError(f"no kubeconfig: {' and '.join(paths)} does not exist; give --kubeconfig or set KUBECONFIG")
+        raise errors.KubeconfigError(f"no kubeconfig: {' and '.join(paths)} does not exist; use --kubeconfig or set KUBECONFIG")
     for each in present:
         merged = _merge(merged, _read_file(each), each)
     return merged
@@ -144,16 +144,16 @@ def _read_file(path: str) -> File:
     except OSError as error:
         raise errors.KubeconfigError(f"cannot read the kubeconfig {path!r}: {error.strerror}") from error
     except yaml.YAMLError as error:
-        # The parser's own words quote the line, which may hold a secret.
+        # The message of the parser quotes the line, which may contain a secret.
         mark = getattr(error, "problem_mark", None)
-        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise errors.KubeconfigError(f"the kubeconfig {path!r} is not valid YAML{place}") from None
+        position = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise errors.KubeconfigError(f"the kubeconfig {path!r} is not valid YAML{position}") from None
     except msgspec.ValidationError as error:
         raise errors.KubeconfigError(f"the kubeconfig {path!r} is not a kubeconfig: {error}") from error
 
 
 def _without_nulls(value: Any) -> Any:
-    """`users: null` and `user:` with nothing behind it are common, and mean that nothing is set."""
+    """`users: null` and an empty `user:` are common: the field is not set."""
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
@@ -176,5 +176,5 @@ _Item = TypeVar("_Item")
 
 
 def _last_first(items: list[_Item] | None) -> Iterable[_Item]:
-    """So that the first of two entries with one name wins."""
+    """In reverse order: the first of two entries of the same name wins."""
     return reversed(items or [])

@@ -1,4 +1,4 @@
-"""From a kubeconfig's cluster and user to an `Identity`."""
+"""The `Identity` of a cluster and a user of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _authority(cluster: Cluster) -> credentials.Material | None:
 
 
 def _material(entry: Cluster | User, name: str, data: str, path: str) -> credentials.Material | None:
-    """A field in its two forms; the data wins over the path, as with kubectl."""
+    """The data or the path of a field. The data has precedence, as with kubectl."""
     if data:
         label = entry.field(f"{name}-data")
         return credentials.Material(label, data=_decoded(data, label))

@@ -47,7 +47,7 @@ class LeaderElector:
         """The resourceVersion of the Lease, and when it was first observed."""
         self._last_error = ""
         self._renewed = 0.0
-        """When the last successful write was begun: other candidates count from a later time."""
+        """Start of the last successful write. Other candidates count from a later time."""
 
     async def acquire(self) -> None:
         """Returns once this process leads."""
@@ -65,7 +65,10 @@ class LeaderElector:
         logger.error("leadership lost", extra={"lease": self._options.name})
 
     async def release(self) -> None:
-        """Lets a successor begin at once. Reads first: a write whose response was lost may have acquired the Lease."""
+        """Releases the Lease, so that a successor can acquire it at once.
+
+        The Lease is read first: a write whose response was lost may have acquired it.
+        """
         try:
             async with asyncio.timeout(self._options.renew_seconds / 2):
                 lease = await self._read()
@@ -136,7 +139,7 @@ class LeaderElector:
         }
 
     def _expired(self, lease: Lease) -> bool:
-        """By this machine's clock since the Lease was last observed to change: clocks of two machines may differ."""
+        """Measured by the local clock since the last observed change of the Lease: clocks of machines may differ."""
         clock = asyncio.get_running_loop().time()
         if not lease.spec.holder_identity:
             return True

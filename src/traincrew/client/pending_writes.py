@@ -1,4 +1,4 @@
-"""Our own writes while they are in flight, to tell their changes from those of other clients."""
+"""Our own writes while they are in flight, to distinguish their changes from those of other clients."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ NANO = 1_000_000_000
 
 class Line(NamedTuple):
     nanoseconds: int
-    """Since 1970; 0 if the server wrote no time before the line."""
+    """Since 1970. 0 if the line has no timestamp."""
     text: bytes
-    """Without the end of the line."""
+    """Without the newline."""
     whole: bool = True
 
 
@@ -33,14 +33,14 @@ class LogPosition(NamedTuple):
 
 @dataclasses.dataclass
 class Position:
-    """How far a container's log has been read, over all of its runs. Times never go back, but several lines may share one."""
+    """How far the log of a container has been read, across its runs. Several lines may have the same timestamp."""
 
     last: int = 0
     count: int = 0
-    """Lines that bear the last time."""
+    """Number of lines with the last timestamp."""
 
     def since(self) -> str:
-        """The second to ask from: the API knows no finer times."""
+        """The timestamp for sinceTime, whose resolution is one second."""
         moment = dt.datetime.fromtimestamp(self.last // NANO, dt.UTC)
         return times.rfc3339(moment) if self.last else ""
 
@@ -51,7 +51,7 @@ class Position:
 
 
 class Resumed:
-    """Passes over what was read before, when a log is read again from the second of the last line."""
+    """Skips the lines that were read before, when a log is read again from the second of the last line."""
 
     def __init__(self, position: Position) -> None:
         self._last, self._known = position.last, position.count
@@ -75,36 +75,36 @@ class Wanted:
     """RFC 3339, in whole seconds."""
 
     def query(self, container: str) -> dict[str, str]:
-        found = {"container": container, "timestamps": "true"}
+        query = {"container": container, "timestamps": "true"}
         if self.follow:
-            found["follow"] = "true"
+            query["follow"] = "true"
         if self.previous:
-            found["previous"] = "true"
+            query["previous"] = "true"
         if self.tail is not None:
-            found["tailLines"] = str(self.tail)
+            query["tailLines"] = str(self.tail)
         if self.since:
-            found["sinceTime"] = self.since
+            query["sinceTime"] = self.since
         elif self.since_seconds is not None:
-            found["sinceSeconds"] = str(max(self.since_seconds, 1))
-        return found
+            query["sinceSeconds"] = str(max(self.since_seconds, 1))
+        return query
 
 
-async def lines(client: RemoteClient, place: LogPosition, wanted: Wanted) -> AsyncGenerator[list[Line], None]:
-    """In bunches as they come. The first is empty: the server has agreed to tell. Raises what the server says instead."""
-    stream = client.stream(resources.PODS, place.namespace, place.pod, "log", wanted.query(place.container))
-    begun = b""
+async def lines(client: RemoteClient, position: LogPosition, options: Wanted) -> AsyncGenerator[list[Line], None]:
+    """Batches of lines as they arrive. The first batch is empty: the server has accepted the request. Raises ApiError."""
+    stream = client.stream(resources.PODS, position.namespace, position.pod, "log", options.query(position.container))
+    partial = b""
     async with contextlib.aclosing(stream) as chunks:
         async for chunk in chunks:
-            *ended, begun = (begun + chunk).split(b"\n")
-            yield [parse(raw) for raw in ended]
-    if begun:
-        yield [parse(begun)._replace(whole=False)]
+            *complete, partial = (partial + chunk).split(b"\n")
+            yield [parse(raw) for raw in complete]
+    if partial:
+        yield [parse(partial)._replace(whole=False)]
 
 
 def parse(raw: bytes) -> Line:
-    found = _STAMP.match(raw)
-    if found is None:
+    match = _STAMP.match(raw)
+    if match is None:
         return Line(0, raw)
-    second, fraction, zone = found.groups()
+    second, fraction, zone = match.groups()
     moment = dt.datetime.fromisoformat((second + (b"+00:00" if zone == b"Z" else zone)).decode())
-    return Line(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[found.end() :])
+    return Line(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])

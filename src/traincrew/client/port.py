@@ -1,7 +1,7 @@
 """The interface of a client of an API server, remote or in process.
 
 Bodies are JSON bytes: the caller decodes the fields that it needs, and bytes cannot be modified by the other side.
-Every method raises the errors of `traincrew.errors`; `TemporaryError` only after the implementation's own retries.
+Every method raises the errors of `traincrew.errors`; they raise `TemporaryError` only after the implementation's retries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The HTTP proxy for a server, from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 
-The rules are Go's, because people write NO_PROXY for kubectl: networks (10.0.0.0/8) count, and loopback is
-never proxied. `urllib.request` knows neither.
+The rules are those of Go, because users set NO_PROXY for kubectl: CIDRs (10.0.0.0/8) are supported, and loopback is
+never proxied. `urllib.request` supports neither.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from traincrew import errors
 
 
 def from_environment(server: yarl.URL, env: Mapping[str, str]) -> str:
-    """The proxy's URL, or nothing."""
+    """The URL of the proxy. Empty: no proxy."""
     proxy = _variable(env, f"{server.scheme}_proxy")
     if not proxy or _bypassed(server, _variable(env, "no_proxy")):
         return ""
@@ -28,8 +28,8 @@ def checked(proxy: str, where: str) -> str:
     except ValueError:
         url = yarl.URL()
     if url.scheme not in ("http", "https") or not url.host:
-        # The value is not quoted: proxy URLs carry passwords.
-        raise errors.KubeconfigError(f"{where}: not a proxy that can be used; write http://host:port or https://host:port")
+        # The value is not quoted: a proxy URL may contain a password.
+        raise errors.KubeconfigError(f"{where}: invalid proxy URL; use http://host:port or https://host:port")
     return proxy
 
 

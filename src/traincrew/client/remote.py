@@ -47,7 +47,7 @@ class _List(msgspec.Struct):
 _list_decoder = msgspec.json.Decoder(_List)
 
 
-class _Ask(NamedTuple):
+class _Call(NamedTuple):
     verb: str
     resource: Resource
     request: transport.Request
@@ -85,12 +85,12 @@ class RemoteClient:
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._ask(_Ask("get", resource, transport.Request("GET", url)))
+        return await self._send(_Call("get", resource, transport.Request("GET", url)))
 
     async def fetch(self, path: str) -> bytes:
-        """What stands at a path that is no object's: discovery, the version."""
-        about = Resource("", "", path.strip("/").partition("/")[0], "", namespaced=False)
-        return await self._ask(_Ask("get", about, transport.Request("GET", yarl.URL(self._server + path, encoded=True))))
+        """The body at a path that is not an object's: discovery, the version."""
+        resource = Resource("", "", path.strip("/").partition("/")[0], "", namespaced=False)
+        return await self._send(_Call("get", resource, transport.Request("GET", yarl.URL(self._server + path, encoded=True))))
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
@@ -98,7 +98,7 @@ class RemoteClient:
         query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
         while True:
             url = self._url(resource, namespace, query=_query(query))
-            body = await self._ask(_Ask("list", resource, transport.Request("GET", url)))
+            body = await self._send(_Call("list", resource, transport.Request("GET", url)))
             page = _decoded_list(body)
             yield port.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
             if not page.metadata.continue_:
@@ -122,7 +122,7 @@ class RemoteClient:
         try:
             async with self._transport.stream(request, seconds + SILENCE_MARGIN) as response:
                 code = response.status
-                self._tell("watch", resource, code, started)
+                self._report("watch", resource, code, started)
                 if code >= 300:
                     raise status_errors.error(code, await response.read(), response.headers.get("Retry-After"))
                 yield watch_stream.bookmark(resource_version)
@@ -132,12 +132,12 @@ class RemoteClient:
                             yield change
         finally:
             if not code:
-                self._tell("watch", resource, 0, started)
+                self._report("watch", resource, 0, started)
 
     async def stream(
         self, resource: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
     ) -> AsyncGenerator[bytes, None]:
-        """A body as it comes, for as long as the server likes: a log. The first piece is empty: the server has agreed."""
+        """A body as it arrives, without a time limit: a log. The first chunk is empty: the server has accepted the request."""
         request = transport.Request("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
         async with self._transport.stream(request, None) as response:
             if response.status >= 300:
@@ -156,15 +156,15 @@ class RemoteClient:
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
         url = self._url(resource, namespace, query=STRICT if strict else "")
-        return await self._ask(_Ask("create", resource, transport.Request("POST", url, body)))
+        return await self._send(_Call("create", resource, transport.Request("POST", url, body)))
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._ask(_Ask("create", resource, transport.Request("POST", url, body)))
+        return await self._send(_Call("create", resource, transport.Request("POST", url, body)))
 
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._ask(_Ask("update", resource, transport.Request("PUT", url, body)))
+        return await self._send(_Call("update", resource, transport.Request("PUT", url, body)))
 
     async def patch(
         self,
@@ -177,7 +177,7 @@ class RemoteClient:
         type: port.PatchType = "merge",
     ) -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._ask(_Ask("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
+        return await self._send(_Call("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
 
     async def delete(
         self,
@@ -192,47 +192,47 @@ class RemoteClient:
     ) -> bytes:
         url = self._url(resource, namespace, name)
         request = transport.Request("DELETE", url, port.delete_options(uid, version, propagation, grace))
-        return await self._ask(_Ask("delete", resource, request))
+        return await self._send(_Call("delete", resource, request))
 
-    async def _ask(self, ask: _Ask) -> bytes:
+    async def _send(self, call: _Call) -> bytes:
         try:
-            return await self._attempt(ask)
+            return await self._attempt(call)
         except errors.TemporaryError as error:
-            return await self._ask_again(ask, error)
+            return await self._retry(call, error)
 
-    async def _ask_again(self, ask: _Ask, error: errors.TemporaryError) -> bytes:
+    async def _retry(self, call: _Call, error: errors.TemporaryError) -> bytes:
         clock = asyncio.get_running_loop().time
         latest = clock() + self._limits.patience
         backoff = retries.Backoff(self._limits.first_delay, self._limits.longest_delay, self._rng)
         uncertain = not retries.did_nothing(error)
         for _ in range(self._limits.attempts - 1):
             delay = backoff.next(error)
-            if clock() + delay > latest or not (retries.did_nothing(error) or _harmless_twice(ask)):
+            if clock() + delay > latest or not (retries.did_nothing(error) or _is_idempotent(call)):
                 break
             await asyncio.sleep(delay)
             try:
-                return await self._attempt(ask)
+                return await self._attempt(call)
             except errors.TemporaryError as again:
                 error = again
                 uncertain |= not retries.did_nothing(error)
-            except errors.ApiError as verdict:
-                verdict.uncertain = uncertain
+            except errors.ApiError as final:
+                final.uncertain = uncertain
                 raise
         error.uncertain = uncertain
         raise error
 
-    async def _attempt(self, ask: _Ask) -> bytes:
+    async def _attempt(self, call: _Call) -> bytes:
         async with self._slots:
             started, code = asyncio.get_running_loop().time(), 0
             try:
-                code, body, retry_after = await self._transport.exchange(ask.request)
+                code, body, retry_after = await self._transport.exchange(call.request)
             finally:
-                self._tell(ask.verb, ask.resource, code, started)
+                self._report(call.verb, call.resource, code, started)
         if code < 300:
             return body
         raise status_errors.error(code, body, retry_after)
 
-    def _tell(self, verb: str, resource: Resource, code: int, started: float) -> None:
+    def _report(self, verb: str, resource: Resource, code: int, started: float) -> None:
         if self._on_request is not None:
             seconds = asyncio.get_running_loop().time() - started
             self._on_request(verb, resource.plural, code, seconds)
@@ -249,10 +249,10 @@ class RemoteClient:
         return yarl.URL(f"{self._server}{path}{query}", encoded=True)
 
 
-def _harmless_twice(ask: _Ask) -> bool:
-    if ask.verb == "create":
-        return b'"generateName"' not in (ask.request.body or b"")
-    return ask.request.content_type != transport.JSON_PATCH
+def _is_idempotent(call: _Call) -> bool:
+    if call.verb == "create":
+        return b'"generateName"' not in (call.request.body or b"")
+    return call.request.content_type != transport.JSON_PATCH
 
 
 def _query(values: dict[str, str]) -> str:
@@ -260,11 +260,11 @@ def _query(values: dict[str, str]) -> str:
 
 
 def _segment(text: str) -> str:
-    """A name as a part of a path: what a person typed must not lead elsewhere."""
+    """A name as a segment of a path. User input must not change the path."""
     if not text or _SIMPLE.fullmatch(text):
         return text
     if text.startswith("."):
-        raise errors.Rejected(f"{text!r} is not a name", code=400, reason="BadRequest")
+        raise errors.Rejected(f"{text!r} is not a valid name", code=400, reason="BadRequest")
     return urllib.parse.quote(text, safe="")
 
 
@@ -272,4 +272,4 @@ def _decoded_list(body: bytes) -> _List:
     try:
         return _list_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.ServerError("the server's list is not JSON") from error
+        raise errors.ServerError("the list that the server sent is not valid JSON") from error

@@ -24,7 +24,7 @@ class Limits:
     """The limits of one client. Times are in seconds."""
 
     in_flight: int = 64
-    """Requests at the same time; watches do not count."""
+    """Largest number of concurrent requests, without watches."""
     page_size: int = 500
     connect_timeout: float = 10.0
     request_timeout: float = 60.0

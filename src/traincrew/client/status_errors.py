@@ -7,7 +7,7 @@ import msgspec
 from traincrew import errors
 
 LONGEST_QUOTE = 300
-"""Characters of a response that is not a Status; proxies and load balancers send whole pages."""
+"""Largest number of characters quoted from a response that is not a Status: proxies send whole pages."""
 
 
 class _Cause(msgspec.Struct):
@@ -42,7 +42,7 @@ _decoder = msgspec.json.Decoder(Status)
 
 
 def error(code: int, body: bytes, retry_after: str | None = None) -> errors.ApiError:
-    """The error that an answer with this code (from 300 on) stands for. retry_after: the header, if there was one."""
+    """The error of a response with this code (300 or higher). retry_after: the value of the header."""
     status = _status(code, body)
     details = status.details or _Details()
     wait = _seconds(retry_after)
@@ -81,5 +81,5 @@ def _status(code: int, body: bytes) -> Status:
 
 
 def _seconds(header: str | None) -> float | None:
-    """Retry-After as API servers send it; a date, which only other servers send, counts as not said."""
+    """Retry-After in seconds, as API servers send it. A date is ignored."""
     return float(header) if header and header.isdecimal() else None

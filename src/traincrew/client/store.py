@@ -2,7 +2,7 @@
 
 Write-through: a component that writes an object puts the response into the store (`apply_response`,
 `apply_delete_response`), so that it never decides on a state older than its last write. The watch delivers the same
-change later; resource versions show which is newer. Where versions are not numbers, the watch is always right.
+change later; resource versions show which is newer. If versions are not numbers, the watch has precedence.
 """
 
 from __future__ import annotations

@@ -28,14 +28,14 @@ JSON_PATCH = "application/json-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 KEEP_ALIVE = 60.0
-"""Seconds an idle connection is kept; API servers close theirs after 90 or more."""
+"""Seconds for which an idle connection is kept. API servers close idle connections after 90 seconds or more."""
 REREAD_PAUSE = 5.0
-"""Seconds before credentials that were refused, and were the same when read again, are read once more."""
+"""Seconds until rejected credentials that have not changed are read again."""
 UNREADABLE_PAUSE = 10.0
-"""Seconds for which the old credentials are used when the new ones could not be read."""
+"""Seconds for which the old credentials are used after the new ones could not be read."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     code: int
     body: bytes
     retry_after: str | None
@@ -50,7 +50,7 @@ class Request(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _Prepared:
-    """An access turned into what aiohttp takes."""
+    """Credentials as arguments of aiohttp."""
 
     access: credentials.Access = dataclasses.field(repr=False)
     headers: Mapping[str, multidict.CIMultiDict[str]] = dataclasses.field(repr=False)
@@ -63,12 +63,12 @@ class Transport:
         self._agent = f"traincrew/{traincrew.__version__} ({component})"
         self._renewing = asyncio.Lock()
         self._prepared: _Prepared | None = None
-        self._read_at = self._refused_at = -math.inf
+        self._read_at = self._rejected_at = -math.inf
         self._stale_at = -math.inf
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Reads the credentials, so that what is wrong with them is said at once and not by the first request."""
+        """Reads the credentials, so that invalid credentials are reported at once and not by the first request."""
         self._prepared = await self._prepare(None)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE),
@@ -81,27 +81,27 @@ class Transport:
         if self._session is not None:
             await self._session.close()
 
-    async def exchange(self, request: Request) -> Answer:
-        """The server's answer, whatever it is; 401 only if it stays so after the credentials were read again."""
+    async def exchange(self, request: Request) -> Response:
+        """The server's response. After a 401 the credentials are read again, and the request is repeated if they have changed."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
-        answer = await self._send(request, used)
-        if answer.code == 401 and await self._refused(used, started):
-            answer = await self._send(request, await self._current(started))
-        return answer
+        response = await self._send(request, used)
+        if response.code == 401 and await self._credentials_changed(used, started):
+            response = await self._send(request, await self._current(started))
+        return response
 
     @contextlib.asynccontextmanager
     async def stream(self, request: Request, silence: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
-        """An answer whose body is still to come; silence: seconds without a byte after which it is given up."""
+        """A response whose body is streamed. silence: seconds without data after which the stream fails."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect_timeout, sock_read=silence)
         try:
             async with contextlib.AsyncExitStack() as stack:
-                response = await stack.enter_async_context(self._begin(request, used, timeout=timeout))
-                if response.status == 401 and await self._refused(used, started):
+                response = await stack.enter_async_context(self._start(request, used, timeout=timeout))
+                if response.status == 401 and await self._credentials_changed(used, started):
                     used = await self._current(started)
-                    response = await stack.enter_async_context(self._begin(request, used, timeout=timeout))
+                    response = await stack.enter_async_context(self._start(request, used, timeout=timeout))
                 _probe_when_idle(response)
                 yield response
         except transport_errors.FAULTS as fault:
@@ -109,16 +109,16 @@ class Transport:
 
     @contextlib.asynccontextmanager
     async def websocket(self, url: yarl.URL, protocols: tuple[str, ...]) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """A conversation; what the server answers instead of one is raised as the error that it is."""
+        """A WebSocket. Raises ApiError if the server rejects the upgrade."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 try:
                     socket = await stack.enter_async_context(self._upgrade(url, protocols, used))
-                except aiohttp.WSServerHandshakeError as refusal:
-                    if refusal.status != 401 or not await self._refused(used, started):
-                        raise await self._refusal(url, used, refusal) from refusal
+                except aiohttp.WSServerHandshakeError as rejection:
+                    if rejection.status != 401 or not await self._credentials_changed(used, started):
+                        raise await self._upgrade_error(url, used, rejection) from rejection
                     socket = await stack.enter_async_context(self._upgrade(url, protocols, await self._current(started)))
                 yield socket
         except transport_errors.FAULTS as fault:
@@ -130,13 +130,13 @@ class Transport:
         headers.popall("Content-Type")
         return self._session.ws_connect(url, protocols=protocols, headers=headers, max_msg_size=0, **used.options)
 
-    async def _refusal(self, url: yarl.URL, used: _Prepared, refusal: aiohttp.WSServerHandshakeError) -> errors.ApiError:
-        """Asked once more without an upgrade: the library keeps the body of a refusal to itself."""
-        answer = await self._send(Request("GET", url), used)
-        same = answer.code == refusal.status or answer.code in (403, 404)
-        return status_errors.error(refusal.status, answer.body if same else b"")
+    async def _upgrade_error(self, url: yarl.URL, used: _Prepared, rejection: aiohttp.WSServerHandshakeError) -> errors.ApiError:
+        """Sends the request again without an upgrade: aiohttp does not return the body of a rejected upgrade."""
+        response = await self._send(Request("GET", url), used)
+        same = response.code == rejection.status or response.code in (403, 404)
+        return status_errors.error(rejection.status, response.body if same else b"")
 
-    def _begin(self, request: Request, used: _Prepared, **more: Any) -> Any:
+    def _start(self, request: Request, used: _Prepared, **more: Any) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"
         return self._session.request(
             request.method,
@@ -148,11 +148,11 @@ class Transport:
             **more,
         )
 
-    async def _send(self, request: Request, used: _Prepared) -> Answer:
+    async def _send(self, request: Request, used: _Prepared) -> Response:
         try:
-            async with self._begin(request, used) as response:
+            async with self._start(request, used) as response:
                 body: bytes = await response.read()
-                return Answer(response.status, body, response.headers.get("Retry-After"))
+                return Response(response.status, body, response.headers.get("Retry-After"))
         except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
@@ -170,14 +170,14 @@ class Transport:
             assert self._prepared is not None
             return self._prepared
 
-    async def _refused(self, used: _Prepared, since: float) -> bool:
-        """Whether there are other credentials now than those that the server did not take."""
+    async def _credentials_changed(self, used: _Prepared, since: float) -> bool:
+        """Whether the credentials differ now from those that the server has rejected."""
         async with self._renewing:
             now = asyncio.get_running_loop().time()
-            if self._prepared is used and self._read_at < since and now - self._refused_at > REREAD_PAUSE:
+            if self._prepared is used and self._read_at < since and now - self._rejected_at > REREAD_PAUSE:
                 await self._renew()
                 if self._prepared is used:
-                    self._refused_at = now
+                    self._rejected_at = now
             return self._prepared is not used
 
     async def _renew(self) -> None:
@@ -186,7 +186,7 @@ class Transport:
         except errors.KubeconfigError as error:
             if self._prepared is None:
                 raise
-            logger.warning("credentials could not be read again", extra={"error": str(error)})
+            logger.warning("failed to read the credentials again", extra={"error": str(error)})
             self._stale_at = asyncio.get_running_loop().time() + UNREADABLE_PAUSE
 
     async def _prepare(self, before: _Prepared | None) -> _Prepared:
@@ -208,7 +208,7 @@ class Transport:
         return _Prepared(access, {each: self._headers(access, each) for each in types}, options)
 
     def _context(self, access: credentials.Access, before: _Prepared | None) -> ssl.SSLContext:
-        """A new context means new connections, so one is made only when it would differ."""
+        """A new context means new connections: it is created only if the certificates have changed."""
         if before is not None:
             old = before.access
             if (old.authority, old.certificate, old.key) == (access.authority, access.certificate, access.key):
@@ -233,12 +233,12 @@ class Transport:
 
 
 def _probe_when_idle(response: aiohttp.ClientResponse) -> None:
-    """Lets the kernel find out within a minute that the other end of a silent watch has gone."""
+    """Enables TCP keepalive: the kernel detects within a minute that the peer of an idle watch is gone."""
     transport = response.connection.transport if response.connection is not None else None
     raw = transport.get_extra_info("socket") if transport is not None else None
     if raw is None:
         return
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
-        if hasattr(socket, option):  # not on every system
+        if hasattr(socket, option):  # not on every platform
             raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -15,24 +15,24 @@ FAULTS = (aiohttp.ClientError, TimeoutError, OSError)
 
 def unreachable(fault: Exception, server: str) -> errors.Unreachable:
     never_sent = isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    return errors.Unreachable(f"no answer from {server}: {_words(fault)}", reason=retries.NEVER_SENT if never_sent else "")
+    return errors.Unreachable(f"no response from {server}: {_message(fault)}", reason=retries.NEVER_SENT if never_sent else "")
 
 
 def is_tls(fault: Exception) -> bool:
     return isinstance(fault, aiohttp.ClientSSLError | ssl.SSLError)
 
 
-def _words(fault: Exception) -> str:
+def _message(fault: Exception) -> str:
     match fault:
         case aiohttp.ClientConnectorCertificateError():
-            problem = getattr(fault.certificate_error, "verify_message", "") or "it cannot be checked"
-            return f"its certificate is not trusted ({problem})"
+            problem = getattr(fault.certificate_error, "verify_message", "") or "verification failed"
+            return f"the certificate is not trusted ({problem})"
         case aiohttp.ClientConnectorDNSError():
-            return "its name cannot be resolved"
+            return "the host name cannot be resolved"
         case aiohttp.ClientProxyConnectionError():
-            return "the proxy in front of it cannot be reached"
+            return "the proxy is not reachable"
         case aiohttp.ClientHttpProxyError():
-            return f"the proxy in front of it answered {fault.status}"
+            return f"the proxy responded with status {fault.status}"
         case aiohttp.ClientSSLError():
             return f"TLS failed ({getattr(fault.os_error, 'reason', None) or type(fault.os_error).__name__})"
         case aiohttp.ClientConnectorError():
@@ -40,12 +40,12 @@ def _words(fault: Exception) -> str:
         case TimeoutError():
             return "timed out"
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
-            return "the connection was cut"
+            return "connection lost"
         case OSError():
             return _system(fault)
     return type(fault).__name__
 
 
 def _system(fault: OSError) -> str:
-    """What the system calls it; asyncio has words of its own, with an address in them that the reader knows already."""
+    """The message of the operating system. The message of asyncio repeats the address."""
     return os.strerror(fault.errno) if fault.errno and fault.errno > 0 else fault.strerror or type(fault).__name__

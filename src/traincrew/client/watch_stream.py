@@ -40,11 +40,11 @@ def bookmark(resource_version: str) -> port.Change:
 
 
 def change(line: bytes) -> port.Change | None:
-    """The change that a line tells of, None for kinds of events that are not known; raises what ERROR says."""
+    """The change of a line. None: the type of event is not known. Raises ApiError for an ERROR event."""
     try:
         event = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.ServerError("the watch sent a line that is no event") from error
+        raise errors.ServerError("the watch sent a line that is not an event") from error
     if event.type in _CHANGES:
         return port.Change(cast(port.ChangeType, event.type), bytes(event.object))
     if event.type == "ERROR":

@@ -21,7 +21,7 @@ class Create:
     body: Manifest
     owned: bool = True
     shared: bool = False
-    """An existing object of this name is used, whoever created it."""
+    """An existing object of this name is used, even if another client created it."""
     generate: Literal["", "ssh-keypair"] = ""
     with_event: bool = False
     """The operator records an event on the job, such as SuccessfulCreatePod or FailedCreatePod."""

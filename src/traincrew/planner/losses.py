@@ -1,4 +1,4 @@
-"""Lost pods: failed by themselves, or disrupted from outside. The difference decides what happens next."""
+"""Lost pods: failures of the program, and disruptions from outside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import clock
 
-# Reasons of a Failed pod that come from the node or the cluster, not from the program. A kubelet that cannot admit a pod says
-# OutOf and the name of the resource.
+# Reasons of a Failed pod that come from the node or the cluster, not from the program. A kubelet that cannot admit a pod
+# sets OutOf and the name of the resource.
 _DISRUPTIONS = frozenset(
     {"Evicted", "NodeLost", "Shutdown", "NodeShutdown", "Terminated", "Preempting", "Preempted", "NodeAffinity",
      "TopologyAffinityError", "UnexpectedAdmissionError"}

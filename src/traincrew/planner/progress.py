@@ -16,7 +16,7 @@ from traincrew.planner.replicas import Replicas
 
 
 def condition(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
-    """A condition in the words of the kind. `say` selects another message than that of the type, `reason` another reason."""
+    """A condition with the message of the kind. `say` selects another message, `reason` another reason."""
     say = str(details.pop("say", type.lower()))
     reason = str(details.pop("reason", "") or f"{kind.kind}{type}")
     template: str = getattr(kind.reporting.messages(job), say)

@@ -1,7 +1,7 @@
 """Restart accounting: each lost pod is recorded once, by UID, before it is deleted; so is each pod that the operator deletes.
 
 In one attempt only the first loss counts, either as a restart or as a disruption. Losses that follow before all replicas run
-again are secondary: they are restarted whatever their restart policy says.
+again are secondary: they are restarted regardless of their restart policy.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from traincrew.planner.actions import Action, Patch
 from traincrew.planner.replicas import Replicas
 
 DELETE_ALL_AFTER = ("BackoffLimit", "Deadline")
-"""Endings after which every pod is deleted, whatever cleanPodPolicy says. The status keeps the first failure."""
+"""Endings after which every pod is deleted, regardless of cleanPodPolicy. The status keeps the first failure."""
 
 
 def deadline(replicas: Replicas, status: JobStatus) -> Time | None:

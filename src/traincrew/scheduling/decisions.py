@@ -38,7 +38,7 @@ def single_machine_profile(overcommitted: Iterable[str] = ("cpu",)) -> Profile:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterState:
-    """What a cycle needs to know beside pods and nodes."""
+    """The input of a cycle in addition to pods and nodes."""
 
     groups: PodGroups = dataclasses.field(default_factory=dict)
     priorities: Mapping[str, int] = dataclasses.field(default_factory=dict)

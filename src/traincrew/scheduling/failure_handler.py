@@ -22,7 +22,7 @@ class FitError:
     pod: PodInfo
     statuses: list[FilterStatus]
     reason: str = ""
-    """A reason that has nothing to do with the nodes."""
+    """A reason that does not depend on the nodes."""
 
 
 class FailureHandler:
@@ -42,7 +42,7 @@ class FailureHandler:
         self._attempts = 0
 
     def reject_early(self, unit: SchedulingUnit, waiting: bool) -> bool:
-        """Whether the unit is rejected without looking at nodes. waiting: its PodGroup is not enqueued."""
+        """Whether the unit is rejected without filtering nodes. waiting: its PodGroup is not enqueued."""
         count = len(self._snapshot.node_infos)
         if not count:
             self._reject_all(unit.pods, messages.NO_NODES)

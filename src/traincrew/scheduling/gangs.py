@@ -29,7 +29,7 @@ class GangKey(NamedTuple):
 
 PodGroups = Mapping[GangKey, PodGroup]
 QueueOrder = tuple[int, dt.datetime, str]
-"""The least comes first: by priority, then age, then name."""
+"""Ascending sort key: priority, then age, then name."""
 
 
 @dataclasses.dataclass
@@ -63,7 +63,7 @@ class GangMembers:
 
 @dataclasses.dataclass
 class SchedulingUnit:
-    """What is scheduled at once: a single pod, or the pending pods of a gang."""
+    """The unit of scheduling: a single pod, or the pending pods of a gang."""
 
     pods: list[PodInfo]
     order: QueueOrder

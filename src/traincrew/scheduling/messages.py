@@ -1,4 +1,4 @@
-"""Messages about unschedulable pods, as kube-scheduler and Volcano word them."""
+"""Messages about unschedulable pods, identical to those of kube-scheduler and Volcano."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_nodes_available(statuses: Iterable[FilterStatus]) -> str:
 
 
 def unresolvable(nodes: int, reason: str) -> str:
-    """A reason that has nothing to do with the nodes."""
+    """A reason that does not depend on the nodes."""
     return (
         f"0/{nodes} nodes are available: {reason}. {preemption_failed([FilterStatus((PREEMPTION_NOT_HELPFUL,), True)] * nodes)}"
     )
@@ -51,7 +51,7 @@ def advice(insufficient: Iterable[str], requests: Mapping[str, int], allocatable
 
 
 def _memory_exceeded(requested: int, allocatable: int) -> str:
-    """Only what the machine lacks: what other pods use will be free one day."""
+    """Only if the request exceeds the whole machine: memory that other pods use becomes free."""
     if requested <= allocatable:
         return ""
     return (

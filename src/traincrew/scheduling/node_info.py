@@ -9,7 +9,7 @@ from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import HostPort, PodInfo
 
 DEFAULT_REQUESTS = {"cpu": 100, "memory": 200 * 2**20}
-"""Counted for a pod without requests when nodes are scored. Without it all such pods would go to one node."""
+"""Counted for a pod without requests when nodes are scored. Without it all such pods would be bound to one node."""
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - how the API writes all addresses
 
 

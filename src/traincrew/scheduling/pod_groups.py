@@ -62,7 +62,7 @@ class EnqueueAction:
         return tuple(sorted(name for name, value in limited.items() if value > available.get(name, 0) or name in reserved))
 
     def _available(self, priority: int) -> ResourceAmounts:
-        """What is neither used by pods of that priority or a higher one nor granted to enqueued groups."""
+        """Resources that are neither used by pods of at least that priority nor granted to enqueued groups."""
         available = resource_requests.total(each.allocatable for each in self.snapshot.node_infos.values())
         for pod, _ in self.snapshot.pods():
             if pod.spec.priority >= priority:

@@ -1,4 +1,4 @@
-"""A pod as the scheduler sees it, decoded once, with its requests and host ports."""
+"""The pod of the scheduler, decoded once, with its requests and host ports."""
 
 from __future__ import annotations
 
