@@ -1,1 +1,1 @@
-"""What k8s.io/apimachinery is to Go programs: quantities, times, selectors, API errors, patches, structural schemas. Pure."""
+"""The counterpart of k8s.io/apimachinery: quantities, times, selectors, API errors, patches, structural schemas. Pure."""

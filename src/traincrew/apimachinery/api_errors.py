@@ -143,7 +143,7 @@ def method_not_allowed() -> StatusError:
 
 
 def method_not_supported(subject: StatusDetails, verb: str) -> StatusError:
-    """method_not_allowed for custom resources, which word it in another way."""
+    """method_not_allowed for custom resources, whose message differs."""
     message = f'{verb} is not supported on resources of kind "{subject.resource}"'
     return StatusError(405, "MethodNotAllowed", message, StatusDetails(subject.kind, subject.group))
 

@@ -14,7 +14,7 @@ _LONGEST_RUN = 100_000
 def parse(text: str, completions: int | None = None) -> frozenset[int]:
     """The indexes, only those below `completions` if it is given.
 
-    Malformed parts are skipped and long runs are cut: the text comes from a status that anybody may have edited.
+    Malformed parts are skipped and long runs are cut: the text comes from a status that any client may have edited.
     """
     indexes: set[int] = set()
     for part in text.split(","):
@@ -48,13 +48,13 @@ def validate(text: str, completions: int) -> int:
 
 
 def _intervals(text: str, completions: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         first, last = _interval(part, completions)
-        if found and found[-1][1] >= first:
-            raise ValueError(f"non-increasing order, previous: {found[-1][1]}, current: {first}")
-        found.append((first, last))
-    return found
+        if intervals and intervals[-1][1] >= first:
+            raise ValueError(f"non-increasing order, previous: {intervals[-1][1]}, current: {first}")
+        intervals.append((first, last))
+    return intervals
 
 
 def _interval(part: str, completions: int) -> tuple[int, int]:

@@ -85,5 +85,5 @@ def _days(hours: int) -> str:
     return f"{days // 365}y"
 
 
-def _pair(whole: int, unit: str, rest: int, smaller: str) -> str:
-    return f"{whole}{unit}{rest}{smaller}" if rest else f"{whole}{unit}"
+def _pair(count: int, unit: str, rest: int, smaller: str) -> str:
+    return f"{count}{unit}{rest}{smaller}" if rest else f"{count}{unit}"

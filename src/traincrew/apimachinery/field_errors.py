@@ -21,7 +21,7 @@ TOO_MANY = "FieldValueTooMany"
 
 @dataclasses.dataclass(frozen=True)
 class FieldError:
-    """A cause of a 422. `path` is such as `spec.containers[0].image`."""
+    """A cause of a 422. `path` has the form `spec.containers[0].image`."""
 
     reason: str
     path: str

@@ -30,40 +30,40 @@ def encode(data: bytes) -> str:
 
 def _first_error(text: str) -> int:
     """The offset at which Go finds that a text is not base64; -1 if it is."""
-    place, length = 0, len(text)
+    offset, length = 0, len(text)
     while True:
         taken, padded = 0, False
         while taken < 4 and not padded:
-            if place == length:
-                return -1 if taken == 0 else place - taken
-            character = text[place]
-            place += 1
+            if offset == length:
+                return -1 if taken == 0 else offset - taken
+            character = text[offset]
+            offset += 1
             if character in "\r\n":
                 continue
             if character == "=":
                 padded = True
             elif character not in _BASE64:
-                return place - 1
+                return offset - 1
             else:
                 taken += 1
         if padded:
-            return _padding_error(text, place, taken)
+            return _padding_error(text, offset, taken)
 
 
-def _padding_error(text: str, place: int, taken: int) -> int:
+def _padding_error(text: str, offset: int, taken: int) -> int:
     if taken < 2:
-        return place - 1
-    place = _past_breaks(text, place)
+        return offset - 1
+    offset = _past_breaks(text, offset)
     if taken == 2:
-        if place == len(text):
+        if offset == len(text):
             return len(text)
-        if text[place] != "=":
-            return place - 1
-        place = _past_breaks(text, place + 1)
-    return place if place < len(text) else -1
+        if text[offset] != "=":
+            return offset - 1
+        offset = _past_breaks(text, offset + 1)
+    return offset if offset < len(text) else -1
 
 
-def _past_breaks(text: str, place: int) -> int:
-    while place < len(text) and text[place] in "\r\n":
-        place += 1
-    return place
+def _past_breaks(text: str, offset: int) -> int:
+    while offset < len(text) and text[offset] in "\r\n":
+        offset += 1
+    return offset

@@ -20,8 +20,8 @@ def quote_rune(character: str) -> str:
     return {"'": "'\\''", '"': "'\"'"}.get(character) or f"'{quote(character)[1:-1]}'"
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

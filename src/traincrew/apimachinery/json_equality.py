@@ -1,4 +1,4 @@
-"""Equality of JSON values. Python holds True, 1 and 1.0 for equal; JSON does not hold True for a number.
+"""Equality of JSON values. In Python True, 1 and 1.0 are equal; in JSON True is not a number.
 
 Kubernetes compares in two ways, and so does this module: whole objects with reflect.DeepEqual, to which 1 and 1.0 are an int64
 and a float64; owned fields with structured-merge-diff, to which they are the same number.

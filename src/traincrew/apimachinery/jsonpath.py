@@ -58,7 +58,7 @@ _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
 
 @functools.cache
 def parse(text: str) -> Path:
-    """Raises Unreadable."""
+    """Raises JSONPathError."""
     steps: list[Step] = []
     root, position = "", 0
     while position < len(text):
@@ -189,14 +189,14 @@ def _having(path: Path, value: Any) -> Iterator[Any]:
             yield item
 
 
-def _where(path: Path, compare: Callable[[Any, Any], bool], wanted: Any, value: Any) -> Iterator[Any]:
+def _where(path: Path, compare: Callable[[Any, Any], bool], operand: Any, value: Any) -> Iterator[Any]:
     for item in _as_list(value):
-        found, left = path.first(item)
-        right = wanted
-        if isinstance(wanted, Path):
-            known, right = wanted.first(item)
-            found = found and known
-        if found and _compare_values(compare, left, right):
+        selected, left = path.first(item)
+        right = operand
+        if isinstance(operand, Path):
+            known, right = operand.first(item)
+            selected = selected and known
+        if selected and _compare_values(compare, left, right):
             yield item
 
 

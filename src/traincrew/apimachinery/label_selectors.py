@@ -1,4 +1,4 @@
-"""metav1.LabelSelector: validation of the selectors within objects, and what they match."""
+"""metav1.LabelSelector: validation of the selectors within objects, and matching of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates JSON merge patches (RFC 7386), and tells whether one is needed."""
+"""Creates JSON merge patches (RFC 7386), and decides whether a patch is needed."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def limits(spec: Object) -> dict[str, str]:
 
 
 def _pod_total(spec: Object, side: str) -> dict[str, str]:
-    """Containers run together, init containers one after the other, sidecars with all that follow."""
+    """Containers run together, init containers one after another, sidecars together with all later containers."""
     together = _sum(container["resources"].get(side) or {} for container in spec.get("containers") or ())
     sidecars: dict[str, str] = {}
     starting: dict[str, str] = {}

@@ -42,7 +42,7 @@ Text = str | int | float
 
 
 class QuantityError(ValueError):
-    """The text is no quantity. The message is Go's."""
+    """The text is not a quantity. The message is Go's."""
 
 
 class Quantity(NamedTuple):
@@ -53,7 +53,7 @@ class Quantity(NamedTuple):
     """Of ten."""
     format: str
     text: str = ""
-    """The text that was parsed, where Go writes it back as it stands."""
+    """The parsed text, if Go writes it back unchanged."""
 
     def nanos(self) -> int:
         """The number of billionths, rounded away from zero: comparisons and sums of it are exact."""
@@ -87,7 +87,7 @@ class Quantity(NamedTuple):
         if self.format == DECIMAL_EXPONENT:
             suffix = f"e{exponent}" if exponent else ""
         else:
-            suffix = _DECIMAL_SUFFIX.get(exponent, "")  # Go writes no suffix beyond E either, and the number is another
+            suffix = _DECIMAL_SUFFIX.get(exponent, "")  # Go writes no suffix beyond E either, although that changes the number
         return f"{'-' if self.negative else ''}{digits}{suffix}"
 
 
@@ -101,10 +101,10 @@ def _parse(text: str) -> Quantity:
     form = _FORM.fullmatch(text) if text else None
     if form is None:
         raise QuantityError(FORMAT_WRONG)
-    sign, zeros, whole, _, fraction, suffix = form.groups()
+    sign, zeros, integer, _, fraction, suffix = form.groups()
     fraction = fraction or ""
-    num = whole or "0"
-    negative, has_digits = sign == "-", bool(zeros or whole or fraction)
+    num = integer or "0"
+    negative, has_digits = sign == "-", bool(zeros or integer or fraction)
     if suffix in _BINARY:
         return _parse_binary(text, negative, num, fraction, _BINARY[suffix], has_digits)
     exponent, format = (_DECIMAL[suffix], DECIMAL_SI) if suffix in _DECIMAL else (_parse_exponent(suffix), DECIMAL_EXPONENT)

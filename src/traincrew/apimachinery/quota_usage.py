@@ -158,12 +158,12 @@ def _is_extended_request(name: str) -> bool:
 
 
 def _missing_resources(spec: Object, names: Iterable[str]) -> str:
-    wanted = sorted({*names} & {*_REQUIRED_RESOURCES})
+    required = sorted({*names} & {*_REQUIRED_RESOURCES})
     lacking: dict[str, set[str]] = {}
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         mine = container.get("resources") or {}
         given = _compute_usage(mine.get("requests") or {}, mine.get("limits") or {})
-        for name in wanted:
+        for name in required:
             if name not in given:
                 lacking.setdefault(name, set()).add(container.get("name") or "")
     return "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
@@ -171,9 +171,9 @@ def _missing_resources(spec: Object, names: Iterable[str]) -> str:
 
 def _matches(quota: Object, request: QuotaRequest) -> bool:
     spec = quota.get("spec") or {}
-    wanted = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
-    wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or []
-    return all(_in_scope(each, request) for each in wanted)
+    requirements = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
+    requirements += (spec.get("scopeSelector") or {}).get("matchExpressions") or []
+    return all(_in_scope(each, request) for each in requirements)
 
 
 def _in_scope(requirement: Object, request: QuotaRequest) -> bool:

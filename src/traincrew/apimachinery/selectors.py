@@ -1,4 +1,4 @@
-"""Selectors of labels and fields in their string form: labels.Parse and fields.ParseSelector, and what a requirement matches."""
+"""Selectors of labels and fields in their string form: labels.Parse and fields.ParseSelector, and matching of requirements."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matches(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> b
 
 
 def evaluate(operator: str, value: str | None, values: Collection[str]) -> bool:
-    """Whether a label that has the value, or none, meets a requirement. An unknown operator is never met."""
+    """Whether a label value (None: no label) meets a requirement. An unknown operator is never met."""
     if operator in (IN, EQUALS):
         return value is not None and value in values
     if operator in (NOT_IN, NOT_EQUALS):
@@ -158,11 +158,11 @@ def _validated(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
 
 
 FieldPath = Callable[[str], str]
-"""The path that a field label stands for."""
+"""Converts a field label to a field path."""
 
 
 def parse_fields(text: str, path: FieldPath) -> tuple[Requirement, ...]:
-    """fields.ParseSelector. Raises SelectorError, and what `path` raises for a field that cannot be selected by."""
+    """fields.ParseSelector. Raises SelectorError, and the error of `path` for a field that selectors do not support."""
     requirements = [_field_requirement(part, text, path) for part in sorted(_split(text)) if part]
     return tuple(each for each in requirements if each is not None)
 
@@ -191,9 +191,9 @@ def _field_requirement(part: str, text: str, path: FieldPath) -> Requirement | N
 
 
 def _unescape(value: str) -> str:
-    for found in _ESCAPED.finditer(value):
-        if found[1] not in ("\\", ",", "="):
-            raise SelectorError(f"invalid field selector: invalid escape sequence: {found[0]}")
+    for match in _ESCAPED.finditer(value):
+        if match[1] not in ("\\", ",", "="):
+            raise SelectorError(f"invalid field selector: invalid escape sequence: {match[0]}")
     if "=" in _ESCAPED.sub("", value):
         raise SelectorError("invalid field selector: unescaped character in value: 61")  # Go prints its number
     return _ESCAPED.sub(r"\1", value)

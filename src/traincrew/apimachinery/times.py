@@ -32,7 +32,7 @@ _RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59
 
 
 class TimeError(ValueError):
-    """The text is no time. The message is Go's."""
+    """The text is not a time. The message is Go's."""
 
 
 def parse(text: str) -> dt.datetime:
@@ -41,7 +41,7 @@ def parse(text: str) -> dt.datetime:
         try:
             return dt.datetime.fromisoformat(text)
         except ValueError:
-            pass  # the layout's own way finds Go's message
+            pass  # parsing by layout yields Go's message
     return _parse(text, RFC3339)
 
 
@@ -86,11 +86,11 @@ def _parse(text: str, layout: str) -> dt.datetime:
     rest, parts = text, dict[str, str]()
     for chunk in _CHUNKS.findall(layout):
         form = _FORMS.get(chunk)
-        found = form.match(rest) if form is not None else None
-        if found is None and not (form is None and rest.startswith(chunk)):
+        match = form.match(rest) if form is not None else None
+        if match is None and not (form is None and rest.startswith(chunk)):
             unread = f"cannot parse {_quote(rest)} as {_quote(chunk)}"
             raise TimeError(f"parsing time {_quote(text)} as {_quote(layout)}: {unread}")
-        parts[chunk] = found[0] if found is not None else chunk
+        parts[chunk] = match[0] if match is not None else chunk
         rest = rest[len(parts[chunk]) :]
         _check_range(text, chunk, parts[chunk])
         if chunk == "05" and layout == RFC3339 and (fraction := _FRACTION.match(rest)):
@@ -111,7 +111,7 @@ def _check_range(text: str, chunk: str, value: str) -> None:
 
 
 def _wrong_offset(zone: str) -> str:
-    """Go allows 24 hours and 60 minutes, because some people write them."""
+    """Go allows 24 hours and 60 minutes."""
     if zone == "Z":
         return ""
     return "time zone offset hour" if int(zone[1:3]) > 24 else "time zone offset minute" if int(zone[4:6]) > 60 else ""
@@ -133,7 +133,7 @@ def _moment(text: str, parts: dict[str, str]) -> dt.datetime:
 
 
 def _quote(text: str) -> str:
-    """As Go's time package quotes, which is simpler than strconv.Quote: what is not printable ASCII is written in bytes."""
+    """Quotes as Go's time package does, more simply than strconv.Quote: non-printable and non-ASCII characters become bytes."""
     return '"' + "".join(_quote_character(character) for character in text) + '"'
 
 

@@ -21,9 +21,9 @@ class Resource(NamedTuple):
     def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
         """The URL path; namespace None means all namespaces (for lists and watches)."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
         parts = [part for part in (self.plural, name, subresource) if part]
-        return f"{root}{place}/{'/'.join(parts)}"
+        return f"{root}{scope}/{'/'.join(parts)}"
 
 
 PODS = Resource("", "v1", "pods", "Pod")

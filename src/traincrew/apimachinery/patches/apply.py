@@ -49,21 +49,21 @@ def apply(
     validate(applied, schema, (live["apiVersion"], live["kind"]) if live else None)
     managers = _current_managers(live, schema, context)
     try:
-        merged, found = _merge_applied(live, applied, schema, managers, (context, force))
+        merged, managers_after = _merge_applied(live, applied, schema, managers, (context, force))
     except ApplyConflicts as conflicts:
         left = _conflicts_after_migration(conflicts, live, applied, schema, context)
         if left:
             raise conflict_error(left) from None
-        merged, found = _merge_applied(live, applied, schema, managers, (context, True))
-    merged = {**merged, "metadata": with_managers(merged.get("metadata") or {}, found)}
+        merged, managers_after = _merge_applied(live, applied, schema, managers, (context, True))
+    merged = {**merged, "metadata": with_managers(merged.get("metadata") or {}, managers_after)}
     return _with_last_applied(merged, applied) if context.manager == _KUBECTL else merged
 
 
 def validate(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
     """The configuration must be of the requested kind (`titled`) and must not have unknown fields."""
     if not isinstance(applied, dict | None):
-        found = f"cannot unmarshal {go_format.json_type(applied)} into Go value of type map[string]interface {{}}"
-        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {found}")
+        why = f"cannot unmarshal {go_format.json_type(applied)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {why}")
     applied = applied or {}
     named = applied.get("apiVersion"), applied.get("kind")
     if not all(named) or (titled is not None and named != titled):
@@ -108,8 +108,8 @@ def _merge_applied(
     last = managers.get(own)
     merged = prune(apply_merge.merge(live, applied, type_def), last, {**managers, own: versioned_set}, schema, context)
     changes = VersionedComparison(live, merged, schema, version, context)
-    if not force and (found := _conflicts(managers, changes, own)):
-        raise ApplyConflicts(found)
+    if not force and (conflicts := _conflicts(managers, changes, own)):
+        raise ApplyConflicts(conflicts)
     left = release_changed({**managers, own: versioned_set}, changes, own)
     if json_equality.values_equal(live, merged):
         versioned_set = VersionedSet(fields, version, last.time if last is not None else "")
@@ -123,13 +123,13 @@ def _with_manager(others: Managers, own: FieldManager, versioned_set: VersionedS
 
 
 def _conflicts(managers: Managers, changes: VersionedComparison, own: FieldManager) -> dict[FieldManager, Fields]:
-    found = {}
+    conflicts = {}
     for manager, versioned_set in managers.items():
         if manager != own and (seen := changes.in_version(versioned_set.version)) is not None:
             fields = field_sets.intersection(versioned_set.fields, seen.changed)
             if fields:
-                found[manager] = fields
-    return found
+                conflicts[manager] = fields
+    return conflicts
 
 
 def _conflicts_after_migration(
@@ -153,9 +153,9 @@ def _last_applied_fields(live: Object, version: str, schema: Schema) -> Fields:
         return field_sets.EMPTY
     if not isinstance(last, dict) or last.get("apiVersion") != version or apply_validation.error_message(last, type_def):
         return field_sets.EMPTY
-    found = compare(last, live, type_def)
+    comparison = compare(last, live, type_def)
     fields = to_field_set(last, type_def)
-    for differing in (found.modified, found.added, found.removed):
+    for differing in (comparison.modified, comparison.added, comparison.removed):
         fields = field_sets.difference(fields, differing)
     return fields
 

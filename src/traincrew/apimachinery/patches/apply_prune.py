@@ -35,10 +35,12 @@ def _needs_no_pruning(owned: Fields, managers: Managers, type_def: TypeDef) -> b
 
 
 def _by_version(managers: Managers, first: str) -> dict[str, Fields]:
-    found: dict[str, Fields] = {first: field_sets.EMPTY}
+    by_version: dict[str, Fields] = {first: field_sets.EMPTY}
     for versioned_set in managers.values():
-        found[versioned_set.version] = field_sets.union(found.get(versioned_set.version, field_sets.EMPTY), versioned_set.fields)
-    return found
+        by_version[versioned_set.version] = field_sets.union(
+            by_version.get(versioned_set.version, field_sets.EMPTY), versioned_set.fields
+        )
+    return by_version
 
 
 def _type_of(version: str, schema: Schema, context: WriteContext) -> TypeDef | None:
@@ -48,19 +50,19 @@ def _type_of(version: str, schema: Schema, context: WriteContext) -> TypeDef | N
 
 def _restore_owned(merged: Object, left: Object, fields: Fields, type_def: TypeDef) -> Object:
     """Restores pruned fields that other managers have."""
-    whole, kept = (
+    merged_fields, left_fields = (
         with_declared_parents(to_field_set(merged, type_def), type_def),
         with_declared_parents(to_field_set(left, type_def), type_def),
     )
-    gone = field_sets.difference(whole, field_sets.union(kept, with_declared_parents(fields, type_def)))
-    return apply_merge.remove_fields(merged, gone, type_def) or {}
+    removed = field_sets.difference(merged_fields, field_sets.union(left_fields, with_declared_parents(fields, type_def)))
+    return apply_merge.remove_fields(merged, removed, type_def) or {}
 
 
 def _restore_dangling(merged: Object, left: Object, owned: Fields, type_def: TypeDef) -> Object:
     """Restores fields that were pruned with their parents though the applier did not manage them."""
-    whole, kept = (
+    merged_fields, left_fields = (
         with_declared_parents(to_field_set(merged, type_def), type_def),
         with_declared_parents(to_field_set(left, type_def), type_def),
     )
-    gone = field_sets.intersection(field_sets.difference(whole, kept), owned)
-    return apply_merge.remove_fields(merged, gone, type_def) or {}
+    removed = field_sets.intersection(field_sets.difference(merged_fields, left_fields), owned)
+    return apply_merge.remove_fields(merged, removed, type_def) or {}

@@ -15,8 +15,8 @@ TypedError = tuple[str, str]
 
 def error_message(document: Object, type_def: TypeDef) -> str:
     """All errors as one message; empty if there are none."""
-    found = [f"{path}: {message}" if path else message for path, message in _errors(document, type_def)]
-    return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
+    errors = [f"{path}: {message}" if path else message for path, message in _errors(document, type_def)]
+    return errors[0] if len(errors) == 1 else "\n  ".join(["errors:", *errors]) if errors else ""
 
 
 def _errors(value: Any, type_def: TypeDef) -> list[TypedError]:
@@ -32,30 +32,30 @@ def _errors(value: Any, type_def: TypeDef) -> list[TypedError]:
 
 
 def _map_errors(value: Object, type_def: TypeDef) -> list[TypedError]:
-    found: list[TypedError] = []
+    errors: list[TypedError] = []
     for name, each in value.items():
         below = type_def.field(name)
         if below is None:
-            return [*found, (f".{name}", "field not declared in schema")]
+            return [*errors, (f".{name}", "field not declared in schema")]
         if faulty := _errors(each, below):
-            found += [(f".{name}{path}", message) for path, message in faulty]
-    return found
+            errors += [(f".{name}{path}", message) for path, message in faulty]
+    return errors
 
 
 def _list_errors(value: list[Any], type_def: TypeDef) -> list[TypedError]:
-    found: list[TypedError] = []
+    errors: list[TypedError] = []
     seen = set()
     for at, each in enumerate(value):
         try:
             element = f"i:{at}" if type_def.atomic_list else list_items.path_element(each, type_def)
         except list_items.MissingKeyError as error:
-            return [*found, ("", f"element {at}: {error}")]
+            return [*errors, ("", f"element {at}: {error}")]
         if element in seen:
-            found.append(("", f"duplicate entries for key {path_elements.display(element)}"))
+            errors.append(("", f"duplicate entries for key {path_elements.display(element)}"))
         seen.add(element)
         if faulty := _errors(each, type_def.items):
-            found += [(f"{path_elements.display(element)}{path}", message) for path, message in faulty]
-    return found
+            errors += [(f"{path_elements.display(element)}{path}", message) for path, message in faulty]
+    return errors
 
 
 def _scalar_error(value: Any, scalar: str) -> str:

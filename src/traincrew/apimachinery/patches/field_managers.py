@@ -75,8 +75,8 @@ def _current_managers(before: Object | None, given: Any) -> Managers:
         if given in ([], [{}]):
             return {}
         try:
-            if found := managed_fields.decode_strict(given):
-                return found
+            if managers := managed_fields.decode_strict(given):
+                return managers
         except ValueError:
             pass
     return managed_fields.decode(live)
@@ -89,8 +89,8 @@ def _after_update(before: Object | None, after: Object, schema: Schema, managers
     managers = reconcile_managers(managers, after, schema, context)
     changes = VersionedComparison(before, after, schema, version, context)
     left = release_changed(managers, changes)
-    found = changes.own
-    gained = field_sets.difference(field_sets.union(found.modified, found.added), managed_fields.STRIPPED_FIELDS)
+    comparison = changes.own
+    gained = field_sets.difference(field_sets.union(comparison.modified, comparison.added), managed_fields.STRIPPED_FIELDS)
     if gained:
         manager = FieldManager(context.manager or "unknown", UPDATE, version, context.subresource)
         had = left[manager].fields if manager in left else field_sets.EMPTY

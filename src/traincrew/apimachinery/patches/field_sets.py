@@ -1,7 +1,7 @@
 """Sets of fields, in the form of fieldsV1: nested dicts by path element.
 
 `{}` below an element: the field is in the set. Anything else: fields below it are, and itself if "." is among the keys.
-The root is no field: `{}` is the empty set there. Sets are never changed once made, so they are shared freely.
+The root is no field: `{}` is the empty set there. Sets are immutable, so they are shared freely.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def member(below: Fields) -> Fields:
 
 def from_paths(paths: Iterable[tuple[str, ...]]) -> Fields:
     """A set of named fields."""
-    found: Fields = {}
+    result: Fields = {}
     for path in paths:
         node: Fields = FIELD
         for name in reversed(path):
             node = {f"f:{name}": node}
-        found = union(found, node)
-    return found
+        result = union(result, node)
+    return result
 
 
 def union(one: Fields, other: Fields) -> Fields:
@@ -44,10 +44,10 @@ def union(one: Fields, other: Fields) -> Fields:
         return other
     if not other:
         return one
-    found = dict(one)
+    result = dict(one)
     for key, node in other.items():
-        found[key] = _union(found[key], node) if key in found else node
-    return found
+        result[key] = _union(result[key], node) if key in result else node
+    return result
 
 
 def _union(one: Fields, other: Fields) -> Fields:
@@ -58,18 +58,18 @@ def _union(one: Fields, other: Fields) -> Fields:
 
 def difference(one: Fields, other: Fields) -> Fields:
     """Without the fields of the other set; fields below them stay. Returns the same object if nothing is removed."""
-    found: Fields | None = None
+    result: Fields | None = None
     for key in other if len(other) < len(one) else one:
         if key in one and key in other:
             left = _difference(one[key], other[key])
             if left is one[key]:
                 continue
-            found = dict(one) if found is None else found
+            result = dict(one) if result is None else result
             if left is None:
-                del found[key]
+                del result[key]
             else:
-                found[key] = left
-    return one if found is None else found
+                result[key] = left
+    return one if result is None else result
 
 
 def _difference(one: Fields, other: Fields) -> Fields | None:
@@ -83,18 +83,18 @@ def _difference(one: Fields, other: Fields) -> Fields | None:
 
 def recursive_difference(one: Fields, other: Fields) -> Fields:
     """Without the fields of the other set and all fields below them."""
-    found: Fields | None = None
+    result: Fields | None = None
     for key in other:
         if key in one:
             left = None if is_member(other[key]) else _recursive_difference(one[key], other[key])
             if left is one[key]:
                 continue
-            found = dict(one) if found is None else found
+            result = dict(one) if result is None else result
             if left is None:
-                del found[key]
+                del result[key]
             else:
-                found[key] = left
-    return one if found is None else found
+                result[key] = left
+    return one if result is None else result
 
 
 def _recursive_difference(one: Fields, other: Fields) -> Fields | None:
@@ -107,13 +107,13 @@ def _recursive_difference(one: Fields, other: Fields) -> Fields | None:
 
 
 def intersection(one: Fields, other: Fields) -> Fields:
-    found = {}
+    result = {}
     for key in one if len(one) < len(other) else other:
         if key in one and key in other:
             both = _intersection(one[key], other[key])
             if both is not None:
-                found[key] = both
-    return found
+                result[key] = both
+    return result
 
 
 def _intersection(one: Fields, other: Fields) -> Fields | None:
@@ -152,10 +152,10 @@ def decode(fields: Any) -> Fields:
     """Decodes a set from a client. Raises ValueError."""
     if not isinstance(fields, dict):
         raise ValueError(fields)
-    found: Fields = {}
+    result: Fields = {}
     for key, node in fields.items():
         if key == SELF:
-            found[SELF] = FIELD
+            result[SELF] = FIELD
         elif (element := path_elements.normalize(key)) is not None:
-            found[element] = decode(node) if node else FIELD
-    return FIELD if len(found) == 1 and SELF in found else found
+            result[element] = decode(node) if node else FIELD
+    return FIELD if len(result) == 1 and SELF in result else result

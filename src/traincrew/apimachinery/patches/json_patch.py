@@ -48,15 +48,15 @@ def ensure_object(patched: Any) -> Object:
     """The patched value must still be an object."""
     if isinstance(patched, dict):
         return patched
-    text, found = path_elements.literal(patched), go_format.json_type(patched)
-    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
+    text, json_type = path_elements.literal(patched), go_format.json_type(patched)
+    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type} into Go value of type {_TYPE_META}"
     raise api_errors.invalid("", "", "", [field_errors.invalid("patch", text, why)])
 
 
 def unknown_fields(operations: list[Object]) -> list[str]:
     """The errors of strict field validation for a patch that `validate` accepts."""
-    found = ((at, field) for at, operation in enumerate(operations) for field in operation or () if field not in _FIELDS)
-    return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
+    unknown = ((at, field) for at, operation in enumerate(operations) for field in operation or () if field not in _FIELDS)
+    return [f'json patch unknown field "[{at}].{field}"' for at, field in unknown]
 
 
 def _validate_operation(operation: Any, lenient: bool) -> None:
@@ -70,12 +70,12 @@ def _validate_operation(operation: Any, lenient: bool) -> None:
             continue
         if lenient:
             raise PatchRejected()
-        wanted = f"Go struct field jsonPatchOp.{field} of type string"
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {go_format.json_type(value)} into {wanted}")
+        go_field = f"Go struct field jsonPatchOp.{field} of type string"
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {go_format.json_type(value)} into {go_field}")
 
 
-def _decode_error(value: Any, wanted: str, lenient: bool) -> StatusError:
-    why = f"json: cannot unmarshal {go_format.json_type(value)} into Go value of type {wanted}"
+def _decode_error(value: Any, go_type: str, lenient: bool) -> StatusError:
+    why = f"json: cannot unmarshal {go_format.json_type(value)} into Go value of type {go_type}"
     return bad_request(why if lenient else f"error decoding patch: {why}")
 
 
@@ -122,13 +122,13 @@ class _Document:
         self._put(_field(operation, "path"), value)
 
     def test(self, operation: Object) -> None:
-        path, wanted = _field(operation, "path"), operation.get("value")
+        path, expected = _field(operation, "path"), operation.get("value")
         if path == "":
-            found = self.root
+            value = self.root
         else:
             container, key = self._find(path)
-            found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
-        if "value" not in operation or not json_equality.deep_equal(found, wanted):
+            value = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        if "value" not in operation or not json_equality.deep_equal(value, expected):
             raise PatchRejected()
 
     def _put(self, path: str, value: Any) -> None:

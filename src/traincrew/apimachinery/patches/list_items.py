@@ -50,15 +50,15 @@ def _value(item: Any) -> str:
 
 
 def group_by_element(items: Sequence[Any], type_def: TypeDef) -> dict[str, list[Any]]:
-    """Items by their path elements. Items without one are left out: nobody manages them."""
-    found: dict[str, list[Any]] = {}
+    """Items by their path elements. Items without one are omitted: no manager owns them."""
+    groups: dict[str, list[Any]] = {}
     for item in items:
         try:
             name = path_element(item, type_def)
         except MissingKeyError:
             continue
-        if name in found:
-            found[name].append(item)
+        if name in groups:
+            groups[name].append(item)
         else:
-            found[name] = [item]
-    return found
+            groups[name] = [item]
+    return groups

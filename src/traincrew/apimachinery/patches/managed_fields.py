@@ -90,15 +90,15 @@ def decode(entries: Any) -> Managers:
     """Raises ValueError for malformed entries."""
     if not isinstance(entries, list):
         raise ValueError(entries)
-    found: Managers = {}
+    managers: Managers = {}
     for entry in entries:
         version, operation = entry.get("apiVersion"), entry.get("operation")
         if operation not in (UPDATE, APPLY) or not version or entry.get("fieldsType") != "FieldsV1":
             raise ValueError(entry)
         applied = operation == APPLY
         manager = FieldManager(entry.get("manager", ""), operation, "" if applied else version, entry.get("subresource", ""))
-        found[manager] = VersionedSet(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
-    return found
+        managers[manager] = VersionedSet(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
+    return managers
 
 
 def decode_strict(entries: Any) -> Managers:
@@ -119,8 +119,8 @@ def encode(managers: Managers) -> list[Object]:
 def _entry(manager: FieldManager, versioned_set: VersionedSet) -> Object:
     entry = {"manager": manager.manager, "operation": manager.operation, "apiVersion": versioned_set.version}
     entry |= {"time": versioned_set.time} if versioned_set.time else {}
-    whole: Object = {**entry, "fieldsType": "FieldsV1", "fieldsV1": field_sets.ordered(versioned_set.fields)}
-    return whole | ({"subresource": manager.subresource} if manager.subresource else {})
+    with_fields: Object = {**entry, "fieldsType": "FieldsV1", "fieldsV1": field_sets.ordered(versioned_set.fields)}
+    return with_fields | ({"subresource": manager.subresource} if manager.subresource else {})
 
 
 def _sort_key(entry: Object) -> tuple[str, ...]:

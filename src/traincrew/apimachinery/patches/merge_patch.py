@@ -14,8 +14,10 @@ def apply(document: Object, patch: Any) -> Object:
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        found = go_format.json_type(patch)
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+        json_type = go_format.json_type(patch)
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {json_type} into Go value of type map[string]interface {{}}"
+        )
     return _merge(document, patch)
 
 

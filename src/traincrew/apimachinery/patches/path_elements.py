@@ -20,7 +20,7 @@ def literal(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = _encode(value).decode()
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if _UNSAFE.search(text) else text
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) if _UNSAFE.search(text) else text
 
 
 @functools.lru_cache(4096)

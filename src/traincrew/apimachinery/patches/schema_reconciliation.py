@@ -11,14 +11,14 @@ from traincrew.apimachinery.resource_info import Schema
 
 def reconcile(managers: Managers, schema: Schema, context: WriteContext) -> Managers:
     """A manager of a part of a value that is atomic now manages the whole value."""
-    found: Managers = {}
+    reconciled: Managers = {}
     for manager, versioned_set in managers.items():
         version_schema = schema if context.versions is None else context.versions.get(versioned_set.version)
         if version_schema is not None:
-            found[manager] = versioned_set.with_fields(
+            reconciled[manager] = versioned_set.with_fields(
                 _reconcile_fields(versioned_set.fields, typed_schemas.type_of(version_schema))
             )
-    return found
+    return reconciled
 
 
 def _reconcile_fields(fields: Fields, type_def: TypeDef) -> Fields:

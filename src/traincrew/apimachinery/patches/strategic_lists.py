@@ -17,7 +17,7 @@ _DIRECTIVE = "$patch"
 
 
 def internal_patch_error(message: str) -> StatusError:
-    """What the API server takes for a error of its own, though it is one of the patch."""
+    """An error of the patch that the API server reports as an internal error (500)."""
     return StatusError(500, "", message)
 
 
@@ -36,11 +36,11 @@ class PatchSchema:
         return cls({**schema, "properties": {**properties, "metadata": METADATA}})
 
     def field(self, name: str) -> PatchMeta:
-        found = self.schema.get("properties", {}).get(name)
-        if found is None:
+        schema = self.schema.get("properties", {}).get(name)
+        if schema is None:
             more = self.schema.get("additionalProperties")
-            found = more if isinstance(more, dict) else {}
-        return PatchMeta(found)
+            schema = more if isinstance(more, dict) else {}
+        return PatchMeta(schema)
 
     def list_field(self, name: str) -> PatchMeta:
         if name not in self.schema.get("properties", {}) and not self._free:
@@ -93,15 +93,15 @@ def merge_lists(original: list[Any], patch: list[Any], meta: PatchMeta, merge: M
 
 
 def element_type(*lists: list[Any]) -> type | None:
-    found: type | None = None
+    kind: type | None = None
     for each in (item for items in lists for item in items):
-        if found is None:
-            found = type(each)
-            if found is list:
+        if kind is None:
+            kind = type(each)
+            if kind is list:
                 raise PatchRejected()
-        elif type(each) is not found:
+        elif type(each) is not kind:
             raise internal_patch_error(f"list element types are not identical: {go_format.plain(list(lists))}")
-    return found
+    return kind
 
 
 def _unique(values: list[Any]) -> list[Any]:
@@ -113,7 +113,7 @@ def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[
     items, replaced = [], False
     for item in patch:
         match item.get(_DIRECTIVE, _NONE):
-            case found if found is _NONE:
+            case directive if directive is _NONE:
                 items.append(item)
             case "delete":
                 _check_key(item, key)
@@ -165,7 +165,7 @@ Ordered = tuple[list[Any], list[Any]]
 
 
 def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
-    """Both keep their order. Others keep their places between the patched items as far as possible."""
+    """Both keep their order. Others keep their positions between the patched items as far as possible."""
     for each in (*patched[0], *patched[1], *others[0], *others[1]):
         if key and isinstance(each, dict):
             _check_key(each, key)

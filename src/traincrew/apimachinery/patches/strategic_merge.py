@@ -28,8 +28,8 @@ def apply(document: Object, patch: Any, schema: Schema) -> Object:
     if patch is None:
         patch = {}
     if not isinstance(patch, dict):
-        found = go_format.json_type(patch)
-        raise bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+        json_type = go_format.json_type(patch)
+        raise bad_request(f"json: cannot unmarshal {json_type} into Go value of type map[string]interface {{}}")
     return merge_maps(document, patch, PatchSchema.of(schema))
 
 
@@ -115,14 +115,14 @@ def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -
     if current is None and values is None:
         return
     if values is None:
-        found = current or []
+        items = current or []
     elif current is None:
-        found = [bare for each in values if (bare := _without_directives(each)) is not _NOTHING]
+        items = [bare for each in values if (bare := _without_directives(each)) is not _NOTHING]
     elif meta.strategy == "merge":
-        found = merge_lists(current, values, meta, merge_maps)
+        items = merge_lists(current, values, meta, merge_maps)
     else:
-        found = values
-    ordered, others = split(found, order, meta.key)
+        items = values
+    ordered, others = split(items, order, meta.key)
     kind = element_type(current or [], values or [])
     if kind is None:
         raise internal_patch_error(NO_ELEMENTS)
@@ -146,16 +146,16 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
     if not values or not order:
         return
     awaited = [each for each in values if not (key and isinstance(each, dict) and each.get(DIRECTIVE) == "delete")]
-    at = place = 0
-    while at < len(awaited) and place < len(order):
+    at = position = 0
+    while at < len(awaited) and position < len(order):
         if isinstance(awaited[at], dict) and DIRECTIVE in awaited[at]:
             at += 1
             continue
-        at += _same_item(awaited[at], order[place], key)
-        place += 1
+        at += _same_item(awaited[at], order[position], key)
+        position += 1
     if at < len(awaited):
-        shown, wanted = go_format.plain(values), go_format.plain(order)
-        raise internal_patch_error(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")
+        shown, expected = go_format.plain(values), go_format.plain(order)
+        raise internal_patch_error(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{expected}\n")
 
 
 def _same_item(one: Any, other: Any, key: str) -> bool:

@@ -80,8 +80,8 @@ class TypeDef:
         """The kind of a value; if it has none of the expected kinds, the one that reports the error."""
         if self.only:
             return self.only
-        found = MAP if isinstance(value, dict) else LIST if isinstance(value, list) else SCALAR
-        return found if value is not None and found in self.kinds else self.kinds[0]
+        kind = MAP if isinstance(value, dict) else LIST if isinstance(value, list) else SCALAR
+        return kind if value is not None and kind in self.kinds else self.kinds[0]
 
     def declares(self, name: str) -> bool:
         return name in self._fields
@@ -160,9 +160,9 @@ _lock = threading.Lock()
 
 def type_of(schema: Schema) -> TypeDef:
     """The type of the objects of a schema. The schema may omit the metadata."""
-    found = _known.get(id(schema))
-    if found is not None and found[0] is schema:
-        return found[1]
+    cached = _known.get(id(schema))
+    if cached is not None and cached[0] is schema:
+        return cached[1]
     type_def = TypeDef(schema, fields=_OBJECT)
     with _lock:
         _known[id(schema)] = schema, type_def

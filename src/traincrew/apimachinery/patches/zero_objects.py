@@ -1,4 +1,4 @@
-"""New objects as Go creates them: built-in kinds have some fields from the start, which nobody manages."""
+"""New objects as Go creates them: built-in kinds have some fields from the start, which no manager owns."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def zero_object(schema: Schema, like: Object) -> Object:
 
 def _struct(schema: Schema) -> Object:
     properties = schema.get("properties", {})
-    found: Object = {}
+    struct: Object = {}
     for name, kind in schema[_TYPES].items():
         field, written = properties.get(name, {}), kind.endswith("!")
         if kind.startswith(("*", "[]", "map[")):
             if written:
-                found[name] = None
+                struct[name] = None
         elif _STRUCT in field:
-            found[name] = _struct(field)
+            struct[name] = _struct(field)
         elif written or field.get("format") in _TIMES:
-            found[name] = _zero_value(field)
-    return found
+            struct[name] = _zero_value(field)
+    return struct
 
 
 def _zero_value(field: Schema) -> Any:

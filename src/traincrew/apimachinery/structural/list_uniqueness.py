@@ -11,12 +11,12 @@ from traincrew.apimachinery.structural.violations import MapKey, Path, Violation
 
 
 def validate(value: Any, node: Structure, path: Path = ()) -> list[Violation]:
-    found: list[Violation] = []
-    _walk(value, node, path, found)
-    return found
+    errors: list[Violation] = []
+    _walk(value, node, path, errors)
+    return errors
 
 
-def _walk(value: Any, node: Structure, path: Path, found: list[Violation]) -> None:
+def _walk(value: Any, node: Structure, path: Path, errors: list[Violation]) -> None:
     if not node.has_lists:
         return
     if value.__class__ is dict:
@@ -25,16 +25,16 @@ def _walk(value: Any, node: Structure, path: Path, found: list[Violation]) -> No
                 continue
             child = node.child(key)
             if child is not None and child.has_lists:
-                _walk(inner, child, (*path, key if key in node.properties else MapKey(key)), found)
+                _walk(inner, child, (*path, key if key in node.properties else MapKey(key)), errors)
     elif value.__class__ is list:
         if node.list_type == "set":
             if len(value) > 1:
-                found += [Violation(violations.DUPLICATE, (*path, index), value[index], node) for index in _repeated(value)]
+                errors += [Violation(violations.DUPLICATE, (*path, index), value[index], node) for index in _repeated(value)]
         elif node.list_type == "map":
-            found += _map_violations(value, node, path)
+            errors += _map_violations(value, node, path)
         if node.items is not None:
             for index, inner in enumerate(value):
-                _walk(inner, node.items, (*path, index), found)
+                _walk(inner, node.items, (*path, index), errors)
 
 
 def _repeated(values: list[Any]) -> list[int]:

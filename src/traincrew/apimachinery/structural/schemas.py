@@ -17,7 +17,7 @@ _SILENT = {
     "externalDocs", PRESERVE, EMBEDDED, VALIDATIONS,
     "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
 }  # fmt: skip
-"""Keywords that forbid nothing by themselves, or that are validated separately."""
+"""Keywords that are not constraints, or that are validated separately."""
 
 
 _CLASSES_OF_TYPES: dict[tuple[str, ...], type] = {("string",): str, ("boolean",): bool, ("integer",): int}
@@ -70,8 +70,8 @@ class Structure:
 
     def identity(self, item: Any) -> str:
         """The identity of an entry of a list map, by its keys."""
-        found = {key: item[key] for key in self.keys if key in item} if isinstance(item, dict) else {}
-        return json.dumps(found, sort_keys=True)
+        keys = {key: item[key] for key in self.keys if key in item} if isinstance(item, dict) else {}
+        return json.dumps(keys, sort_keys=True)
 
     def counterparts(self, old: Any) -> Callable[[Any], Any]:
         """Finds the old value of a list entry. Only list maps have one."""
@@ -99,11 +99,11 @@ _known: dict[int, Structure] = {}
 
 
 def of(schema: Schema) -> Structure:
-    """Built once for every schema. The structure keeps the schema alive, so that its identity is not reused."""
-    found = _known.get(id(schema))
-    if found is None:
-        found = _known[id(schema)] = Structure(schema)
-    return found
+    """The structure of a schema, built once. It keeps the schema alive, so that its identity is not reused."""
+    structure = _known.get(id(schema))
+    if structure is None:
+        structure = _known[id(schema)] = Structure(schema)
+    return structure
 
 
 def forget(schema: Schema) -> None:

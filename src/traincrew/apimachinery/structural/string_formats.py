@@ -1,4 +1,4 @@
-"""The string formats that kube-apiserver validates, each as its Go library does."""
+"""The string formats of kube-apiserver, validated as its Go libraries do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-z
 
 
 def is_hostname(text: str) -> bool:
-    plain = re.sub(r"[^\x00-\x7f]|[$+<=>^`|~]", lambda found: "a" if found[0].isalpha() or found[0].isascii() else "_", text)
+    plain = re.sub(r"[^\x00-\x7f]|[$+<=>^`|~]", lambda match: "a" if match[0].isalpha() or match[0].isascii() else "_", text)
     return re.fullmatch(_HOST, plain) is not None and len(text) <= 255 and all(len(part) <= 63 for part in text.split("."))
 
 
@@ -102,9 +102,9 @@ def _is_isbn(digits: int) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         bare = re.sub(r"[\s-]", "", text)
         if digits == 10 and re.fullmatch(r"[0-9]{9}[0-9X]", bare):
-            return sum((10 - place) * (10 if digit == "X" else int(digit)) for place, digit in enumerate(bare)) % 11 == 0
+            return sum((10 - position) * (10 if digit == "X" else int(digit)) for position, digit in enumerate(bare)) % 11 == 0
         if digits == 13 and re.fullmatch(r"[0-9]{13}", bare):
-            return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(bare)) % 10 == 0
+            return sum(int(digit) * (3 if position % 2 else 1) for position, digit in enumerate(bare)) % 10 == 0
         return False
 
     return check
@@ -118,7 +118,7 @@ def _is_credit_card(text: str) -> bool:
     )
     if not re.fullmatch(form, bare):
         return False
-    doubled = [int(digit) * (2 if place % 2 else 1) for place, digit in enumerate(reversed(bare))]
+    doubled = [int(digit) * (2 if position % 2 else 1) for position, digit in enumerate(reversed(bare))]
     return sum(digit - 9 if digit > 9 else digit for digit in doubled) % 10 == 0
 
 
@@ -134,10 +134,10 @@ def is_date_time(text: str) -> bool:
 
 
 def is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return False
-    year, month, day = (int(part) for part in found.groups())
+    year, month, day = (int(part) for part in match.groups())
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     return 1 <= month <= 12 and 1 <= day <= days[month - 1]

@@ -1,7 +1,7 @@
 """Validation of values by a structural schema, with the peculiarities of the API server's validator.
 
-Formats of numbers are not validated (`int32` bounds nothing); a list passes for a string that has a format; a number with a zero
-fraction passes for an integer; integers beyond 64 bits are floats.
+Formats of numbers are not validated (`int32` bounds nothing). A list is accepted for a string that has a format. A number with a
+zero fraction is accepted for an integer. Integers beyond 64 bits are floats.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Violations = list[Violation]
 
 def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> Violations:
     """All violations. Those of a part that equals its old value are ignored (ratcheting)."""
-    found: Violations = []
-    _validate(value, node, path, found, old)
-    return found
+    errors: Violations = []
+    _validate(value, node, path, errors, old)
+    return errors
 
 
 def json_type(value: Any) -> str:
@@ -36,7 +36,7 @@ def json_type(value: Any) -> str:
 
 
 def is_integral(value: float) -> bool:
-    """Whether a float passes for an integer: exactly, or so nearly that the API server does not see the difference."""
+    """Whether a float is accepted as an integer: exactly, or within the precision of the API server."""
     if not -(2**53) <= value < 2**53:
         return False
     if value == int(value):
@@ -44,37 +44,37 @@ def is_integral(value: float) -> bool:
     return value >= 1 and (value - int(value)) / (value + int(value)) < 1e-9
 
 
-def _validate(value: Any, node: Structure, path: Path, found: Violations, old: Any) -> int:
-    """Returns a score of what is valid, by which the best of several schemas is chosen."""
-    before, score = len(found), 1
+def _validate(value: Any, node: Structure, path: Path, errors: Violations, old: Any) -> int:
+    """Returns a score of the valid parts, by which the best of several schemas is chosen."""
+    before, score = len(errors), 1
     if node.types or node.format_check:
-        score += 1 + _validate_type(value, node, path, found)
+        score += 1 + _validate_type(value, node, path, errors)
     if value is None:
-        _validate_enum(value, node, path, found)
+        _validate_enum(value, node, path, errors)
         return score
     score += 2
     if node.combined:
-        score += _validate_combined(value, node, path, found)
+        score += _validate_combined(value, node, path, errors)
     if value.__class__ is str:
-        _validate_string(value, node, path, found)
+        _validate_string(value, node, path, errors)
     elif value.__class__ is int or value.__class__ is float:
         score += 2
-        _validate_number(value, node, path, found)
+        _validate_number(value, node, path, errors)
     elif value.__class__ is list:
-        score += 2 + _validate_list(value, node, path, found, old)
-    _validate_enum(value, node, path, found)
+        score += 2 + _validate_list(value, node, path, errors, old)
+    _validate_enum(value, node, path, errors)
     if value.__class__ is dict:
-        score += 1 + _validate_object(value, node, path, found, old)
-    if len(found) > before and old is not NOTHING and json_equality.deep_equal(old, value):
-        del found[before:]
+        score += 1 + _validate_object(value, node, path, errors, old)
+    if len(errors) > before and old is not NOTHING and json_equality.deep_equal(old, value):
+        del errors[before:]
     return score
 
 
-def _validate_type(value: Any, node: Structure, path: Path, found: Violations) -> int:
+def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) -> int:
     expected = node.types
     if value is None:
         if expected and not node.nullable:
-            found.append(Violation(violations.TYPE, path, value, node))
+            errors.append(Violation(violations.TYPE, path, value, node))
             return 0
         return 1
     actual = json_type(value)
@@ -85,55 +85,55 @@ def _validate_type(value: Any, node: Structure, path: Path, found: Violations) -
     )
     scalar = actual in ("string", "array")
     if node.format_check and not scalar and not passes:
-        found.append(Violation(violations.FORMAT_TYPE, path, value, node))
+        errors.append(Violation(violations.FORMAT_TYPE, path, value, node))
         return 0
     if passes or (node.format_check and scalar and not {"number", "integer"} & set(expected)):
         return 1
-    found.append(Violation(violations.TYPE, path, value, node))
+    errors.append(Violation(violations.TYPE, path, value, node))
     return 0
 
 
-def _validate_string(value: str, node: Structure, path: Path, found: Violations) -> None:
+def _validate_string(value: str, node: Structure, path: Path, errors: Violations) -> None:
     schema = node.schema
     most, least = schema.get("maxLength"), schema.get("minLength")
     if most is not None and len(value) > most:
-        found.append(Violation(violations.MAX_LENGTH, path, value, node, most))
+        errors.append(Violation(violations.MAX_LENGTH, path, value, node, most))
     elif least is not None and len(value) < least:
-        found.append(Violation(violations.MIN_LENGTH, path, value, node, least))
+        errors.append(Violation(violations.MIN_LENGTH, path, value, node, least))
     elif node.pattern is not None and not node.pattern.search(value):
-        found.append(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
+        errors.append(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
     if node.format_check and not node.format_check(value):
-        found.append(Violation(violations.FORMAT, path, value, node, schema["format"]))
+        errors.append(Violation(violations.FORMAT, path, value, node, schema["format"]))
 
 
-def _validate_number(value: float, node: Structure, path: Path, found: Violations) -> None:
-    """Bounds of integers are taken for integers themselves, whatever they were written as."""
+def _validate_number(value: float, node: Structure, path: Path, errors: Violations) -> None:
+    """Bounds of integers are read as integers, even if written as floats."""
     schema, native = node.schema, int if value.__class__ is int else float
     if (factor := schema.get("multipleOf")) is not None:
-        _validate_multiple(value, native(factor), node, path, found)
+        _validate_multiple(value, native(factor), node, path, errors)
     if (least := schema.get("minimum")) is not None:
         least = native(least)
         if value < least or (schema.get("exclusiveMinimum") and value == least):
-            found.append(Violation(violations.MINIMUM, path, value, node, least))
+            errors.append(Violation(violations.MINIMUM, path, value, node, least))
     if (most := schema.get("maximum")) is not None:
         most = native(most)
         if value > most or (schema.get("exclusiveMaximum") and value == most):
-            found.append(Violation(violations.MAXIMUM, path, value, node, most))
+            errors.append(Violation(violations.MAXIMUM, path, value, node, most))
 
 
-def _validate_multiple(value: float, factor: float, node: Structure, path: Path, found: Violations) -> None:
+def _validate_multiple(value: float, factor: float, node: Structure, path: Path, errors: Violations) -> None:
     if factor <= 0:
-        found.append(Violation(violations.INVALID_FACTOR, path, value, node, factor))
+        errors.append(Violation(violations.INVALID_FACTOR, path, value, node, factor))
         return
     if value.__class__ is int:
         multiple = value % factor == 0
     else:
         multiple = is_integral(1 / factor * value if factor < 1 else value / factor)
     if not multiple:
-        found.append(Violation(violations.MULTIPLE_OF, path, value, node, factor))
+        errors.append(Violation(violations.MULTIPLE_OF, path, value, node, factor))
 
 
-def _validate_list(value: list[Any], node: Structure, path: Path, found: Violations, old: Any) -> int:
+def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violations, old: Any) -> int:
     score = 0
     if node.items is not None:
         old_of = node.counterparts(old)
@@ -142,25 +142,25 @@ def _validate_list(value: list[Any], node: Structure, path: Path, found: Violati
             if inner.__class__ is plain:
                 score += 5
             else:
-                score += _validate(inner, node.items, (*path, index), found, old_of(inner))
+                score += _validate(inner, node.items, (*path, index), errors, old_of(inner))
     schema = node.schema
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
-        found.append(Violation(violations.MIN_ITEMS, path, len(value), node, least))
+        errors.append(Violation(violations.MIN_ITEMS, path, len(value), node, least))
     if most is not None and len(value) > most:
-        found.append(Violation(violations.MAX_ITEMS, path, len(value), node, most))
+        errors.append(Violation(violations.MAX_ITEMS, path, len(value), node, most))
     if schema.get("uniqueItems") and len({json.dumps(inner, sort_keys=True) for inner in value}) < len(value):
-        found.append(Violation(violations.UNIQUE_ITEMS, path, "", node))
+        errors.append(Violation(violations.UNIQUE_ITEMS, path, "", node))
     return score
 
 
-def _validate_object(value: dict[str, Any], node: Structure, path: Path, found: Violations, old: Any) -> int:
+def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors: Violations, old: Any) -> int:
     schema, score = node.schema, 0
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
-        found.append(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
+        errors.append(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
     if most is not None and len(value) > most:
-        found.append(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
+        errors.append(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
     old_fields = old if old.__class__ is dict else {}
     properties, extra = node.properties, node.extra
     for key, inner in value.items():
@@ -170,20 +170,20 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, found: 
         if inner.__class__ is child.plain:
             score += 5
         else:
-            score += _validate(inner, child, (*path, key), found, old_fields.get(key, NOTHING))
+            score += _validate(inner, child, (*path, key), errors, old_fields.get(key, NOTHING))
     for key in schema.get("required", ()):
         if key not in value:
-            found.append(Violation(violations.REQUIRED, (*path, key), None, node))
+            errors.append(Violation(violations.REQUIRED, (*path, key), None, node))
     return score
 
 
-def _validate_enum(value: Any, node: Structure, path: Path, found: Violations) -> None:
+def _validate_enum(value: Any, node: Structure, path: Path, errors: Violations) -> None:
     if node.enum is not None and not any(_equals_allowed(value, each) for each in node.enum):
-        found.append(Violation(violations.ENUM, path, value, node, node.enum))
+        errors.append(Violation(violations.ENUM, path, value, node, node.enum))
 
 
 def _equals_allowed(value: Any, allowed: Any) -> bool:
-    """Numbers are converted to the type of the allowed value, even if that cuts something off."""
+    """Numbers are converted to the type of the allowed value, even if that truncates them."""
     if isinstance(value, bool) or isinstance(allowed, bool):
         return value is allowed
     if isinstance(value, int | float) and isinstance(allowed, int | float):
@@ -191,31 +191,31 @@ def _equals_allowed(value: Any, allowed: Any) -> bool:
     return bool(value is not None and value == allowed)
 
 
-def _validate_combined(value: Any, node: Structure, path: Path, found: Violations) -> int:
+def _validate_combined(value: Any, node: Structure, path: Path, errors: Violations) -> int:
     score = 0
     if node.any_of:
-        score += _validate_any(value, node, path, found)
+        score += _validate_any(value, node, path, errors)
     if node.one_of:
-        score += _validate_one(value, node, path, found)
+        score += _validate_one(value, node, path, errors)
     valid = 0
     for each in node.all_of:
         tried_score, tried = _try(value, each, path)
         score += tried_score
-        found += tried
+        errors += tried
         valid += not tried
     if valid != len(node.all_of):
-        found.append(_composite(path, node, f"must validate all the schemas (allOf){'' if valid else '. None validated'}"))
+        errors.append(_composite(path, node, f"must validate all the schemas (allOf){'' if valid else '. None validated'}"))
     if node.negated is not None and not _try(value, node.negated, path)[1]:
-        found.append(_composite(path, node, "must not validate the schema (not)"))
+        errors.append(_composite(path, node, "must not validate the schema (not)"))
     return score
 
 
 def _try(value: Any, node: Structure, path: Path) -> tuple[int, Violations]:
-    found: Violations = []
-    return _validate(value, node, path, found, NOTHING), found
+    errors: Violations = []
+    return _validate(value, node, path, errors, NOTHING), errors
 
 
-def _validate_any(value: Any, node: Structure, path: Path, found: Violations) -> int:
+def _validate_any(value: Any, node: Structure, path: Path, errors: Violations) -> int:
     best: tuple[int, Violations] | None = None
     for each in node.any_of:
         tried = _try(value, each, path)
@@ -224,22 +224,22 @@ def _validate_any(value: Any, node: Structure, path: Path, found: Violations) ->
         if best is None or tried[0] > best[0]:
             best = tried
     assert best is not None
-    found.append(_composite(path, node, "must validate at least one schema (anyOf)"))
-    found += best[1]
+    errors.append(_composite(path, node, "must validate at least one schema (anyOf)"))
+    errors += best[1]
     return best[0]
 
 
-def _validate_one(value: Any, node: Structure, path: Path, found: Violations) -> int:
+def _validate_one(value: Any, node: Structure, path: Path, errors: Violations) -> int:
     tries = [_try(value, each, path) for each in node.one_of]
     valid = [tried for tried in tries if not tried[1]]
     if len(valid) == 1:
         return valid[0][0]
     outcome = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    found.append(_composite(path, node, f"must validate one and only one schema (oneOf). {outcome}"))
+    errors.append(_composite(path, node, f"must validate one and only one schema (oneOf). {outcome}"))
     if valid:
         return 0
     best = max(tries, key=lambda tried: tried[0])
-    found += best[1]
+    errors += best[1]
     return best[0]
 
 

@@ -30,7 +30,7 @@ class Violation(NamedTuple):
     rule: str
     path: Path
     value: Any
-    """What is wrong: the value itself, the number of its items, or the keys of a duplicate entry."""
+    """The offending value: the value itself, the number of its items, or the keys of a duplicate entry."""
     node: Structure
     limit: Any = None
-    """What the rule demands."""
+    """The limit that the rule sets."""
