@@ -96,7 +96,7 @@ def every_field() -> Iterator[tuple[str, str]]:
 
 def note(met: set[tuple[str, str]], kind: str, found: Object) -> None:
     catalog = messages.load()
-    names = {id(message): name for name, message in catalog.made.items()}
+    names = {id(message): name for name, message in catalog.built.items()}
 
     def walk(message: Message, value: Any) -> None:
         for field in message.fields.values():

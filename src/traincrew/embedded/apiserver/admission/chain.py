@@ -44,7 +44,7 @@ PLUGINS = (
 )
 
 NEED_CONTROLLERS = ("ServiceAccount", "StorageObjectInUseProtection")
-"""Off where no controllers run: they create what the plugin looks up, or remove what it adds."""
+"""Disabled if no controllers run. They create the objects that the plugin looks up, or remove those that it adds."""
 
 
 class AdmissionChain:
@@ -83,7 +83,7 @@ class StoreListers:
         return [decoded(each) for each in self._scope.store.heads(resource, namespace)]
 
     def default_priority_class(self) -> Object | None:
-        # Every new pod asks: only records that may be a default are decoded.
+        # Called for every new pod: only records that may be a default are decoded.
         candidates = [each for each in self._scope.store.list(PRIORITY_CLASSES) if b'"globalDefault":true' in each.value]
         classes = [each for each in map(decoded, candidates) if each.get("globalDefault")]
         return max(classes, key=lambda each: int(each["value"]), default=None)

@@ -1,4 +1,4 @@
-"""DefaultTolerationSeconds: a pod tolerates a lost node for five minutes, unless it says otherwise."""
+"""DefaultTolerationSeconds: a pod tolerates a lost node for five minutes, unless its spec overrides it."""
 
 from __future__ import annotations
 

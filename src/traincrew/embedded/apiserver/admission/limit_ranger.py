@@ -1,4 +1,4 @@
-"""LimitRanger: fills the defaults of the limit ranges into new pods, and refuses pods and claims outside their limits."""
+"""LimitRanger: fills the defaults of the limit ranges into new pods, and rejects pods and claims outside their limits."""
 
 from __future__ import annotations
 

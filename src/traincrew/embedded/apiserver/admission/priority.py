@@ -24,14 +24,14 @@ def _keep(attributes: AdmissionAttributes) -> None:
 def _resolve(attributes: AdmissionAttributes, listers: Listers) -> None:
     spec = attributes.object["spec"]
     name = spec.get("priorityClassName") or ""
-    found = listers.get("priorityclasses.scheduling.k8s.io", "", name) if name else listers.default_priority_class()
-    if found is None and name:
+    priority_class = listers.get("priorityclasses.scheduling.k8s.io", "", name) if name else listers.default_priority_class()
+    if priority_class is None and name:
         raise attributes.forbidden(f"no PriorityClass with name {name} was found")
-    if found is None:
-        found = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
+    if priority_class is None:
+        priority_class = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
     elif not name:
-        spec["priorityClassName"] = found["metadata"]["name"]
-    value, policy = found.get("value") or 0, found.get("preemptionPolicy")
+        spec["priorityClassName"] = priority_class["metadata"]["name"]
+    value, policy = priority_class.get("value") or 0, priority_class.get("preemptionPolicy")
     _check_computed(attributes, "the integer value of priority", "priority", value)
     spec["priority"] = value
     if policy:

@@ -1,4 +1,4 @@
-"""ResourceQuota: a new object must fit into what the quotas of its namespace leave."""
+"""ResourceQuota: a new object must fit into the remaining quota of its namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
     if attributes.operation != CREATE or not info.namespaced or not (quotas := _quotas(attributes, listers)):
         return []
     # Usage is counted from the objects, not read from the quota's status: a controller writes the status a moment later, and
-    # meanwhile two objects could take the last place.
+    # meanwhile two objects could use the same remainder.
     stored = listers.list_accepted(info.store_name, attributes.namespace)
     requests = [quota_usage.QuotaRequest(each, info.plural, info.group) for each in stored]
     counted = [each | {"status": {"hard": _hard(each), "used": quota_usage.total(requests, each)}} for each in quotas]

@@ -1,4 +1,4 @@
-"""RuntimeClass: the overhead of a pod is the one of its RuntimeClass. No RuntimeClass is served, hence none is ever found."""
+"""RuntimeClass: sets the overhead of a pod from its RuntimeClass. The resource is not served, so no RuntimeClass exists."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The audit log, and what of a request may be logged."""
+"""The audit log, and redaction of credentials."""

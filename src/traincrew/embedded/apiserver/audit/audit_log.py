@@ -126,11 +126,11 @@ def _name(request: Request) -> str:
 
 
 def _reference(request: Request) -> dict[str, str]:
-    found = {
+    reference = {
         "resource": request.info.plural, "namespace": request.namespace, "name": _name(request), "apiGroup": request.info.group,
         "apiVersion": request.info.version, "subresource": request.subresource,
     }  # fmt: skip
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in reference.items() if value}
 
 
 def redacted(text: str) -> str:

@@ -57,7 +57,7 @@ class Authenticator:
     def user(self, headers: Mapping[str, str], peer: Peer | None = None, path: str = "") -> User | None:
         """The user of a request; None means 401.
 
-        A wrong token is rejected even where none is needed: its sender believes it to be valid.
+        An invalid token is rejected even on open paths: the client believes it to be valid.
         """
         if peer is not None:
             return peer.user

@@ -36,8 +36,8 @@ class Signer:
         header, _, body = payload.partition(b".")
         if header != self._header or not hmac.compare_digest(signature, self._signature(payload)):
             raise BadToken("square/go-jose: error in cryptographic primitive")
-        found: dict[str, Any] = msgspec.json.decode(_decoded(body))
-        return found
+        claims: dict[str, Any] = msgspec.json.decode(_decoded(body))
+        return claims
 
     def _signature(self, payload: bytes) -> bytes:
         return _encoded(hmac.digest(self._key, payload, "sha256"))

@@ -58,8 +58,8 @@ class Tokens:
             known = self._remembered(token)
         common = tuple(each for each in known.audiences if each in audiences)
         if not common:
-            ours, wanted = go_format.quote_list(known.audiences), go_format.quote_list(audiences)
-            raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {wanted}")
+            ours, requested = go_format.quote_list(known.audiences), go_format.quote_list(audiences)
+            raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {requested}")
         self._check_time(known)
         if known.copy:
             self._check_secret(token, *known.copy)
@@ -87,11 +87,11 @@ class Tokens:
             raise InvalidToken("service account token is not valid yet")
 
     def _check_bound_object(self, plural: str, namespace: str, name: str, uid: str) -> None:
-        found = self.lookup(plural, namespace, name)
+        obj = self.lookup(plural, namespace, name)
         account = plural == "serviceaccounts"
-        if found is None:
+        if obj is None:
             raise InvalidToken(f'serviceaccounts "{name}" not found' if account else "service account token has been invalidated")
-        metadata = found["metadata"]
+        metadata = obj["metadata"]
         if metadata["uid"] != uid:
             titled = "service account" if account else _WORDS[plural]
             claimed = "claim" if account else f"service account {titled} ref claim"

@@ -85,20 +85,20 @@ def _bound(lookup: Lookup, reference: dict[str, Any], asked: TokenRequestScope) 
     if group or kind not in ("Pod", "Secret", "Node"):
         raise api_errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     plural = f"{kind.lower()}s"
-    found = lookup(plural, "" if kind == "Node" else asked.namespace, name)
-    if found is None:
+    obj = lookup(plural, "" if kind == "Node" else asked.namespace, name)
+    if obj is None:
         raise api_errors.not_found(api_errors.StatusDetails(plural, "", name))
-    if kind == "Pod" and found["spec"].get("serviceAccountName", "") != asked.account:
+    if kind == "Pod" and obj["spec"].get("serviceAccountName", "") != asked.account:
         why = "to pod running with different serviceaccount name."
         raise api_errors.bad_request(f'cannot bind token for serviceaccount "{asked.account}" {why}')
     uid = reference.get("uid")
-    if uid and uid != found["metadata"]["uid"]:
+    if uid and uid != obj["metadata"]["uid"]:
         why = f"the UID in the bound object reference ({uid}) does not match the UID in record"
         message = f"{why}. The object might have been deleted and then recreated"
         raise api_errors.conflict(api_errors.StatusDetails(kind, "", name), message)
     if kind == "Pod":
-        return Bound(pod=found, node=_node_of(lookup, found))
-    return Bound(secret=found) if kind == "Secret" else Bound(node=found)
+        return Bound(pod=obj, node=_node_of(lookup, obj))
+    return Bound(secret=obj) if kind == "Secret" else Bound(node=obj)
 
 
 def _node_of(lookup: Lookup, pod: Object) -> Object | None:

@@ -19,14 +19,14 @@ AUTHORIZATION = "authorization.k8s.io"
 
 def self_subject_access(review: Object, user: User, policy: Policy) -> Object:
     spec = review.get("spec") or {}
-    _refuse(_attribute_errors(spec) + review_selectors.errors(spec) + _metadata_errors(review))
-    return _decided(review, user, policy)
+    _raise_invalid(_attribute_errors(spec) + review_selectors.errors(spec) + _metadata_errors(review))
+    return _with_decision(review, user, policy)
 
 
 def subject_access(review: Object, policy: Policy) -> Object:
     spec = review.get("spec") or {}
-    _refuse(_subject_errors(spec) + _metadata_errors(review))
-    return _decided(review, _subject(spec), policy)
+    _raise_invalid(_subject_errors(spec) + _metadata_errors(review))
+    return _with_decision(review, _subject(spec), policy)
 
 
 def local_subject_access(review: Object, namespace: str, policy: Policy) -> Object:
@@ -35,29 +35,29 @@ def local_subject_access(review: Object, namespace: str, policy: Policy) -> Obje
     if metadata.get("namespace") not in (None, "", namespace):
         raise api_errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
     spec = review.get("spec") or {}
-    _refuse(_subject_errors(spec) + _metadata_errors(review, ("namespace",)) + _local_errors(spec, namespace))
-    return _decided(review | {"metadata": {"namespace": namespace, **metadata}}, _subject(spec), policy)
+    _raise_invalid(_subject_errors(spec) + _metadata_errors(review, ("namespace",)) + _local_errors(spec, namespace))
+    return _with_decision(review | {"metadata": {"namespace": namespace, **metadata}}, _subject(spec), policy)
 
 
 def self_subject_rules(review: Object, user: User, policy: Policy) -> Object:
-    """What `kubectl auth can-i --list` shows. The response of a real server has an empty spec too."""
+    """The rules that `kubectl auth can-i --list` prints. As in kube-apiserver, the response has an empty spec."""
     namespace = (review.get("spec") or {}).get("namespace")
     if not namespace:
         raise api_errors.bad_request("no namespace on request")
-    found, errors = policy.rules_for(user, namespace)
+    rules, errors = policy.rules_for(user, namespace)
     status: Object = {
-        "resourceRules": [_resource_rule(rule) for rule in found if rule.resources],
-        "nonResourceRules": [_path_rule(rule) for rule in found if rule.urls],
+        "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
+        "nonResourceRules": [_path_rule(rule) for rule in rules if rule.urls],
         "incomplete": False,
     }
     if errors:
         status["evaluationError"] = errors
-    return _titled(review, {"creationTimestamp": None}) | {"spec": {}, "status": status}
+    return _with_type_meta(review, {"creationTimestamp": None}) | {"spec": {}, "status": status}
 
 
 def self_subject(review: Object, user: User, now: str) -> Object:
-    """`kubectl auth whoami`; `now` as RFC 3339 writes it."""
-    return _titled(review, {"creationTimestamp": now}) | {"status": {"userInfo": user.info()}}
+    """`kubectl auth whoami`; `now` is in RFC 3339 format."""
+    return _with_type_meta(review, {"creationTimestamp": now}) | {"status": {"userInfo": user.info()}}
 
 
 Verify = Callable[[str, tuple[str, ...]], tuple[User | None, tuple[str, ...], str]]
@@ -74,10 +74,10 @@ def token(review: Object, verify: Verify) -> Object:
         status = {"authenticated": True, **status, "audiences": list(audiences)}
     if error:
         status["error"] = error
-    return _answered(review, status)
+    return _with_status(review, status)
 
 
-def _decided(review: Object, user: User, policy: Policy) -> Object:
+def _with_decision(review: Object, user: User, policy: Policy) -> Object:
     spec = review["spec"]
     allowed, reason = policy.allowed(user, _attributes(spec))
     status: Object = {"allowed": allowed}
@@ -85,13 +85,13 @@ def _decided(review: Object, user: User, policy: Policy) -> Object:
         status["reason"] = reason
     if ignored := review_selectors.ignored(spec.get("resourceAttributes") or {}):
         status["evaluationError"] = ignored
-    return _answered(review, status)
+    return _with_status(review, status)
 
 
-def _answered(review: Object, status: Object) -> Object:
+def _with_status(review: Object, status: Object) -> Object:
     metadata = {"creationTimestamp": None} | (review.get("metadata") or {})
     spec = {key: _unempty(value) for key, value in review["spec"].items()}
-    return _titled(review, metadata) | {"spec": spec, "status": status}
+    return _with_type_meta(review, metadata) | {"spec": spec, "status": status}
 
 
 def _unempty(value: Any) -> Any:
@@ -99,7 +99,7 @@ def _unempty(value: Any) -> Any:
     return {key: inner for key, inner in value.items() if inner != ""} if isinstance(value, dict) else value
 
 
-def _titled(review: Object, metadata: Object) -> Object:
+def _with_type_meta(review: Object, metadata: Object) -> Object:
     return {"kind": review["kind"], "apiVersion": review["apiVersion"], "metadata": metadata}
 
 
@@ -126,8 +126,8 @@ def _path_rule(rule: Rule) -> Object:
     return policy_rules.document(Rule(rule.verbs, urls=rule.urls))
 
 
-def _refuse(errors: list[FieldError]) -> None:
-    """A real server omits the kind in this message too."""
+def _raise_invalid(errors: list[FieldError]) -> None:
+    """As in kube-apiserver, the message omits the kind."""
     if errors:
         raise api_errors.invalid("", AUTHORIZATION, "", errors)
 
@@ -135,7 +135,9 @@ def _refuse(errors: list[FieldError]) -> None:
 def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
-        return [_paths_refused("spec.nonResourceAttributes", other, "cannot be specified in combination with resourceAttributes")]
+        return [
+            _unsupported_paths("spec.nonResourceAttributes", other, "cannot be specified in combination with resourceAttributes")
+        ]
     if resource is None and other is None:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid("spec.resourceAttributes", "null", why)]
@@ -156,7 +158,7 @@ def _local_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
         message = resource.get("namespace") or ""
         errors.append(invalid("spec.resourceAttributes.namespace", message, "must match metadata.namespace"))
     if other is not None:
-        errors.append(_paths_refused("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
+        errors.append(_unsupported_paths("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
     return errors
 
 
@@ -168,8 +170,8 @@ def _metadata_errors(review: Object, free: tuple[str, ...] = ()) -> list[FieldEr
     return [invalid("metadata", metadata, "must be empty except for namespace" if free else "must be empty")]
 
 
-def _paths_refused(path: str, value: Mapping[str, Any], why: str) -> FieldError:
-    """A real server writes this value as a Go literal."""
+def _unsupported_paths(path: str, value: Mapping[str, Any], why: str) -> FieldError:
+    """As in kube-apiserver, the value is a Go literal."""
     asked, verb = go_format.quote(value.get("path", "")), go_format.quote(value.get("verb", ""))
     literal = f"authorization.NonResourceAttributes{{Path:{asked}, Verb:{verb}}}"
     return FieldError(INVALID, path, f"Invalid value: {literal}: {why}")

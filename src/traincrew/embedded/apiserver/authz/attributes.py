@@ -49,12 +49,12 @@ def of_request(method: str, path: str, watch: bool = False, field_selector: str 
     verb = _VERBS.get(method, "")
     if rest[0] in _VERBS_IN_PATHS and len(rest) > 1:
         verb, rest = rest[0], rest[1:]
-    found = _resource(verb, group, rest)
-    if found.name or verb not in ("get", "delete"):
-        return found
+    attributes = _resource(verb, group, rest)
+    if attributes.name or verb not in ("get", "delete"):
+        return attributes
     if verb == "delete":
-        return dataclasses.replace(found, verb="deletecollection")
-    return dataclasses.replace(found, verb="watch" if watch else "list", name=selected(field_selector))
+        return dataclasses.replace(attributes, verb="deletecollection")
+    return dataclasses.replace(attributes, verb="watch" if watch else "list", name=selected(field_selector))
 
 
 def selected(field_selector: str) -> str:

@@ -41,8 +41,8 @@ def of(document: Object) -> Binding:
     metadata, reference = document["metadata"], document["roleRef"]
     namespace = metadata.get("namespace") or ""
     subjects = [_subject(each, namespace) for each in document.get("subjects") or ()]
-    found = tuple(each for each in subjects if each is not None)
-    return Binding(metadata["name"], namespace, reference["kind"], reference["name"], found)
+    parsed = tuple(each for each in subjects if each is not None)
+    return Binding(metadata["name"], namespace, reference["kind"], reference["name"], parsed)
 
 
 def _subject(subject: Object, namespace: str) -> tuple[tuple[bool, str], str] | None:
@@ -51,9 +51,9 @@ def _subject(subject: Object, namespace: str) -> tuple[tuple[bool, str], str] | 
         return (False, name), f'User "{name}"'
     if kind == GROUP:
         return (True, name), f'Group "{name}"'
-    place = subject.get("namespace") or namespace
-    if kind == SERVICE_ACCOUNT and place:
-        return (False, service_account_name(place, name)), f'ServiceAccount "{name}/{place}"'
+    subject_namespace = subject.get("namespace") or namespace
+    if kind == SERVICE_ACCOUNT and subject_namespace:
+        return (False, service_account_name(subject_namespace, name)), f'ServiceAccount "{name}/{subject_namespace}"'
     return None
 
 
@@ -80,10 +80,10 @@ class BindingIndex:
 
     def of(self, user: User) -> list[Binding]:
         """The bindings of the user and of their groups, by name."""
-        found: dict[str, Binding] = {}
+        bindings: dict[str, Binding] = {}
         for key in keys(user):
-            found.update(self._by_subject.get(key, {}))
-        return [found[name] for name in sorted(found)]
+            bindings.update(self._by_subject.get(key, {}))
+        return [bindings[name] for name in sorted(bindings)]
 
     def __bool__(self) -> bool:
         return bool(self._by_name)

@@ -14,9 +14,9 @@ _FILE = pathlib.Path(__file__).with_name("bootstrap.json")
 
 def objects() -> list[Object]:
     """Without uid, resourceVersion and creationTimestamp; aggregated roles include their aggregated rules."""
-    found: list[Object] = msgspec.json.decode(_FILE.read_bytes())
-    roles = {each["metadata"]["name"]: each for each in found if each["kind"] == "ClusterRole"}
+    decoded: list[Object] = msgspec.json.decode(_FILE.read_bytes())
+    roles = {each["metadata"]["name"]: each for each in decoded if each["kind"] == "ClusterRole"}
     settled = role_aggregation.aggregate(roles, {name: policy_rules.of(role) for name, role in roles.items()})
     for name, role in roles.items():
         role["rules"] = [policy_rules.document(rule) for rule in settled[name]]
-    return found
+    return decoded

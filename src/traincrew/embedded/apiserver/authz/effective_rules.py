@@ -34,9 +34,9 @@ class EffectiveRules:
     def _remembered(self, key: tuple[str, str, str, str]) -> list[tuple[tuple[str, ...], _Answer]]:
         if len(self._candidates) >= ANSWERS_REMEMBERED:
             self._candidates.clear()
-        found = [(rule.names, (True, reason)) for rule, reason in self.rules if rule.applies(*key)]
-        self._candidates[key] = found
-        return found
+        matching = [(rule.names, (True, reason)) for rule, reason in self.rules if rule.applies(*key)]
+        self._candidates[key] = matching
+        return matching
 
     def reaches(self, verb: str, path: str) -> _Answer:
         answer = self._paths.get((verb, path))

@@ -49,16 +49,16 @@ def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -
         return
     resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
     granted = policy.rules_of(kind, name, asked.namespace)
-    if granted is None:  # a real server names the role here, too
+    if granted is None:  # kube-apiserver names the role here, too
         raise api_errors.not_found(api_errors.StatusDetails(resource, GROUP, name))
     if missing := _missing(policy, user, asked.namespace, granted):
         raise api_errors.forbidden(api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 
-def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...]) -> str:
+def _missing(policy: Policy, user: User, namespace: str, requested: tuple[Rule, ...]) -> str:
     """The missing permissions as text; empty if there are none."""
     owned, errors = policy.rules_for(user, namespace)
-    missing = policy_rules.uncovered(owned, wanted)
+    missing = policy_rules.uncovered(owned, requested)
     if not missing:
         return ""
     message = "\n".join(sorted({rule.words() for rule in policy_rules.compact(missing)}))

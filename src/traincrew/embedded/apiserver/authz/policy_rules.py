@@ -1,4 +1,4 @@
-"""PolicyRules: what a rule allows, and whether it covers another."""
+"""PolicyRules: whether a rule allows a request, and whether it covers another rule."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Rule:
     def atoms(self) -> list[Rule]:
         """The rule split into rules of one verb, one resource and at most one name each."""
         names: Sequence[tuple[str, ...]] = [(name,) for name in self.names] or [()]
-        found = [
+        atoms = [
             Rule((verb,), (group,), (resource,), name)
             for group in self.groups
             for resource in self.resources
             for verb in self.verbs
             for name in names
         ]
-        return found + [Rule((verb,), urls=(url,)) for url in self.urls for verb in self.verbs]
+        return atoms + [Rule((verb,), urls=(url,)) for url in self.urls for verb in self.verbs]
 
     def covers(self, atom: Rule) -> bool:
         return (
@@ -107,9 +107,9 @@ def url_covers(pattern: str, path: str) -> bool:
     return pattern == path or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
 
 
-def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The wanted rules that no owned rule covers, split into atoms."""
-    return [atom for rule in wanted for atom in rule.atoms() if not any(own.covers(atom) for own in owned)]
+def uncovered(owned: Sequence[Rule], requested: Iterable[Rule]) -> list[Rule]:
+    """The requested rules that no owned rule covers, split into atoms."""
+    return [atom for rule in requested for atom in rule.atoms() if not any(own.covers(atom) for own in owned)]
 
 
 def compact(atoms: Iterable[Rule]) -> list[Rule]:
@@ -121,4 +121,4 @@ def compact(atoms: Iterable[Rule]) -> list[Rule]:
             kept.append(atom)
         else:
             verbs.setdefault(dataclasses.replace(atom, verbs=()), []).extend(atom.verbs)
-    return kept + [dataclasses.replace(rule, verbs=tuple(found)) for rule, found in verbs.items()]
+    return kept + [dataclasses.replace(rule, verbs=tuple(joined)) for rule, joined in verbs.items()]

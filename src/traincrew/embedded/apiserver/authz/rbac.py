@@ -102,7 +102,7 @@ class Policy:
         return rights
 
     def _collected(self, user: User, namespace: str) -> EffectiveRules:
-        found: list[tuple[Rule, str]] = []
+        collected: list[tuple[Rule, str]] = []
         errors: dict[str, None] = {}
         for binding in self._applying(user, namespace):
             granted = self.rules_of(binding.role_kind, binding.role_name, binding.namespace)
@@ -110,15 +110,15 @@ class Policy:
                 errors[f'{binding.role_kind.lower()}.{GROUP} "{binding.role_name}" not found'] = None
                 continue
             reason = f"RBAC: allowed by {binding.words(user)}"
-            found += [(rule, reason) for rule in granted]
+            collected += [(rule, reason) for rule in granted]
         message = list(errors)
-        return EffectiveRules(found, message[0] if len(message) == 1 else f"[{', '.join(message)}]" if message else "")
+        return EffectiveRules(collected, message[0] if len(message) == 1 else f"[{', '.join(message)}]" if message else "")
 
     def _applying(self, user: User, namespace: str) -> list[Binding]:
-        found = self._bindings[""].of(user)
+        applying = self._bindings[""].of(user)
         if namespace and namespace in self._bindings:
-            found += self._bindings[namespace].of(user)
-        return found
+            applying += self._bindings[namespace].of(user)
+        return applying
 
     def _cluster_grants(self) -> dict[str, tuple[Rule, ...]]:
         if self._granted is None:

@@ -12,15 +12,15 @@ from traincrew.apimachinery.field_errors import FieldError, forbidden, invalid, 
 def errors(spec: Mapping[str, Any]) -> list[FieldError]:
     """Field errors for a 422."""
     asked = spec.get("resourceAttributes") or {}
-    found: list[FieldError] = []
+    collected: list[FieldError] = []
     for name, check in (("fieldSelector", _field_requirement), ("labelSelector", _label_requirement)):
         selector, path = asked.get(name), f"spec.resourceAttributes.{name}"
         if selector is None:
             continue
-        found += _shape(selector, path)
+        collected += _shape(selector, path)
         for index, requirement in enumerate(selector.get("requirements") or ()):
-            found += check(requirement, f"{path}.requirements[{index}]")
-    return found
+            collected += check(requirement, f"{path}.requirements[{index}]")
+    return collected
 
 
 def ignored(asked: Mapping[str, Any]) -> str:
@@ -45,14 +45,14 @@ def _shape(selector: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def _field_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
-    found = [] if requirement.get("key") else [required(f"{path}.key", "must be specified")]
-    return found + _values(requirement, path)
+    collected = [] if requirement.get("key") else [required(f"{path}.key", "must be specified")]
+    return collected + _values(requirement, path)
 
 
 def _label_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    label_selectors.validate_requirement(dict(requirement), path, found, any_operator=True)
-    return found
+    collected: list[FieldError] = []
+    label_selectors.validate_requirement(dict(requirement), path, collected, any_operator=True)
+    return collected
 
 
 def _values(requirement: Mapping[str, Any], path: str) -> list[FieldError]:

@@ -30,10 +30,10 @@ def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) 
 
 
 def _aggregated(role: Object, roles: Mapping[str, Object], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
-    found: dict[Rule, None] = {}
+    aggregated: dict[Rule, None] = {}
     for selector in role["aggregationRule"]["clusterRoleSelectors"]:
         for name in sorted(roles):
             labels = roles[name]["metadata"].get("labels") or {}
             if name != role["metadata"]["name"] and label_selectors.matches(selector, labels):
-                found.update(dict.fromkeys(current[name]))
-    return tuple(found)
+                aggregated.update(dict.fromkeys(current[name]))
+    return tuple(aggregated)

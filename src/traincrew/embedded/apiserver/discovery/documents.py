@@ -38,10 +38,10 @@ def _group(name: str, versions: Sequence[str]) -> Object:
 
 def resource_list(served: Sequence[ResourceInfo], group: str, version: str) -> Object | None:
     """/api/v1 and /apis/<group>/<version>; None if the version is not served."""
-    found = of_version(served, group, version)
-    if not found:
+    in_version = of_version(served, group, version)
+    if not in_version:
         return None
-    resources = [entry for each in found for entry in _entries(each)]
+    resources = [entry for each in in_version for entry in _entries(each)]
     group_version = f"{group}/{version}" if group else version
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
     return head | {"groupVersion": group_version, "resources": resources}

@@ -29,15 +29,15 @@ def version_key(version: str) -> tuple[int, int, int, int, str]:
     return (1, _STABILITY[form[2]], int(form[1]), int(form[3] or 0), "")
 
 
-def versions(found: Iterable[str]) -> list[str]:
+def versions(names: Iterable[str]) -> list[str]:
     """Preferred first, without duplicates."""
-    return sorted(set(found), key=version_key, reverse=True)
+    return sorted(set(names), key=version_key, reverse=True)
 
 
 def groups(resources: Sequence[ResourceInfo]) -> dict[str, list[str]]:
     """Every group with its versions, preferred first, in the order of kube-apiserver. The core group is ""."""
-    found: dict[str, set[str]] = {}
+    by_group: dict[str, set[str]] = {}
     for each in resources:
-        found.setdefault(each.group, set()).add(each.version)
-    ordered = sorted(found, key=lambda group: (-_PRIORITIES.get(group, _CUSTOM), group))
-    return {group: versions(found[group]) for group in ordered}
+        by_group.setdefault(each.group, set()).add(each.version)
+    ordered = sorted(by_group, key=lambda group: (-_PRIORITIES.get(group, _CUSTOM), group))
+    return {group: versions(by_group[group]) for group in ordered}

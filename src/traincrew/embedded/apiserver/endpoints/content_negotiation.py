@@ -86,8 +86,8 @@ def negotiate(
 
 
 def _routed(header: str, listed: Sequence[str]) -> bool:
-    wanted = [part.partition(";")[0].strip() for part in header.split(",")]
-    return any(each == "*/*" or each in listed for each in wanted)
+    media_types = [part.partition(";")[0].strip() for part in header.split(",")]
+    return any(each == "*/*" or each in listed for each in media_types)
 
 
 def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Representation | None:
@@ -108,10 +108,10 @@ def _clauses(header: str) -> list[_Clause]:
     for part in header.split(","):
         if (clause := _clause(part)) is None:
             continue
-        place = len(sorted_clauses)
-        while place and _before(clause, sorted_clauses[place - 1]):
-            place -= 1
-        sorted_clauses.insert(place, clause)
+        position = len(sorted_clauses)
+        while position and _before(clause, sorted_clauses[position - 1]):
+            position -= 1
+        sorted_clauses.insert(position, clause)
     return sorted_clauses
 
 

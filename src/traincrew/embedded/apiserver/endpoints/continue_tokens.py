@@ -18,7 +18,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 class ContinueToken(msgspec.Struct):
     v: str = ""
     rv: int = 0
-    """The revision of the list; -1: the newest, whatever the earlier pages were."""
+    """The revision of the list; -1: the newest, regardless of earlier pages."""
     start: str = ""
     """The key that the next page starts with."""
 

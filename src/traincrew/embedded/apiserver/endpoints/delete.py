@@ -142,11 +142,11 @@ def _precondition_error(request: Request, obj: Object, condition: tuple[str, str
 
 async def delete_collection(scope: RequestScope, request: Request) -> Response:
     request_bodies.delete_options(request)  # raises for a malformed body before anything is deleted
-    found = lists.list_records(scope, request)
-    for record in found.records:
+    listed = lists.list_records(scope, request)
+    for record in listed.records:
         try:
             await delete(scope, request._replace(name=record.key.name, namespace=record.key.namespace))
         except api_errors.StatusError as error:
             if error.code != 404:
                 raise
-    return Response(200, b"".join(lists.encode_chunks(request, found)))
+    return Response(200, b"".join(lists.encode_chunks(request, listed)))

@@ -131,10 +131,10 @@ def _storage_errors() -> Iterator[None]:
 
 def _check_verb(request: Request) -> None:
     if request.subresource:
-        found = request.info.subresource(request.subresource)
-        if found is None:
+        subresource = request.info.subresource(request.subresource)
+        if subresource is None:
             raise api_errors.path_not_found()
-        verbs = found.verbs
+        verbs = subresource.verbs
     else:
         verbs = request.info.verbs
     if request.verb not in verbs:

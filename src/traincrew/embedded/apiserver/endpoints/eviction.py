@@ -58,7 +58,7 @@ def _budgets(scope: RequestScope, pod: Object) -> list[Object]:
 
 
 def _may_evict_unready(pod: Object, budget: Object) -> bool:
-    """A pod that is not ready may be evicted while there are enough healthy ones."""
+    """A pod that is not ready may be evicted while enough pods are healthy."""
     conditions = pod.get("status", {}).get("conditions") or ()
     if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
         return False

@@ -28,7 +28,7 @@ def writing(scope: RequestScope, request: Request, manager: str) -> WriteContext
 
 
 def _reset(request: Request) -> frozenset[tuple[str, ...]]:
-    """The fields that this subresource cannot write, so that no manager comes to own them through it."""
+    """The fields that this subresource cannot write, so that no manager takes ownership of them."""
     if request.subresource == "status":
         more = RESET_BY_STATUS.get(request.info.kind, set()) if request.info.definition is None else set()
         return frozenset({("spec",), *more})

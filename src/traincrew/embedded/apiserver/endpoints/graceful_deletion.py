@@ -12,7 +12,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 POD, NAMESPACE = ("v1", "Pod"), ("v1", "Namespace")
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer that keeps a definition until the objects of its kind are gone."""
+"""The finalizer that keeps a definition until all objects of its kind are deleted."""
 
 
 class DeleteOptions(NamedTuple):

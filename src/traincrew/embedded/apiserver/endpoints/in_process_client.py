@@ -38,8 +38,8 @@ class InProcessClient:
         info = self._handler.scope.registry.find(resource.group, resource.version, resource.plural)
         if info is None:
             raise _api_error(api_errors.path_not_found())
-        place = (namespace or "") if info.namespaced else ""
-        return Request(self._user, verb, info, place, name, subresource, agent=self._agent)
+        scope = (namespace or "") if info.namespaced else ""
+        return Request(self._user, verb, info, scope, name, subresource, agent=self._agent)
 
     async def _ask(self, request: Request) -> bytes:
         try:
@@ -61,13 +61,13 @@ class InProcessClient:
             try:
                 asked = request._replace(query=Query(query))
                 with self._handler.audit.record_in_process(asked):
-                    found = await self._handler.list_records(asked)
+                    page = await self._handler.list_records(asked)
             except api_errors.StatusError as error:
                 raise _api_error(error) from None
-            yield port.Page([version_conversion.encoded_item(each, request.info) for each in found.records], str(found.revision))
-            if not found.continued:
+            yield port.Page([version_conversion.encoded_item(each, request.info) for each in page.records], str(page.revision))
+            if not page.continued:
                 return
-            query["continue"] = [found.continued]
+            query["continue"] = [page.continued]
             await asyncio.sleep(0)
 
     async def watch(

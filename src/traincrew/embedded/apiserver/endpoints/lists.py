@@ -30,12 +30,12 @@ class ListResult(NamedTuple):
     remaining: int | None = None
 
     def metadata(self) -> dict[str, object]:
-        found: dict[str, object] = {"resourceVersion": str(self.revision)}
+        metadata: dict[str, object] = {"resourceVersion": str(self.revision)}
         if self.continued:
-            found["continue"] = self.continued
+            metadata["continue"] = self.continued
         if self.remaining is not None:
-            found["remainingItemCount"] = self.remaining
-        return found
+            metadata["remainingItemCount"] = self.remaining
+        return metadata
 
 
 def list_records(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ListResult:
@@ -50,18 +50,18 @@ def list_records(scope: RequestScope, request: Request, given: list[Record] | No
         records = records[bisect_left(records, start, key=_path) :]
     if not (predicate or limit):
         return ListResult(records, revision)
-    found: list[Record] = []
+    selected: list[Record] = []
     for index, each in enumerate(records):
         if predicate and not selection.matches(predicate, each):
             continue
-        found.append(each)
-        if limit and len(found) == limit and index + 1 < len(records):
-            return _cut(found, revision, None if predicate else len(records) - index - 1)
-    return ListResult(found, revision)
+        selected.append(each)
+        if limit and len(selected) == limit and index + 1 < len(records):
+            return _cut(selected, revision, None if predicate else len(records) - index - 1)
+    return ListResult(selected, revision)
 
 
-def _cut(found: list[Record], revision: int, remaining: int | None) -> ListResult:
-    return ListResult(found, revision, continue_tokens.encode(revision, _path(found[-1]) + "\0"), remaining)
+def _cut(records: list[Record], revision: int, remaining: int | None) -> ListResult:
+    return ListResult(records, revision, continue_tokens.encode(revision, _path(records[-1]) + "\0"), remaining)
 
 
 def _path(record: Record) -> str:
@@ -112,17 +112,17 @@ CHUNK_BYTES = 2**18
 """Bytes that are joined at once. The event loop gets its turn in between, and a slow client occupies no more memory than this."""
 
 
-def encode_chunks(request: Request, found: ListResult) -> Iterator[bytes]:
+def encode_chunks(request: Request, result: ListResult) -> Iterator[bytes]:
     """The JSON of the list, in chunks."""
     info = request.info
     kind = info.list_kind or f"{info.kind}List"
-    metadata = found.metadata()
+    metadata = result.metadata()
     if info.definition is not None:
         metadata.setdefault("continue", "")  # lists of unstructured objects have it
     head = {"kind": kind, "apiVersion": info.api_version, "metadata": metadata}
     yield msgspec.json.encode(head)[:-1] + b',"items":['
     comma = b""
-    for some in _portions(found.records):
+    for some in _portions(result.records):
         yield comma + b",".join([version_conversion.encoded_item(each, info) for each in some])
         comma = b","
     yield b"]}"

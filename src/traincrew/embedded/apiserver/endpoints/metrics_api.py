@@ -37,8 +37,8 @@ async def records(scope: RequestScope, request: Request) -> list[Record]:
     if scope.metrics is None:
         return []
     measurement = await scope.metrics()
-    made = _pods(scope, measurement, request.namespace) if request.info.namespaced else _nodes(scope, measurement)
-    return sorted(made, key=lambda record: (record.key.namespace, record.key.name))
+    objects = _pods(scope, measurement, request.namespace) if request.info.namespaced else _nodes(scope, measurement)
+    return sorted(objects, key=lambda record: (record.key.namespace, record.key.name))
 
 
 def _pods(scope: RequestScope, measurement: Measurement, namespace: str) -> Iterator[Record]:

@@ -1,6 +1,7 @@
-"""What every namespace has from its first moment: the default service account and the authority's certificate.
+"""The objects that every namespace contains: the default service account and the CA certificate.
 
-In Kubernetes, controllers create both a moment later. Here the next request may be for a pod of the namespace.
+In Kubernetes, controllers create both asynchronously. Here they are created with the namespace, so that the next request can
+create a pod.
 """
 
 from __future__ import annotations

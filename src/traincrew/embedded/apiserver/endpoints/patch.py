@@ -77,8 +77,8 @@ async def _apply(scope: RequestScope, request: Request, options: query_parameter
     if scope.store.head(request.key) is None:
         if request.subresource:
             raise api_errors.not_found(request.subject)
-        wanted = merged(None)
-        return await create.create_on_update(scope, request, options, wanted.object, wanted.warnings)
+        desired = merged(None)
+        return await create.create_on_update(scope, request, options, desired.object, desired.warnings)
 
     async def transform(before: Object) -> write_path.UpdatedObject:
         return merged(before)

@@ -17,16 +17,16 @@ class Patch(NamedTuple):
     content: Any
     """Its shape depends on the type of the patch."""
     duplicate_fields: tuple[str, ...] = ()
-    """Fields that occur more than once, in the words of strict decoding."""
+    """Fields that occur more than once, with the messages of strict decoding."""
 
 
 def read(request: Request) -> Patch:
     try:
-        found = serialization.read(request.body, JSON)
-        if not found.unsure:
-            return Patch(found.value)
-        duplicate_fields = dict.fromkeys(json_tree.duplicates(found.nodes))
-        return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in duplicate_fields))
+        content = serialization.read(request.body, JSON)
+        if not content.unsure:
+            return Patch(content.value)
+        duplicate_fields = dict.fromkeys(json_tree.duplicates(content.nodes))
+        return Patch(json_tree.plain(content.nodes), tuple(f'duplicate field "{path}"' for path in duplicate_fields))
     except (serialization.ParseError, json_tree.TooLarge) as error:
         message = str(error).removeprefix(serialization.PARSE_ERROR)
         strategic = "strategic" in request.content_type.lower()

@@ -39,12 +39,12 @@ def _read(request: Request, schema: Schema, expected: decoding.Expected, validat
     if given == PROTOBUF:
         # Protobuf has no unknown field names. Everything else is decoded from JSON as usual.
         body, given, validation = _as_json(request.body, expected), "application/json", "Ignore"
-    found = decoding.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
-    return found.object, found.warnings
+    result = decoding.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
+    return result.object, result.warnings
 
 
 def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
-    from traincrew.embedded.apiserver import protobuf  # imported here because few clients send it and it takes a while to load
+    from traincrew.embedded.apiserver import protobuf  # imported lazily: slow to load, and few clients send protobuf
 
     return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 

@@ -1,4 +1,4 @@
-"""The resourceVersion of a read: what may be asked, and what is said to nonsense."""
+"""Validation of the resourceVersion of reads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.storage.store import Store
 
 NEWEST = ("", "0")
-"""Whatever there is."""
+"""Any revision."""
 LONGEST = 20
 """Digits of the largest one."""
 
 
 def number(text: str) -> int:
-    """Raises a 400 for what is no revision."""
+    """Raises a 400 if the text is not a revision."""
     if not (text.isascii() and text.isdigit()) or len(text) > LONGEST:
         why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
         error = field_errors.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
@@ -34,7 +34,7 @@ def reached(store: Store, text: str) -> int:
 
 
 def check(query: Query, *, watch: bool) -> None:
-    """Raises what an API server says to nonsensical combinations of list or watch options."""
+    """Raises the errors of kube-apiserver for invalid combinations of list or watch options."""
     match = query.text("resourceVersionMatch")
     if errors := list(_watch_faults(query, match) if watch else _list_faults(query, match)):
         raise api_errors.invalid("ListOptions", "meta.k8s.io", "", errors)

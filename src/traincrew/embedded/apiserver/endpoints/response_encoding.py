@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.requests.request import JSON, Request, Respons
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 PRETTY_USER_AGENTS = ("curl", "Wget", "Mozilla/5.0")
-"""User agents whose responses are read by people."""
+"""User agents whose responses are shown to people."""
 NO_TRANSFORMS: frozenset[tuple[str, str, str]] = frozenset()
 
 
@@ -36,7 +36,7 @@ class Serializer(NamedTuple):
 
 
 def _yaml(body: bytes) -> bytes:
-    import yaml  # imported here because few clients ask for it
+    import yaml  # imported lazily: few clients request YAML
 
     content = msgspec.json.decode(body)
     text: bytes = yaml.dump(content, Dumper=yaml.CSafeDumper, allow_unicode=True, encoding="utf-8")
@@ -83,7 +83,7 @@ def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OB
 def transform(
     scope: RequestScope, request: Request, representation: content_negotiation.Representation, response: Response
 ) -> Response:
-    """The response in this representation. Its kind says whether it can be transformed."""
+    """The response in this representation. Its kind determines whether it can be transformed."""
     if representation.kind:
         response.body = _transformed(scope, request, representation, response.body)
     chosen = serializer_for(request, representation)

@@ -29,8 +29,8 @@ def verb(method: str, target: RequestInfo, query: Query) -> str:
 
 def routing_error(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError | None:
     """The error of a request that is not routed; None if it is."""
-    found = _built_in(method, verb, target, info) if info.definition is None else _custom(verb, target, info)
-    return found or _name_error(target.name)
+    error = _built_in(method, verb, target, info) if info.definition is None else _custom(verb, target, info)
+    return error or _name_error(target.name)
 
 
 def _name_error(name: str) -> RoutingError | None:
@@ -55,8 +55,8 @@ def _verbs(target: RequestInfo, info: ResourceInfo) -> frozenset[str] | set[str]
     if info.namespaced and not target.namespace:
         return set() if target.name else held & {"list", "watch"}
     if target.subresource:
-        found = info.subresource(target.subresource)
-        return set(found.verbs) if found else set()
+        subresource = info.subresource(target.subresource)
+        return set(subresource.verbs) if subresource else set()
     return held & OBJECT_ROUTES if target.name else held & (COLLECTION_ROUTES | {"watch"})
 
 
@@ -67,10 +67,10 @@ def _custom(verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError 
     if info.namespaced and not target.namespace and verb not in ("list", "watch"):
         return api_errors.page_not_found()
     if target.subresource:
-        found = info.subresource(target.subresource)
-        if found is None:
+        subresource = info.subresource(target.subresource)
+        if subresource is None:
             return api_errors.not_found(subject)
-        return None if verb in found.verbs else api_errors.method_not_supported(subject, verb)
+        return None if verb in subresource.verbs else api_errors.method_not_supported(subject, verb)
     if verb not in info.verbs:
         return api_errors.method_not_supported(subject, verb)
     if verb in ("update", "patch") and not target.name:

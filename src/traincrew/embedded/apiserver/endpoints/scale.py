@@ -23,11 +23,11 @@ class Paths(NamedTuple):
 
 
 def paths(info: ResourceInfo) -> Paths:
-    found: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    scale_paths: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     if info.definition is not None:
         named = (each for each in info.definition["spec"]["versions"] if each["name"] == info.version)
-        found = next(named).get("subresources", {}).get("scale", found)
-    split = {key: tuple(value.strip(".").split(".")) for key, value in found.items()}
+        scale_paths = next(named).get("subresources", {}).get("scale", scale_paths)
+    split = {key: tuple(value.strip(".").split(".")) for key, value in scale_paths.items()}
     return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
 
 
@@ -73,17 +73,17 @@ def get(scope: RequestScope, request: Request) -> Response:
 async def write(scope: RequestScope, request: Request) -> Response:
     put = request.verb == "update"
     options = query_parameters.write_options(request.query, "UpdateOptions" if put else "PatchOptions", request.agent)
-    whole = request._replace(subresource="")
+    parent = request._replace(subresource="")
 
     async def transform(before: Object) -> write_path.UpdatedObject:
-        wanted = request_bodies.scale(request) if put else _patched(request, scale_of(before, request.info), options.validation)
-        replicas = _validated_replicas(request, wanted)
+        scale = request_bodies.scale(request) if put else _patched(request, scale_of(before, request.info), options.validation)
+        replicas = _validated_replicas(request, scale)
         _set(before, paths(request.info).spec, replicas)
-        if version := (wanted.get("metadata") or {}).get("resourceVersion"):
+        if version := (scale.get("metadata") or {}).get("resourceVersion"):
             before["metadata"]["resourceVersion"] = version
         return write_path.UpdatedObject(before, subresource="scale")
 
-    response = await write_path.update(scope, whole, options, transform)
+    response = await write_path.update(scope, parent, options, transform)
     shown = version_conversion.with_type_meta(msgspec.json.decode(response.body), request.info)
     return Response(response.code, encoded(scale_of(shown, request.info)), response.warnings)
 
@@ -98,9 +98,9 @@ def _patched(request: Request, current: Object, validation: str) -> Object:
     return patch_bodies.decode(patch_bodies.PatchedObject(after, twice), form, validation)[0]
 
 
-def _validated_replicas(request: Request, wanted: Object) -> int:
+def _validated_replicas(request: Request, scale: Object) -> int:
     """Returns the replicas. The schema of a custom resource has its own rules."""
-    replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
+    replicas = int((scale.get("spec") or {}).get("replicas") or 0)
     if replicas < 0 and request.info.definition is None:
         error = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise api_errors.invalid("Scale", "autoscaling", request.name, [error])

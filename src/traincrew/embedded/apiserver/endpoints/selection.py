@@ -43,13 +43,13 @@ RENAMED = {
         **{path.replace("involvedObject", "regarding"): path for path in FIELDS["events"] if path.startswith("involved")},
     }
 }
-"""Groups whose fields are called otherwise than where they are stored."""
+"""Groups whose field labels differ from the stored fields."""
 
 NO_FACTS = SelectableFields({}, {})
 
 
 def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, ...]]) -> SelectableFields:
-    """What selectors ask about, kept beside the stored bytes."""
+    """The fields that selectors match, kept beside the stored bytes."""
     labels = obj["metadata"].get("labels")
     paths = FIELDS.get(resource) or selectable(resource)
     fields = {path: text for path, read in _readers(resource, paths) if (text := read(obj))}
@@ -133,8 +133,8 @@ def selector(query: Query, info: ResourceInfo) -> SelectionPredicate:
         raise bad_request(str(error)) from None
 
 
-def matches(wanted: SelectionPredicate, record: Record) -> bool:
-    return wanted.matches(record)
+def matches(predicate: SelectionPredicate, record: Record) -> bool:
+    return predicate.matches(record)
 
 
 def value(record: Record, path: str) -> str:

@@ -1,4 +1,4 @@
-"""The metadata that the server sets: name, namespace, uid, creation time; and what a client may say about them."""
+"""Metadata that the server sets (name, namespace, uid, creation time), and checks of the values that clients send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-"""The characters of generated names: no vowels, so that no word comes out."""
+"""The characters of generated names. Without vowels, names contain no words."""
 SUFFIX_LENGTH, LONGEST_NAME = 5, 63
 NAMESPACE_MISMATCH = "the namespace of the provided object does not match the namespace sent on the request"
 NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion")
@@ -34,7 +34,7 @@ def filled(scope: RequestScope, request: Request, obj: Object) -> Object:
 
 
 def check(request: Request, given: Object) -> None:
-    """What the client said in the metadata of a new object, after mutating admission."""
+    """Checks the metadata of a new object after mutating admission."""
     if (given.get("resourceVersion") or "0") != "0":
         raise api_errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if request.name and given.get("name") and given["name"] != request.name:
@@ -62,7 +62,7 @@ def kept(request: Request, new: Object, old: Object) -> Object:
 
 
 def check_identity(request: Request, metadata: Object) -> None:
-    """An updated object must bear the name and the namespace of the URL."""
+    """An updated object must have the name and the namespace of the URL."""
     if not metadata.get("name"):
         raise api_errors.bad_request(
             f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"

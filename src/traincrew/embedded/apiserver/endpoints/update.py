@@ -36,7 +36,7 @@ def _creates(scope: RequestScope, request: Request) -> bool:
 
 
 def _check_uid(request: Request, metadata: Object, stored: str) -> None:
-    """A uid is a precondition. The message is the one of an API server on etcd, with the key that the object has there."""
+    """A uid is a precondition. The message is that of kube-apiserver, with the key of the object in etcd."""
     uid, info = metadata.get("uid"), request.info
     if not uid or uid == stored:
         return

@@ -21,7 +21,7 @@ from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
 BOOKMARK_SECONDS = 60.0
 BOOKMARK_BEFORE_END_SECONDS = 2.0
-"""A last bookmark is sent so long before the end of a watch."""
+"""Seconds before the end of a watch at which the last bookmark is sent."""
 INITIAL_EVENTS_BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"
 MIN_TIMEOUT_SECONDS = 1800
 """A watch without a timeout gets a random one between this and its double, so that watches do not end together."""
@@ -40,7 +40,7 @@ class ObjectEncoder(NamedTuple):
     """Encodes the objects of events: whole, as metadata, or as rows of a table."""
 
     kind: str
-    """The kind of the encoded objects. Bookmarks have it, too."""
+    """The kind of the encoded objects and of bookmarks."""
     api_version: str
     encode: Callable[[Record], bytes]
 

@@ -47,7 +47,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 class UpdatedObject(NamedTuple):
-    """What a write makes of a stored object."""
+    """The result of transforming a stored object."""
 
     object: Object
     warnings: tuple[str, ...] = ()

@@ -52,21 +52,21 @@ def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target:
 
 
 def _requests(headers: MultiMapping[str]) -> list[_Request]:
-    found = []
+    requests = []
     if name := headers.get(USER, ""):
         account = users.split_service_account(name)
         if account:
-            found.append(_Request("ServiceAccount", _asked("serviceaccounts", account[1], namespace=account[0])))
+            requests.append(_Request("ServiceAccount", _asked("serviceaccounts", account[1], namespace=account[0])))
         else:
-            found.append(_Request("User", _asked("users", name)))
-    found += [_Request("Group", _asked("groups", group)) for group in headers.getall(GROUP, [])]
+            requests.append(_Request("User", _asked("users", name)))
+    requests += [_Request("Group", _asked("groups", group)) for group in headers.getall(GROUP, [])]
     for key, values in _extra(headers).items():
-        found += [
+        requests += [
             _Request("UserExtra", Attributes("impersonate", AUTHENTICATION, "userextras", key, "", each)) for each in values
         ]
     if uid := headers.get(UID, ""):
-        found.append(_Request("UID", Attributes("impersonate", AUTHENTICATION, "uids", name=uid)))
-    return found
+        requests.append(_Request("UID", Attributes("impersonate", AUTHENTICATION, "uids", name=uid)))
+    return requests
 
 
 def _asked(resource: str, name: str, namespace: str = "") -> Attributes:
@@ -74,11 +74,11 @@ def _asked(resource: str, name: str, namespace: str = "") -> Attributes:
 
 
 def _extra(headers: MultiMapping[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    extra: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys(name.lower() for name in headers):
         if name.startswith(EXTRA.lower()):
-            found[urllib.parse.unquote(name[len(EXTRA) :])] = tuple(headers.getall(name))
-    return found
+            extra[urllib.parse.unquote(name[len(EXTRA) :])] = tuple(headers.getall(name))
+    return extra
 
 
 def _impersonated(headers: MultiMapping[str], requests: list[_Request]) -> User:

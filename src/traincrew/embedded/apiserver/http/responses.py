@@ -29,10 +29,10 @@ async def read_body(http_request: web.BaseRequest) -> bytes:
     if (http_request.content_length or 0) > MAX_BODY_BYTES:
         raise _too_large()
     if http_request.content.is_eof():  # most bodies arrive with the headers
-        whole = http_request.content.read_nowait()
-        if len(whole) > MAX_BODY_BYTES:
+        body = http_request.content.read_nowait()
+        if len(body) > MAX_BODY_BYTES:
             raise _too_large()
-        return whole
+        return body
     parts, size = [], 0
     try:
         async with asyncio.timeout(CLIENT_TIMEOUT):

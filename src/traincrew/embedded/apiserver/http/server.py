@@ -92,8 +92,8 @@ class ApiServer:
         info = self._handler.scope.registry.find(target.group, target.version, target.resource)
         query = Query(request_info.query(asked) if asked else {})
         if info is None:
-            wanted = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
-            self._handler.scope.authorize(user, wanted)
+            requested = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
+            self._handler.scope.authorize(user, requested)
             raise self._non_resource.missing(path)
         request = Request(
             user, routing.verb(http_request.method, target, query), info, target.namespace, target.name, target.subresource,

@@ -50,8 +50,8 @@ def stored_schema(info: ResourceInfo) -> Schema | None:
     """The schema of this version in the CustomResourceDefinition."""
     versions: list[Object] = (info.definition or {}).get("spec", {}).get("versions", [])
     chosen = next((each for each in versions if each["name"] == info.version), {})
-    found: Schema | None = (chosen.get("schema") or {}).get("openAPIV3Schema")
-    return found
+    schema: Schema | None = (chosen.get("schema") or {}).get("openAPIV3Schema")
+    return schema
 
 
 def _object(info: ResourceInfo) -> Schema:

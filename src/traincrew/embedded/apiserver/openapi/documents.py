@@ -20,12 +20,12 @@ _BASIC = (PATCH, STATUS, DELETE_OPTIONS)
 
 def index(resources: Sequence[ResourceInfo]) -> Object:
     """/openapi/v3. Builds none of the documents: the hashes are those of their inputs."""
-    found: dict[str, Object] = {}
+    entries: dict[str, Object] = {}
     for group, versions in version_priority.groups(resources).items():
         for version in versions:
             path = f"apis/{group}/{version}" if group else f"api/{version}"
-            found[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(resources, group, version)}"}
-    return {"paths": dict(sorted(found.items()))}
+            entries[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(resources, group, version)}"}
+    return {"paths": dict(sorted(entries.items()))}
 
 
 def digest(resources: Sequence[ResourceInfo], group: str, version: str) -> str:
@@ -48,14 +48,14 @@ def document(served: Sequence[ResourceInfo], group: str, version: str, definitio
     own = {name: schema for each in resources if each.definition is not None for name, schema in crds.definitions(each).items()}
     known = {**definitions, **own}
     named = _names(known)
-    found = {path: item for each in resources for path, item in paths(each, named).items()}
-    wanted = [*_BASIC, *own, *_referred(found)]
+    path_items = {path: item for each in resources for path, item in paths(each, named).items()}
+    roots = [*_BASIC, *own, *_referred(path_items)]
     title = "Kubernetes CRD Swagger" if own else "Kubernetes"
     return {
         "openapi": "3.0.0",
         "info": {"title": title, "version": "v0.1.0" if own else documents.VERSION.rpartition(".")[0]},
-        "paths": dict(sorted(found.items())),
-        "components": {"schemas": reachable(wanted, known)},
+        "paths": dict(sorted(path_items.items())),
+        "components": {"schemas": reachable(roots, known)},
     }
 
 
@@ -68,16 +68,16 @@ def _names(known: Definitions) -> Callable[[str, str, str], str]:
     return lambda *kind: names.get(kind, "")
 
 
-def reachable(wanted: Sequence[str], known: Definitions) -> dict[str, Schema]:
+def reachable(roots: Sequence[str], known: Definitions) -> dict[str, Schema]:
     """These definitions and all definitions that they refer to, by name."""
-    found: dict[str, Schema] = {}
-    waiting = list(wanted)
+    reached: dict[str, Schema] = {}
+    waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name not in found and name in known:
-            found[name] = known[name]
+        if name not in reached and name in known:
+            reached[name] = known[name]
             waiting += _referred(known[name])
-    return dict(sorted(found.items()))
+    return dict(sorted(reached.items()))
 
 
 def _referred(value: Any) -> Iterator[str]:

@@ -25,9 +25,9 @@ def path(*names: str) -> list[Object]:
     return [_parameter(name, "path") | {"required": True} for name in names]
 
 
-def _parameter(name: str, place: str) -> Object:
+def _parameter(name: str, location: str) -> Object:
     schema: dict[str, Any] = {"type": _TYPE.get(name, "string"), "uniqueItems": True}
-    return {"name": name, "in": place, "schema": schema}
+    return {"name": name, "in": location, "schema": schema}
 
 
 _SELECTION = ("labelSelector", "limit")

@@ -40,13 +40,13 @@ class _Paths:
         self._title = _title(info)
 
     def all(self) -> dict[str, Object]:
-        found = {self._collection: self._many(), f"{self._collection}/{{name}}": self._one()}
+        items = {self._collection: self._many(), f"{self._collection}/{{name}}": self._one()}
         if self._served.namespaced and "list" in self._served.verbs:
             everywhere: Object = {"get": self._list("ForAllNamespaces", []), "parameters": parameters.LIST + parameters.PRETTY}
-            found[f"{self._root}/{self._served.plural}"] = everywhere
+            items[f"{self._root}/{self._served.plural}"] = everywhere
         for part in self._served.subresources:
-            found[f"{self._collection}/{{name}}/{part.name}"] = self._part(part)
-        return {path: item for path, item in found.items() if item.keys() - {"parameters"}}
+            items[f"{self._collection}/{{name}}/{part.name}"] = self._part(part)
+        return {path: item for path, item in items.items() if item.keys() - {"parameters"}}
 
     def _many(self) -> Object:
         served, item = self._served, Object()

@@ -26,8 +26,8 @@ _SCALARS: dict[str, Schema] = {
 def document(resources: Sequence[ResourceInfo], definitions: Definitions) -> Object:
     """/openapi/v2."""
     own = {name: schema for each in resources if each.definition is not None for name, schema in crds.definitions(each).items()}
-    wanted = [name for name, schema in definitions.items() if "x-kubernetes-group-version-kind" in schema]
-    known = reachable([*wanted, *own], {**definitions, **own})
+    roots = [name for name, schema in definitions.items() if "x-kubernetes-group-version-kind" in schema]
+    known = reachable([*roots, *own], {**definitions, **own})
     return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": f"v{documents.VERSION}"},

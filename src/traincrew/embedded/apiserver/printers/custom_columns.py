@@ -54,8 +54,8 @@ class Cells:
         return [kept["metadata"].get("name", ""), *(self._cell(type, path, kept) for type, path in self._columns)]
 
     def _cell(self, type: str, path: jsonpath.Path, kept: Object) -> Any:
-        found, value = path.first(kept)
-        if not found:
+        selected, value = path.first(kept)
+        if not selected:
             return None
         if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:
             value = float(value)
@@ -84,8 +84,8 @@ def _decoder(roots: Iterable[str]) -> Callable[[bytes], Object]:
 
     def decoded(given: bytes) -> Object:
         read = decode(given)
-        found = ((name, getattr(read, each)) for each, name in rename.items())
-        return {name: value for name, value in found if value is not msgspec.UNSET}
+        fields = ((name, getattr(read, each)) for each, name in rename.items())
+        return {name: value for name, value in fields if value is not msgspec.UNSET}
 
     return decoded
 

@@ -114,10 +114,10 @@ def _builtin_rows(printer: Printer, ages: Ages) -> _Rows:
             read = decode(kept) if isinstance(kept, bytes) else msgspec.convert(kept, printer.type)
         except msgspec.ValidationError:
             read = msgspec.convert(_without_nulls(_decoded(kept)), printer.type)
-        found: Object = {"cells": cells(read, ages)}
+        table_row: Object = {"cells": cells(read, ages)}
         if conditions is not None and (ended := conditions(read)):
-            found["conditions"] = ended
-        return found
+            table_row["conditions"] = ended
+        return table_row
 
     return row
 

@@ -32,14 +32,14 @@ class Reader:
         self._count = 0
 
     def whole(self, message: Message) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        self._fill(message, found, 0, len(self._body))
-        return found
+        decoded: dict[str, Any] = {}
+        self._fill(message, decoded, 0, len(self._body))
+        return decoded
 
     def _value(self, message: Message, pos: int, end: int) -> Any:
-        found: dict[str, Any] = {}
-        self._fill(message, found, pos, end)
-        return message.finish(found) if message.finish is not None else found
+        decoded: dict[str, Any] = {}
+        self._fill(message, decoded, pos, end)
+        return message.finish(decoded) if message.finish is not None else decoded
 
     def _fill(self, message: Message, into: dict[str, Any], pos: int, end: int) -> None:
         self._count += 1
@@ -132,11 +132,11 @@ class Reader:
             return [self._value(field.form, start, stop)]
         if field.type not in _WIRE_TYPES:
             return [self._scalar(field, start, stop)]
-        found = []
+        items = []
         while start < stop:  # packed
             value, start = self._numeral(field, start, stop)
-            found.append(value)
-        return found
+            items.append(value)
+        return items
 
     def _entry(self, field: Field, pos: int, end: int) -> tuple[str, Any]:
         """Key and value of a map; an empty one may be missing."""
@@ -161,10 +161,10 @@ class Reader:
                 value = self._scalar(field, start, pos)
         return key, value
 
-    def _number(self, field: Field, into: dict[str, Any], wire_type: int, place: tuple[int, int]) -> int:
+    def _number(self, field: Field, into: dict[str, Any], wire_type: int, span: tuple[int, int]) -> int:
         if _WIRE_TYPES.get(field.type) != wire_type or field.mode == "map":
             raise _wrong(wire_type, field)
-        value, pos = self._numeral(field, *place)
+        value, pos = self._numeral(field, *span)
         if field.mode == "repeated":
             into.setdefault(field.name, []).append(value)
         else:

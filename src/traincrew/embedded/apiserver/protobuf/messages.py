@@ -45,24 +45,24 @@ class Catalog(msgspec.Struct):
     kinds: dict[str, str]
     """`v1/Pod` → message; without a version if every group has the kind."""
     messages: dict[str, list[Row]]
-    made: dict[str, Message] = {}
+    built: dict[str, Message] = {}
 
     def kind(self, api_version: str, kind: str) -> Message | None:
         name = self.kinds.get(f"{api_version}/{kind}") or self.kinds.get(kind)
         return self.message(name) if name else None
 
     def message(self, name: str) -> Message:
-        made = self.made.get(name)
-        if made is None:
+        message = self.built.get(name)
+        if message is None:
             # Registered before its fields: a message may contain itself.
-            made = self.made[name] = Message(name)
+            message = self.built[name] = Message(name)
             for row in self.messages[name]:
                 inner = self.message(row[3]) if row[3] in self.messages else None
-                made.fields[row[0]] = Field(row, inner)
-        return made
+                message.fields[row[0]] = Field(row, inner)
+        return message
 
 
 @functools.cache
 def load() -> Catalog:
-    found = importlib.resources.files(__package__).joinpath("messages.json").read_bytes()
-    return msgspec.json.decode(found, type=Catalog)
+    content = importlib.resources.files(__package__).joinpath("messages.json").read_bytes()
+    return msgspec.json.decode(content, type=Catalog)

@@ -37,46 +37,46 @@ _INFINITE = {math.inf: "+Inf", -math.inf: "-Inf"}
 base64 = go_base64.encode
 
 
-def _moment(found: dict[str, Any], micros: int) -> datetime.datetime | None:
-    if not found:
+def _moment(message: dict[str, Any], micros: int) -> datetime.datetime | None:
+    if not message:
         return None
     try:
-        moment = _EPOCH + datetime.timedelta(seconds=found.get("seconds", 0), microseconds=micros)
+        moment = _EPOCH + datetime.timedelta(seconds=message.get("seconds", 0), microseconds=micros)
     except OverflowError:
         raise Malformed("Time.MarshalJSON: year outside of range [0,9999]") from None
     return None if moment == _ZERO else moment
 
 
-def _time(found: dict[str, Any]) -> str | None:
-    moment = _moment(found, 0)
+def _time(message: dict[str, Any]) -> str | None:
+    moment = _moment(message, 0)
     return f"{moment.isoformat()}Z" if moment else None
 
 
-def _micro_time(found: dict[str, Any]) -> str | None:
-    moment = _moment(found, int(found.get("nanos", 0) / 1000))
+def _micro_time(message: dict[str, Any]) -> str | None:
+    moment = _moment(message, int(message.get("nanos", 0) / 1000))
     return f"{moment.isoformat(timespec='microseconds')}Z" if moment else None
 
 
-def _quantity(found: dict[str, Any]) -> str:
+def _quantity(message: dict[str, Any]) -> str:
     try:
-        return quantities.canonical(found.get("string", "0"))
+        return quantities.canonical(message.get("string", "0"))
     except quantities.QuantityError as fault:
         raise Malformed(str(fault)) from None
 
 
-def _int_or_string(found: dict[str, Any]) -> int | str:
-    match found.get("type", 0):
+def _int_or_string(message: dict[str, Any]) -> int | str:
+    match message.get("type", 0):
         case 0:
-            whole: int = found.get("intVal", 0)
-            return whole
+            integer: int = message.get("intVal", 0)
+            return integer
         case 1:
-            words: str = found.get("strVal", "")
+            words: str = message.get("strVal", "")
             return words
     raise Malformed("impossible IntOrString.Type")
 
 
-def _json(found: dict[str, Any]) -> Any:
-    raw = found.get("raw") or found.get("Raw")
+def _json(message: dict[str, Any]) -> Any:
+    raw = message.get("raw") or message.get("Raw")
     if not raw:
         return None
     try:
@@ -85,20 +85,20 @@ def _json(found: dict[str, Any]) -> Any:
         raise Malformed(f"json: {fault}") from None
 
 
-def _strings(found: dict[str, Any]) -> Any:
-    return found.get("items")
+def _strings(message: dict[str, Any]) -> Any:
+    return message.get("items")
 
 
-def _schema_or_array(found: dict[str, Any]) -> Any:
-    return found.get("jSONSchemas") or found.get("schema")
+def _schema_or_array(message: dict[str, Any]) -> Any:
+    return message.get("jSONSchemas") or message.get("schema")
 
 
-def _schema_or_bool(found: dict[str, Any]) -> Any:
-    return found.get("schema", found.get("allows", False))
+def _schema_or_bool(message: dict[str, Any]) -> Any:
+    return message.get("schema", message.get("allows", False))
 
 
-def _schema_or_strings(found: dict[str, Any]) -> Any:
-    return found.get("property") or found.get("schema")
+def _schema_or_strings(message: dict[str, Any]) -> Any:
+    return message.get("property") or message.get("schema")
 
 
 FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -19,11 +19,11 @@ def unexpected_end() -> Malformed:
 def varint(body: bytes, pos: int, end: int) -> tuple[int, int]:
     """An unsigned 64-bit number (truncated, as in Go), and its end."""
     value = shift = 0
-    for place in range(pos, min(end, pos + _MOST_BYTES)):
-        byte = body[place]
+    for index in range(pos, min(end, pos + _MOST_BYTES)):
+        byte = body[index]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _BITS, place + 1
+            return value & _BITS, index + 1
         shift += 7
     raise Malformed("proto: integer overflow") if end >= pos + _MOST_BYTES else unexpected_end()
 

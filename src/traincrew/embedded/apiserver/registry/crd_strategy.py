@@ -19,7 +19,7 @@ class CustomResourceDefinitionStrategy:
     def __init__(
         self, others: Callable[[], Iterable[Object]], now: Callable[[], str], sound: Callable[[str], Object | None]
     ) -> None:
-        """others: all definitions there are. sound: the one of a name that need not be looked through."""
+        """others: all existing definitions. sound: by name, a definition that needs no validation."""
         self._others, self._now, self._sound = others, now, sound
 
     def default(self, obj: Object) -> None:

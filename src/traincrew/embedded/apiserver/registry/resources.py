@@ -59,10 +59,10 @@ class Registry:
 
     def strategy(self, info: ResourceInfo) -> RestStrategy:
         resource = (info.group, info.version, info.plural)
-        found = self._strategies.get(resource)
-        if found is None:
-            found = self._strategies[resource] = self._new_strategy(info)
-        return found
+        strategy = self._strategies.get(resource)
+        if strategy is None:
+            strategy = self._strategies[resource] = self._new_strategy(info)
+        return strategy
 
     def _new_strategy(self, info: ResourceInfo) -> RestStrategy:
         if info.kind == crd_strategy.KIND and info.definition is None:

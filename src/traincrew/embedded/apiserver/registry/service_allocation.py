@@ -1,4 +1,4 @@
-"""Allocation of cluster IPs and node ports. The Services say which are allocated."""
+"""Allocation of cluster IPs and node ports. The existing Services determine which are allocated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(_Service).decode
 
 
 class ServiceAllocator:
-    """Reads the Services when it is first asked: most writes need no address."""
+    """Reads the Services on first use: most writes need no address."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -21,8 +21,8 @@ class Query:
         self._values = values
 
     def text(self, name: str) -> str:
-        found = self._values.get(name)
-        return found[0] if found else ""
+        values = self._values.get(name)
+        return values[0] if values else ""
 
     def texts(self) -> dict[str, str]:
         return {name: self.text(name) for name in self._values}
@@ -32,8 +32,8 @@ class Query:
 
     def flag(self, name: str) -> bool:
         """A parameter without value counts as true, as in Go's conversion of booleans."""
-        found = self._values.get(name)
-        return bool(found) and found[0].lower() not in ("false", "0") if found else False
+        values = self._values.get(name)
+        return bool(values) and values[0].lower() not in ("false", "0") if values else False
 
     def given(self, name: str) -> bool:
         return name in self._values
@@ -62,11 +62,11 @@ def write_options(query: Query, kind: str, agent: str, errors: Sequence[FieldErr
     """kind: CreateOptions, UpdateOptions or PatchOptions, for the error message. errors: errors that are known already."""
     manager, given = query.text("fieldManager"), query.all("dryRun")
     validation = query.text("fieldValidation")
-    found = [*errors, *_field_manager_errors(manager), *dry_run_errors(given)]
+    all_errors = [*errors, *_field_manager_errors(manager), *dry_run_errors(given)]
     if validation not in VALIDATIONS:
-        found.append(not_supported("fieldValidation", validation, VALIDATIONS))
-    if found:
-        raise invalid_options(kind, found)
+        all_errors.append(not_supported("fieldValidation", validation, VALIDATIONS))
+    if all_errors:
+        raise invalid_options(kind, all_errors)
     force = query.flag("force") if query.given("force") else None
     return WriteOptions(bool(given), validation or "Warn", manager or default_manager(agent), force)
 
@@ -75,9 +75,9 @@ def _field_manager_errors(manager: str) -> Iterator[FieldError]:
     if len(manager.encode()) > MAX_FIELD_MANAGER_LENGTH:
         yield too_long("fieldManager", MAX_FIELD_MANAGER_LENGTH)
     if not manager.isprintable():
-        for place, char in enumerate(manager):
+        for index, char in enumerate(manager):
             if not char.isprintable():
-                at = len(manager[:place].encode())
+                at = len(manager[:index].encode())
                 yield invalid("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {at})")
 
 

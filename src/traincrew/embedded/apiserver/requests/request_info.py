@@ -37,13 +37,13 @@ def decoded(path: str) -> str:
 
 def query(text: str) -> dict[str, list[str]]:
     """Malformed parameters are skipped."""
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for pair in text.split("&"):
         if not pair or ";" in pair or ("%" in pair and _BROKEN.search(pair)):
             continue
         key, _, value = pair.partition("=")
-        found.setdefault(urllib.parse.unquote_plus(key), []).append(urllib.parse.unquote_plus(value))
-    return found
+        parameters.setdefault(urllib.parse.unquote_plus(key), []).append(urllib.parse.unquote_plus(value))
+    return parameters
 
 
 def parse(path: str) -> RequestInfo | None:

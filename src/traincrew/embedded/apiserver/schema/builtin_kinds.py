@@ -73,21 +73,21 @@ class Builtins:
 
     def linked(self, name: str) -> Schema:
         """The schema by the name of its definition."""
-        found = self._linked.get(name)
-        if found is None:
+        schema = self._linked.get(name)
+        if schema is None:
             # Registered before its parts: a definition may contain itself.
-            found = self._linked[name] = {}
-            found.update(self._made(name))
-        return found
+            schema = self._linked[name] = {}
+            schema.update(self._build_schema(name))
+        return schema
 
-    def _made(self, name: str) -> Schema:
+    def _build_schema(self, name: str) -> Schema:
         short = name.rpartition(".")[2]
         if name in _SPECIAL:
             return _SPECIAL[name]
         if short in UNIONS:
             return {**_ANYTHING, GO_UNION: UNIONS[short], "items": self.linked(_EXTENSIONS + "JSONSchemaProps")}
-        made = self._link(self.definitions[name])
-        return made | {GO_STRUCT: short, GO_FIELDS: self.types[name]} if name in self.types else made
+        schema = self._link(self.definitions[name])
+        return schema | {GO_STRUCT: short, GO_FIELDS: self.types[name]} if name in self.types else schema
 
     def _link(self, schema: Schema) -> Schema:
         if "$ref" in schema:
@@ -113,14 +113,14 @@ class Builtins:
     @functools.cached_property
     def _served(self) -> tuple[ResourceInfo, ...]:
         entries: list[dict[str, Any]] = msgspec.json.decode(_read("resources.json"))
-        made = [
+        resources = [
             self._resource(entry, [each for each in entries if _belongs(each, entry)])
             for entry in entries
             if "/" not in entry["name"]
         ]
-        found = {(each.api_version, each.plural): each for each in made}
-        kept = {place: found[other] for place, other in KEPT_AS.items()}
-        return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in made)
+        by_name = {(each.api_version, each.plural): each for each in resources}
+        kept = {name: by_name[other] for name, other in KEPT_AS.items()}
+        return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in resources)
 
     def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> ResourceInfo:
         group, version, kind = entry["group"], entry["version"], entry["kind"]
@@ -140,9 +140,9 @@ class Builtins:
         )
 
 
-def _belongs(part: dict[str, Any], whole: dict[str, Any]) -> bool:
-    same = part["group"] == whole["group"] and part["version"] == whole["version"]
-    return bool(same and part["name"].startswith(whole["name"] + "/"))
+def _belongs(part: dict[str, Any], parent: dict[str, Any]) -> bool:
+    same = part["group"] == parent["group"] and part["version"] == parent["version"]
+    return bool(same and part["name"].startswith(parent["name"] + "/"))
 
 
 def _subresource(entry: dict[str, Any]) -> Subresource:
@@ -157,5 +157,5 @@ def _read(name: str) -> bytes:
 
 @functools.cache
 def load() -> Builtins:
-    found = msgspec.json.decode(_read("builtins.json"))
-    return Builtins(found["definitions"], found["types"])
+    decoded = msgspec.json.decode(_read("builtins.json"))
+    return Builtins(decoded["definitions"], decoded["types"])

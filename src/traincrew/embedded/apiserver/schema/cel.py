@@ -133,8 +133,8 @@ def rules(node: Structure) -> list[Rule | str]:
     """The compiled rules of a node; for a rule that cannot be compiled, the reason."""
     if node.rules is None:
         node.rules = [_compiled(entry, node) for entry in node.schema.get(VALIDATIONS, ()) if entry.get("rule", "").strip()]
-    found: list[Rule | str] = node.rules
-    return found
+    compiled: list[Rule | str] = node.rules
+    return compiled
 
 
 def _compiled(entry: Object, node: Structure) -> Rule | str:
@@ -175,8 +175,8 @@ def _walk(value: Any, node: Structure, path: str, old: Any, errors: list[FieldEr
         for key, inner in value.items():
             child = node.child(key)
             if child is not None and child.has_rules:
-                place = f"{path}.{key}" if path else key
-                _walk(inner, child, place if key in node.properties else f"{path}[{key}]", before.get(key, NOTHING), errors)
+                field_path = f"{path}.{key}" if path else key
+                _walk(inner, child, field_path if key in node.properties else f"{path}[{key}]", before.get(key, NOTHING), errors)
 
 
 def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[FieldError]) -> None:
@@ -189,7 +189,7 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
         if rule.uses_old:
             before = [_to_cel(old, node, rule, root=not path)] if known else []
             given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
-        fault = _misread(given, node, rule, path) or _judged(rule, given, node, path)
+        fault = _misread(given, node, rule, path) or _evaluate_rule(rule, given, node, path)
         if fault is not None and (rule.uses_old or not unchanged):
             errors.append(fault)
 
@@ -209,28 +209,28 @@ def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldErro
     return field_errors.invalid(path or "<nil>", node.schema.get("type", ""), message)
 
 
-def _judged(rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:
-    kind, place = node.schema.get("type", ""), path or "<nil>"
+def _evaluate_rule(rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:
+    kind, error_path = node.schema.get("type", ""), path or "<nil>"
     result = rule.program.eval(data=given)
     verdict = result.value()
     if verdict is True:
         return None
     if result.type().name() == "ERROR":
-        return field_errors.invalid(place, kind, _error_words(str(verdict), rule))
+        return field_errors.invalid(error_path, kind, _error_message(str(verdict), rule))
     if rule.field_path:
-        place = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
-    return _refusing(rule, place, kind, _message(rule, given))
+        error_path = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
+    return _field_error(rule, error_path, kind, _message(rule, given))
 
 
-def _refusing(rule: Rule, place: str, kind: str, message: str) -> FieldError:
+def _field_error(rule: Rule, path: str, kind: str, message: str) -> FieldError:
     match rule.reason:
         case field_errors.FORBIDDEN:
-            return field_errors.forbidden(place, message)
+            return field_errors.forbidden(path, message)
         case field_errors.REQUIRED:
-            return field_errors.required(place, message)
+            return field_errors.required(path, message)
         case field_errors.DUPLICATE:
-            return field_errors.duplicate(place, kind)
-    return field_errors.invalid(place, kind, message)
+            return field_errors.duplicate(path, kind)
+    return field_errors.invalid(path, kind, message)
 
 
 def _message(rule: Rule, given: Object) -> str:
@@ -241,11 +241,11 @@ def _message(rule: Rule, given: Object) -> str:
     return rule.message or f"failed rule: {rule.text}"
 
 
-def _error_words(error: str, rule: Rule) -> str:
-    if found := re.search(r'Key not found in map : "?(.*?)"?$', error):
-        return f"no such key: {found[1]} evaluating rule: {rule.named}"
-    if found := re.search(r"Index error: index=(-?\d+)", error):
-        return f"index out of bounds: {found[1]} evaluating rule: {rule.named}"
+def _error_message(error: str, rule: Rule) -> str:
+    if match := re.search(r'Key not found in map : "?(.*?)"?$', error):
+        return f"no such key: {match[1]} evaluating rule: {rule.named}"
+    if match := re.search(r"Index error: index=(-?\d+)", error):
+        return f"index out of bounds: {match[1]} evaluating rule: {rule.named}"
     if _NO_MATCH in error:
         message = "call arguments did not match a supported operator, function or macro signature for rule"
         return f"'no such overload': {message}: {rule.named}"

@@ -48,13 +48,13 @@ def _is_integer(value: Any) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = regular_expressions.python(pattern).search(text)
-    return found[0] if found else ""
+    match = regular_expressions.python(pattern).search(text)
+    return match[0] if match else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in regular_expressions.python(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    matches = [match[0] for match in regular_expressions.python(pattern).finditer(text)]
+    return matches if limit < 0 else matches[:limit]
 
 
 def _is_sorted(values: list[Any]) -> bool:
@@ -112,37 +112,37 @@ def declarations(cel: Any) -> list[Any]:
     """The declarations of the functions."""
     grouped: dict[str, list[Any]] = {}
     for number, row in enumerate((*_on_quantities(cel.Type), *_on_lists_and_texts(cel.Type), *_on_addresses(cel.Type))):
-        name, member, result, parameters, made = row
-        overload = cel.Overload(f"kubernetes_{number}", result, parameters, member, made)
+        name, member, result, parameters, implementation = row
+        overload = cel.Overload(f"kubernetes_{number}", result, parameters, member, implementation)
         grouped.setdefault(name, []).append(overload)
     return [cel.FunctionDecl(name, overloads) for name, overloads in grouped.items()]
 
 
 def _on_quantities(kinds: Any) -> list[Row]:
-    text, flag, whole, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
+    text, flag, integer, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
     return [
         ("quantity", False, special, [text], _quantity),
         ("isQuantity", False, flag, [text], quantities.is_quantity),
         ("isGreaterThan", True, flag, [special, special], lambda a, b: _compare(a, b) > 0),
         ("isLessThan", True, flag, [special, special], lambda a, b: _compare(a, b) < 0),
-        ("compareTo", True, whole, [special, special], _compare),
+        ("compareTo", True, integer, [special, special], _compare),
         ("add", True, special, [special, special], lambda a, b: _sum(a, b, 1)),
-        ("add", True, special, [special, whole], lambda a, b: _sum(a, b, 1)),
+        ("add", True, special, [special, integer], lambda a, b: _sum(a, b, 1)),
         ("sub", True, special, [special, special], lambda a, b: _sum(a, b, -1)),
-        ("sub", True, special, [special, whole], lambda a, b: _sum(a, b, -1)),
-        ("sign", True, whole, [special], lambda a: _compare(a, 0)),
+        ("sub", True, special, [special, integer], lambda a, b: _sum(a, b, -1)),
+        ("sign", True, integer, [special], lambda a: _compare(a, 0)),
         ("isInteger", True, flag, [special], _is_integer),
-        ("asInteger", True, whole, [special], _as_integer),
+        ("asInteger", True, integer, [special], _as_integer),
         ("asApproximateFloat", True, kinds.DOUBLE, [special], lambda a: _nanos(a) / 10**9),
     ]
 
 
 def _on_lists_and_texts(kinds: Any) -> list[Row]:
-    text, flag, whole, any_, several = kinds.STRING, kinds.BOOL, kinds.INT, kinds.DYN, kinds.List(kinds.DYN)
+    text, flag, integer, any_, several = kinds.STRING, kinds.BOOL, kinds.INT, kinds.DYN, kinds.List(kinds.DYN)
     return [
         ("find", True, text, [text, text], _find),
         ("findAll", True, kinds.List(text), [text, text], _find_all),
-        ("findAll", True, kinds.List(text), [text, text, whole], _find_all),
+        ("findAll", True, kinds.List(text), [text, text, integer], _find_all),
         ("isSorted", True, flag, [several], _is_sorted),
         ("sum", True, any_, [several], sum),
         ("min", True, any_, [several], min),
@@ -154,7 +154,7 @@ def _on_lists_and_texts(kinds: Any) -> list[Row]:
 
 
 def _on_addresses(kinds: Any) -> list[Row]:
-    text, flag, whole, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
+    text, flag, integer, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
     return [
         ("url", False, special, [text], _url),
         ("isURL", False, flag, [text], string_formats.is_uri),
@@ -167,7 +167,7 @@ def _on_addresses(kinds: Any) -> list[Row]:
         ("ip", False, special, [text], _ip),
         ("isIP", False, flag, [text], lambda value: string_formats.is_ipv4(value) or string_formats.is_ipv6(value)),
         ("ip.isCanonical", False, flag, [text], lambda value: _ip(value)[IP] == value),
-        ("family", True, whole, [special], lambda value: ipaddress.ip_address(value[IP]).version),
+        ("family", True, integer, [special], lambda value: ipaddress.ip_address(value[IP]).version),
         ("isLoopback", True, flag, [special], lambda value: ipaddress.ip_address(value[IP]).is_loopback),
         ("isUnspecified", True, flag, [special], lambda value: ipaddress.ip_address(value[IP]).is_unspecified),
         ("cidr", False, special, [text], _cidr),
@@ -176,5 +176,5 @@ def _on_addresses(kinds: Any) -> list[Row]:
         ("containsIP", True, flag, [special, special], _contains),
         ("containsCIDR", True, flag, [special, text], _contains),
         ("containsCIDR", True, flag, [special, special], _contains),
-        ("prefixLength", True, whole, [special], lambda value: int(value[CIDR].partition("/")[2])),
+        ("prefixLength", True, integer, [special], lambda value: int(value[CIDR].partition("/")[2])),
     ]

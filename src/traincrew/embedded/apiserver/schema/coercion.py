@@ -1,4 +1,4 @@
-"""What an API server does to a custom resource as it reads it: metadata typed, unknown fields pruned, idle nulls dropped."""
+"""Coercion of decoded custom resources: metadata is typed, unknown fields are pruned, superfluous nulls are dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds, json_tree, typed_
 
 _PERHAPS_WHOLE = re.compile(rb"[0-9](?:\.0[],}]|e)")
 _EXPONENTIAL = 1e21
-"""From here on Go writes numbers with an exponent."""
+"""Go writes larger numbers with an exponent."""
 
 
 def coerce(obj: Object, schema: Schema) -> list[str]:
@@ -50,12 +50,12 @@ def _metadata(holder: Object, path: str) -> list[str]:
 
 
 def _written(key: str, value: Any) -> bool:
-    """Go leaves out what is empty, but for what it points to."""
+    """Go omits empty values, except for pointers."""
     return bool(value) or key == "deletionGracePeriodSeconds"
 
 
 def whole(obj: Object) -> None:
-    """Numbers without a fraction become integers, in place: so they are written, though they were judged as they came."""
+    """Converts floats without a fraction to integers, in place. Validation has seen the floats."""
     if _PERHAPS_WHOLE.search(msgspec.json.encode(obj)):
         _whole(obj)
 

@@ -77,36 +77,36 @@ def _keywords(schema: Schema, path: str, no_defaults: str) -> Iterator[FieldErro
         yield field_errors.invalid(f"{path}.{PRESERVE}", False, "must be true or undefined")
 
 
-def _typed(schema: Schema, path: str, wanted: str, keyword: str) -> Iterator[FieldError]:
-    kind, message = schema.get("type", ""), f"must be {wanted} if {keyword} is specified"
-    if kind != wanted:
+def _typed(schema: Schema, path: str, expected: str, keyword: str) -> Iterator[FieldError]:
+    kind, message = schema.get("type", ""), f"must be {expected} if {keyword} is specified"
+    if kind != expected:
         yield field_errors.invalid(f"{path}.type", kind, message) if kind else field_errors.required(f"{path}.type", message)
 
 
 def _map_type(schema: Schema, path: str) -> Iterator[FieldError]:
-    found = schema.get(_MAP_TYPE)
-    if found is None:
+    map_type = schema.get(_MAP_TYPE)
+    if map_type is None:
         return
     yield from _typed(schema, path, "object", _MAP_TYPE)
-    if found not in ("atomic", "granular"):
-        yield field_errors.not_supported(f"{path}.{_MAP_TYPE}", found, ("atomic", "granular"))
+    if map_type not in ("atomic", "granular"):
+        yield field_errors.not_supported(f"{path}.{_MAP_TYPE}", map_type, ("atomic", "granular"))
 
 
 def _list_type(schema: Schema, path: str) -> Iterator[FieldError]:
-    found = schema.get(_LIST_TYPE)
-    if found is None:
+    list_type = schema.get(_LIST_TYPE)
+    if list_type is None:
         return
     yield from _typed(schema, path, "array", _LIST_TYPE)
     items = schema.get("items")
-    if schema.get("type") == "array" and found == "set" and isinstance(items, dict):
+    if schema.get("type") == "array" and list_type == "set" and isinstance(items, dict):
         message = f"must be atomic as item of a list with {_LIST_TYPE}=set"
         inner = items.get(_LIST_TYPE)
         if items.get("type") == "array" and inner not in (None, "atomic"):
             yield field_errors.invalid(f"{path}.items.{_LIST_TYPE}", inner, message)
         if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
             yield _invalid(f"{path}.items.{_MAP_TYPE}", inner, message)
-    if found not in ("atomic", "set", "map"):
-        yield field_errors.not_supported(f"{path}.{_LIST_TYPE}", found, ("atomic", "set", "map"))
+    if list_type not in ("atomic", "set", "map"):
+        yield field_errors.not_supported(f"{path}.{_LIST_TYPE}", list_type, ("atomic", "set", "map"))
 
 
 def _map_keys(schema: Schema, path: str) -> Iterator[FieldError]:
@@ -150,15 +150,15 @@ def _map_items(items: Schema, keys: list[str], path: str) -> Iterator[FieldError
 
 def _key_properties(items: Schema, keys: list[str], path: str) -> Iterator[FieldError]:
     for key in keys:
-        found = (items.get("properties") or {}).get(key)
-        place = f"{path}.items.properties[{key}]"
-        if found is None:
+        key_schema = (items.get("properties") or {}).get(key)
+        key_path = f"{path}.items.properties[{key}]"
+        if key_schema is None:
             continue
-        if key not in (items.get("required") or ()) and found.get("default") is None:
+        if key not in (items.get("required") or ()) and key_schema.get("default") is None:
             message = f"this property is in {_MAP_KEYS}, so it must have a default or be a required property"
-            yield field_errors.required(f"{place}.default", message)
-        if found.get("nullable"):
-            yield field_errors.forbidden(f"{place}.nullable", f"this property is in {_MAP_KEYS}, so it cannot be nullable")
+            yield field_errors.required(f"{key_path}.default", message)
+        if key_schema.get("nullable"):
+            yield field_errors.forbidden(f"{key_path}.nullable", f"this property is in {_MAP_KEYS}, so it cannot be nullable")
 
 
 def _rule(rule: Object, path: str) -> Iterator[FieldError]:
@@ -176,9 +176,9 @@ def _rule(rule: Object, path: str) -> Iterator[FieldError]:
         yield field_errors.required(f"{path}.messageExpression", "messageExpression must be non-empty if specified")
     if rule.get("reason") and rule["reason"] not in _REASONS:
         yield field_errors.not_supported(f"{path}.reason", rule["reason"], _REASONS)
-    place = rule.get("fieldPath", "")
-    if place and not place.startswith((".", "[")):
-        yield field_errors.invalid(f"{path}.fieldPath", place, "fieldPath must be a valid path")
+    field_path = rule.get("fieldPath", "")
+    if field_path and not field_path.startswith((".", "[")):
+        yield field_errors.invalid(f"{path}.fieldPath", field_path, "fieldPath must be a valid path")
 
 
 def _invalid(path: str, value: Any, detail: str) -> FieldError:

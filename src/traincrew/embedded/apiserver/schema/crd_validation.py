@@ -28,10 +28,10 @@ _SELECTABLE = "must point to a field of type string, boolean or integer. Enum st
 def validate(crd: Object) -> list[FieldError]:
     """All errors of a new, defaulted definition."""
     meta, spec = crd.get("metadata") or {}, crd.get("spec") or {}
-    wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+    expected = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
 
     def naming(name: str) -> name_validation.Messages:
-        own = () if name == wanted else ('must be spec.names.plural+"."+spec.group',)
+        own = () if name == expected else ('must be spec.names.plural+"."+spec.group',)
         return (*name_validation.dns_subdomain(name), *own)
 
     errors = object_metadata.validate(meta, False, naming)
@@ -201,20 +201,20 @@ def _column(column: Object, path: str) -> Iterator[FieldError]:
 def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[FieldError]:
     seen = set[str]()
     for index, each in enumerate(given):
-        place, value = f"{path}[{index}].jsonPath", each.get("jsonPath", "")
+        field_path, value = f"{path}[{index}].jsonPath", each.get("jsonPath", "")
         if not value:
-            yield field_errors.required(place)
+            yield field_errors.required(field_path)
             continue
         node, fault = _followed(value, schema)
         if fault:
-            yield field_errors.invalid(place, value, f"is an invalid path: {fault}")
+            yield field_errors.invalid(field_path, value, f"is an invalid path: {fault}")
             continue
         if value.startswith(".metadata"):
-            yield field_errors.invalid(place, value, "must not point to fields in metadata")
+            yield field_errors.invalid(field_path, value, "must not point to fields in metadata")
         if node.get("type") not in ("string", "boolean", "integer"):
-            yield field_errors.invalid(place, value, _SELECTABLE)
+            yield field_errors.invalid(field_path, value, _SELECTABLE)
         if value in seen:
-            yield field_errors.duplicate(place, value)
+            yield field_errors.duplicate(field_path, value)
         seen.add(value)
     if len(seen) > MAX_SELECTABLE_FIELDS:
         yield field_errors.too_many(path, len(seen), MAX_SELECTABLE_FIELDS)
@@ -229,13 +229,13 @@ def _followed(path: str, schema: Object) -> tuple[Object, str]:
     for part in path[1:].split("."):
         if "[" in part:
             return {}, "array notation is not allowed"
-        found = (node.get("properties") or {}).get(part)
-        if found is None:
+        child = (node.get("properties") or {}).get(part)
+        if child is None:
             extra = node.get("additionalProperties")
             if not isinstance(extra, dict) or node.get("properties"):
                 return {}, "does not refer to a valid field"
-            found = extra
-        node = found
+            child = extra
+        node = child
     return node, ""
 
 
@@ -328,8 +328,8 @@ def _approval(crd: Object) -> Iterator[FieldError]:
         message = f'protected groups must have approval annotation "{_APPROVED}", see {_WHY}'
         yield field_errors.required(path, message)
     elif not approved.startswith(("unapproved", "http://", "https://")):
-        wanted = 'with either a URL or a reason starting with "unapproved"'
-        message = f'protected groups must have approval annotation "{_APPROVED}" {wanted}, see {_WHY}'
+        expected = 'with either a URL or a reason starting with "unapproved"'
+        message = f'protected groups must have approval annotation "{_APPROVED}" {expected}, see {_WHY}'
         yield field_errors.invalid(path, approved, message)
 
 

@@ -46,9 +46,9 @@ def storage_version(crd: Object) -> str:
 
 def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
     """Versions that objects may be stored in: the earlier ones and the storage version."""
-    found = [*before]
+    versions = [*before]
     storage = storage_version(crd)
-    return [*found, storage] if storage and storage not in found else found
+    return [*versions, storage] if storage and storage not in versions else versions
 
 
 def revision(crd: Object) -> int:
@@ -187,10 +187,10 @@ def _is_true(conditions: list[Object], type_: str) -> bool:
 
 
 def _set(conditions: list[Object], condition: Object, now: str) -> None:
-    for place, each in enumerate(conditions):
+    for index, each in enumerate(conditions):
         if each["type"] == condition["type"]:
             same = each["status"] == condition["status"]
-            conditions[place] = {**condition, "lastTransitionTime": each["lastTransitionTime"] if same else now}
+            conditions[index] = {**condition, "lastTransitionTime": each["lastTransitionTime"] if same else now}
             return
     conditions.append({**condition, "lastTransitionTime": now})
 

@@ -89,13 +89,13 @@ def read(body: bytes, content_type: str, schema: Schema, expected: Expected) -> 
     """The object, the errors of strict decoding, and the type metadata of the body. Raises DecodeError, or StatusError if the
     message does not depend on the caller."""
     try:
-        found = serialization.read(body, content_type)
-        said = TypeMeta.of(found)
+        content = serialization.read(body, content_type)
+        type_meta = TypeMeta.of(content)
     except (serialization.ParseError, RecursionError) as error:
         raise DecodeError(str(error) or "exceeded max depth") from None
-    title = said.or_else(expected)
+    title = type_meta.or_else(expected)
     try:
-        return *(_built_in if GO_FIELDS in schema else _custom)(found, title, schema, expected), title
+        return *(_built_in if GO_FIELDS in schema else _custom)(content, title, schema, expected), title
     except (typed_decoding_errors.TypedDecodeError, json_tree.TooLarge) as error:
         raise DecodeError(str(error), title) from None
 
@@ -144,7 +144,7 @@ def _type_meta(node: Any) -> TypeMeta:
             "couldn't get version/kind; json parse error: "
             f"json: cannot unmarshal {typed_decoding_errors.described(node)} into Go value of type {form}"
         )
-    found = {"kind": "", "apiVersion": ""}
+    type_meta = {"kind": "", "apiVersion": ""}
     for key, inner in node or ():
         name = _TITLES.get(key.casefold())
         if name is None or inner is None:
@@ -154,10 +154,10 @@ def _type_meta(node: Any) -> TypeMeta:
                 f"json: cannot unmarshal {typed_decoding_errors.described(inner)} into Go struct field .{name} of type string"
             )
             raise serialization.ParseError("couldn't get version/kind; json parse error: " + message)
-        found[name] = inner
-    if found["apiVersion"].count("/") > 1:
-        raise serialization.ParseError(f"unexpected GroupVersion string: {found['apiVersion']}")
-    return TypeMeta(found["kind"], found["apiVersion"])
+        type_meta[name] = inner
+    if type_meta["apiVersion"].count("/") > 1:
+        raise serialization.ParseError(f"unexpected GroupVersion string: {type_meta['apiVersion']}")
+    return TypeMeta(type_meta["kind"], type_meta["apiVersion"])
 
 
 def _built_in(read: serialization.Body, title: TypeMeta, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:

@@ -34,8 +34,8 @@ def _replaced(value: Any, node: Structure | None, make: Callable[[float], Any]) 
     if value.__class__ is float:
         return make(value) if node.types == ("integer",) else value
     if value.__class__ is dict:
-        made = {key: _replaced(inner, node.child(key), make) for key, inner in value.items()}
-        return {key: inner for key, inner in made.items() if inner is not _GONE}
+        replaced = {key: _replaced(inner, node.child(key), make) for key, inner in value.items()}
+        return {key: inner for key, inner in replaced.items() if inner is not _GONE}
     if value.__class__ is list:
         return [each for each in (_replaced(inner, node.items, make) for inner in value) if each is not _GONE]
     return value

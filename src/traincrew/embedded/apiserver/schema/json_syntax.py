@@ -124,10 +124,10 @@ class _Scan:
         raise self._invalid("in exponent of numeric literal" if "e" in taken.lower() else "in numeric literal")
 
     def _take(self, form: re.Pattern[str]) -> bool:
-        found = form.match(self.text, self.place)
-        if found is None or (form is _NUMBER and self.text[found.end() : found.end() + 1] in (".", "e", "E")):
+        match = form.match(self.text, self.place)
+        if match is None or (form is _NUMBER and self.text[match.end() : match.end() + 1] in (".", "e", "E")):
             return False
-        self.place = found.end()
+        self.place = match.end()
         return True
 
     def _peek(self) -> str:
@@ -137,8 +137,8 @@ class _Scan:
         return self.text[self.place]
 
     def space(self) -> None:
-        found = _SPACE.match(self.text, self.place)
-        self.place = found.end() if found else self.place
+        match = _SPACE.match(self.text, self.place)
+        self.place = match.end() if match else self.place
 
     def _invalid(self, context: str) -> NotJson:
         ended = self.place >= len(self.text)

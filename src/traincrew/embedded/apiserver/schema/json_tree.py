@@ -46,15 +46,15 @@ def number(literal: str) -> int | float:
     """An untyped number as Go decodes it: an int64 if it is written as an integer and fits, otherwise a float."""
     if "." not in literal:
         try:
-            whole = int(literal)
-            if -(2**63) <= whole < 2**63:
-                return whole
+            integer = int(literal)
+            if -(2**63) <= integer < 2**63:
+                return integer
         except ValueError:
             pass
-    found = float(literal)
-    if found in (float("inf"), float("-inf")):
+    value = float(literal)
+    if value in (float("inf"), float("-inf")):
         raise TooLarge(literal)
-    return found
+    return value
 
 
 def plain(node: Any) -> Any:
@@ -68,11 +68,11 @@ def plain(node: Any) -> Any:
     return text(node) if isinstance(node, str) else node
 
 
-def text(found: str) -> str:
+def text(string: str) -> str:
     """Replaces unpaired surrogates."""
-    if found.isascii():
-        return found
-    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if string.isascii():
+        return string
+    return string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def duplicates(node: Any, path: str = "") -> Iterator[str]:
@@ -80,11 +80,11 @@ def duplicates(node: Any, path: str = "") -> Iterator[str]:
     if isinstance(node, Members):
         seen = set[str]()
         for key, inner in node:
-            place = f"{path}.{key}" if path else key
+            key_path = f"{path}.{key}" if path else key
             if key in seen:
-                yield place
+                yield key_path
             seen.add(key)
-            yield from duplicates(inner, place)
+            yield from duplicates(inner, key_path)
     elif isinstance(node, list):
         for index, inner in enumerate(node):
             yield from duplicates(inner, f"{path}[{index}]")

@@ -37,19 +37,19 @@ def _struct(value: Any, schema: Schema) -> str:
         return f"cannot restore struct from: {_kind(value)}"
     properties = schema.get("properties", {})
     inner = ((value.get(name), properties.get(name, {}), go) for name, go in schema[GO_FIELDS].items())
-    return next((found for each, of, go in inner if (found := first_error(each, of, go.rstrip("!").lstrip("*")))), "")
+    return next((error for each, of, go in inner if (error := first_error(each, of, go.rstrip("!").lstrip("*")))), "")
 
 
 def _list(value: Any, items: Schema, go: str) -> str:
     if not isinstance(value, list):
         return f"cannot restore slice from {_kind(value)}"
-    return next((found for each in value if (found := first_error(each, items, go))), "")
+    return next((error for each in value if (error := first_error(each, items, go))), "")
 
 
 def _map(value: Any, values: Schema, go: str) -> str:
     if not isinstance(value, dict):
         return f"cannot restore map from {_kind(value)}"
-    return next((found for each in value.values() if (found := first_error(each, values, go))), "")
+    return next((error for each in value.values() if (error := first_error(each, values, go))), "")
 
 
 def _bytes(value: Any) -> str:
@@ -63,13 +63,13 @@ def _bytes(value: Any) -> str:
 
 
 def _scalar(value: Any, schema: Schema, go: str) -> str:
-    wanted, found = schema["type"], _kind(value)
-    kind = _KINDS.get(wanted) or schema.get("format", "int64")
-    whole = found == "int64" or (found == "float64" and value == int(value))
-    if found == kind or (wanted == "integer" and whole) or (wanted == "number" and found == "int64"):
+    expected, error = schema["type"], _kind(value)
+    kind = _KINDS.get(expected) or schema.get("format", "int64")
+    integral = error == "int64" or (error == "float64" and value == int(value))
+    if error == kind or (expected == "integer" and integral) or (expected == "number" and error == "int64"):
         return ""
-    if (found, wanted) in (("int64", "string"), ("float64", "integer")):
-        return f"cannot convert {found} to {go or kind}"
+    if (error, expected) in (("int64", "string"), ("float64", "integer")):
+        return f"cannot convert {error} to {go or kind}"
     return f"unrecognized type: {kind}"
 
 

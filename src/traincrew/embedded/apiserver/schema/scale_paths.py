@@ -15,8 +15,8 @@ def paths(info: ResourceInfo) -> Object:
     """`subresources.scale` of the version; empty if there is none."""
     versions = info.definition["spec"]["versions"] if info.definition else ()
     mine: Object = next((each for each in versions if each["name"] == info.version), {})
-    found: Object = (mine.get("subresources") or {}).get("scale") or {}
-    return found
+    scale: Object = (mine.get("subresources") or {}).get("scale") or {}
+    return scale
 
 
 def check(obj: Object, info: ResourceInfo) -> list[FieldError]:
@@ -47,7 +47,7 @@ def _count(obj: Object, path: str) -> list[FieldError]:
     return []
 
 
-def _reached(obj: Object, path: str, wanted: type, named: str) -> tuple[Any, str]:
+def _reached(obj: Object, path: str, expected: type, named: str) -> tuple[Any, str]:
     value: Any = obj
     parts = path.removeprefix(".").split(".")
     for depth, part in enumerate(parts):
@@ -58,9 +58,9 @@ def _reached(obj: Object, path: str, wanted: type, named: str) -> tuple[Any, str
         if part not in value:
             return None, ""
         value = value[part]
-    return (value, "") if type(value) is wanted else (None, _accessor(parts, value, named))
+    return (value, "") if type(value) is expected else (None, _accessor(parts, value, named))
 
 
-def _accessor(parts: list[str], value: Any, wanted: str) -> str:
-    place = ".".join(parts)
-    return f".{place} accessor error: {go_format.plain(value)} is of the type {go_format.type_name(value)}, expected {wanted}"
+def _accessor(parts: list[str], value: Any, expected: str) -> str:
+    path = ".".join(parts)
+    return f".{path} accessor error: {go_format.plain(value)} is of the type {go_format.type_name(value)}, expected {expected}"

@@ -95,7 +95,7 @@ def _check_depth(node: Any) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise ParseError(PARSE_ERROR + _TOO_DEEP)
-        inner = [part[1] if isinstance(part, tuple) else part for found in level for part in found]
+        inner = [part[1] if isinstance(part, tuple) else part for container in level for part in container]
         level = [part for part in inner if isinstance(part, list)]
 
 
@@ -105,12 +105,12 @@ def _measure(value: Any) -> tuple[int, int]:
     while level:
         depth += 1
         below: list[Any] = []
-        for found in level:
-            if found.__class__ is dict:
-                keys += len(found)
-                below += [inner for inner in found.values() if inner.__class__ is dict or inner.__class__ is list]
-            elif found.__class__ is list:
-                below += [inner for inner in found if inner.__class__ is dict or inner.__class__ is list]
+        for container in level:
+            if container.__class__ is dict:
+                keys += len(container)
+                below += [inner for inner in container.values() if inner.__class__ is dict or inner.__class__ is list]
+            elif container.__class__ is list:
+                below += [inner for inner in container if inner.__class__ is dict or inner.__class__ is list]
         level = below
     return keys, depth
 

@@ -86,12 +86,12 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
 
 
 def _regexp_words(error: re.error) -> str:
-    pattern, place = str(error.pattern), error.pos or 0
+    pattern, position = str(error.pattern), error.pos or 0
     for ours, theirs in (
-        ("unterminated character set", f"missing closing ]: `{pattern[place:]}`"),
+        ("unterminated character set", f"missing closing ]: `{pattern[position:]}`"),
         ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
         ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
-        ("nothing to repeat", f"missing argument to repetition operator: `{pattern[place : place + 1]}`"),
+        ("nothing to repeat", f"missing argument to repetition operator: `{pattern[position : position + 1]}`"),
     ):
         if error.msg.startswith(ours):
             return theirs
@@ -128,11 +128,11 @@ def _type(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
 
 def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
     properties = schema.get("properties") or {}
-    whole = level == "root" or bool(schema.get(EMBEDDED))
-    for key, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        if key in properties and whole and properties[key].get("type", "") != wanted:
-            place = f"{path}.properties[{key}].type"
-            yield field_errors.invalid(place, properties[key].get("type", ""), f"must be {wanted}")
+    is_object = level == "root" or bool(schema.get(EMBEDDED))
+    for key, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if key in properties and is_object and properties[key].get("type", "") != expected:
+            type_path = f"{path}.properties[{key}].type"
+            yield field_errors.invalid(type_path, properties[key].get("type", ""), f"must be {expected}")
     if "metadata" in properties and level == "root":
         rest = {key: value for key, value in properties["metadata"].items() if key not in ("type", "default") and value}
         if set(rest.pop("properties", {})) - {"name", "generateName"} or rest:
@@ -140,26 +140,26 @@ def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
             yield field_errors.forbidden(f"{path}.properties[metadata]", message)
 
 
-def _combined(part: Schema, whole: Schema, path: str, place: str) -> Iterator[FieldError]:
+def _combined(part: Schema, parent: Schema, path: str, parent_path: str) -> Iterator[FieldError]:
     """A field that a combined schema restricts must be declared; only combined schemas at the root are checked."""
     combined = [
-        (f"{place}.{keyword}[{index}]", each) for keyword in _COMBINED for index, each in enumerate(part.get(keyword) or ())
+        (f"{parent_path}.{keyword}[{index}]", each) for keyword in _COMBINED for index, each in enumerate(part.get(keyword) or ())
     ]
-    combined += [(f"{place}.not", part["not"])] if "not" in part else []
+    combined += [(f"{parent_path}.not", part["not"])] if "not" in part else []
     for where, inner in combined:
-        yield from _restricted(inner, whole, path, where)
+        yield from _restricted(inner, parent, path, where)
 
 
-def _restricted(part: Schema, whole: Schema | None, path: str, place: str) -> Iterator[FieldError]:
-    if whole is None:
-        yield field_errors.required(path, f"because it is defined in {place}")
+def _restricted(part: Schema, parent: Schema | None, path: str, parent_path: str) -> Iterator[FieldError]:
+    if parent is None:
+        yield field_errors.required(path, f"because it is defined in {parent_path}")
         return
-    yield from _combined(part, whole, path, place)
+    yield from _combined(part, parent, path, parent_path)
     if isinstance(part.get("items"), dict):
-        yield from _restricted(part["items"], whole.get("items"), f"{path}.items", f"{place}.items")
-    known = whole.get("properties") or {}
+        yield from _restricted(part["items"], parent.get("items"), f"{path}.items", f"{parent_path}.items")
+    known = parent.get("properties") or {}
     for key, inner in (part.get("properties") or {}).items():
-        yield from _restricted(inner, known.get(key), f"{path}.properties[{key}]", f"{place}.properties[{key}]")
+        yield from _restricted(inner, known.get(key), f"{path}.properties[{key}]", f"{parent_path}.properties[{key}]")
 
 
 def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
@@ -184,5 +184,5 @@ def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldErro
         yield from embedded
         return
     for fault in value_validation.check(value, node):
-        place = path if fault.path == "<nil>" else f"{path}.{fault.path}"
-        yield FieldError(fault.reason, place, fault.message)
+        fault_path = path if fault.path == "<nil>" else f"{path}.{fault.path}"
+        yield FieldError(fault.reason, fault_path, fault.message)

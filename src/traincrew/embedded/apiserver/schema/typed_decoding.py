@@ -72,14 +72,14 @@ def struct(schema: Schema) -> Struct:
     known = _structs.get(id(fields))
     if known is not None:
         return known[1]
-    made = Struct()
-    _structs[id(fields)] = (fields, made)
+    result = Struct()
+    _structs[id(fields)] = (fields, result)
     properties = schema.get("properties", {})
     for name in fields:
-        plain, made.readers[name] = _field(properties.get(name, {}))
+        plain, result.readers[name] = _field(properties.get(name, {}))
         if plain is not None:
-            made.plain[name] = plain
-    return made
+            result.plain[name] = plain
+    return result
 
 
 def _field(schema: Schema) -> tuple[type | None, Reader]:
@@ -230,13 +230,13 @@ def _map(values: Schema) -> Reader:
 
 
 def _union(schema: Schema) -> Reader:
-    whole, other = struct(schema["items"]), schema[GO_UNION]
+    reader, other = struct(schema["items"]), schema[GO_UNION]
     schemas = _list(schema["items"])
     texts = _list({"type": "string"})
 
     def read(value: Any) -> Any:
         if value.__class__ is dict:
-            return whole.read(value)
+            return reader.read(value)
         if value.__class__ is bool and other == "bool":
             return value
         if value.__class__ is list and other != "bool":

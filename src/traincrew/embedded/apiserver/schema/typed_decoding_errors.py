@@ -59,62 +59,61 @@ class TypedDecoder:
         """The paths of the fields that `strict` reports."""
         return [path for _, path in list(self._strict)[:MAX_STRICT_ERRORS]]
 
-    def _read(self, node: Any, schema: Schema, go: str, place: _FieldPath) -> Any:
+    def _read(self, node: Any, schema: Schema, go: str, at: _FieldPath) -> Any:
         if GO_UNION in schema:
-            return self._union(node, schema, place)
+            return self._union(node, schema, at)
         if schema.get("format") in _CUSTOM_DECODERS:
-            return self._custom_decoder(node, schema["format"], place)
+            return self._custom_decoder(node, schema["format"], at)
         if node is None:
             return None
         if GO_FIELDS in schema and isinstance(node, Members):
-            return self._struct(node, schema, place)
+            return self._struct(node, schema, at)
         if "additionalProperties" in schema and isinstance(node, Members):
-            return self._map(node, schema["additionalProperties"], element(go), place)
+            return self._map(node, schema["additionalProperties"], element(go), at)
         if schema.get("type") == "array" and isinstance(node, list) and not isinstance(node, Members):
-            return self._list(node, schema["items"], element(go), place)
-        return self._scalar(node, schema, go, place)
+            return self._list(node, schema["items"], element(go), at)
+        return self._scalar(node, schema, go, at)
 
-    def _struct(self, node: Members, schema: Schema, place: _FieldPath) -> dict[str, Any]:
-        types, properties, found = schema[GO_FIELDS], schema.get("properties", {}), dict[str, Any]()
+    def _struct(self, node: Members, schema: Schema, at: _FieldPath) -> dict[str, Any]:
+        types, properties, decoded = schema[GO_FIELDS], schema.get("properties", {}), dict[str, Any]()
         for key, inner in node:
             if key not in types:
-                self._report_strict("unknown", place.key(key))
+                self._report_strict("unknown", at.key(key))
                 continue
-            if key in found:
-                self._report_strict("duplicate", place.key(key))
+            if key in decoded:
+                self._report_strict("duplicate", at.key(key))
             go = types[key].rstrip("!").lstrip("*")
-            value = self._read(inner, properties.get(key, {}), go, place.field(schema[GO_STRUCT], key))
-            found[key] = _merged(found.get(key), value)
-        return found
+            value = self._read(inner, properties.get(key, {}), go, at.field(schema[GO_STRUCT], key))
+            decoded[key] = _merged(decoded.get(key), value)
+        return decoded
 
-    def _map(self, node: Members, schema: Schema, go: str, place: _FieldPath) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _map(self, node: Members, schema: Schema, go: str, at: _FieldPath) -> dict[str, Any]:
+        decoded: dict[str, Any] = {}
         for key, inner in node:
-            if key in found:
-                self._report_strict("duplicate", place.key(key))
-            found[json_tree.text(key)] = self._read(inner, schema, go, dataclasses.replace(place, path=place.key(key)))
-        return found
+            if key in decoded:
+                self._report_strict("duplicate", at.key(key))
+            decoded[json_tree.text(key)] = self._read(inner, schema, go, dataclasses.replace(at, path=at.key(key)))
+        return decoded
 
-    def _list(self, node: list[Any], schema: Schema, go: str, place: _FieldPath) -> list[Any]:
+    def _list(self, node: list[Any], schema: Schema, go: str, at: _FieldPath) -> list[Any]:
         return [
-            self._read(inner, schema, go, dataclasses.replace(place, path=f"{place.path}[{index}]"))
-            for index, inner in enumerate(node)
+            self._read(inner, schema, go, dataclasses.replace(at, path=f"{at.path}[{index}]")) for index, inner in enumerate(node)
         ]
 
-    def _scalar(self, node: Any, schema: Schema, go: str, place: _FieldPath) -> Any:
+    def _scalar(self, node: Any, schema: Schema, go: str, at: _FieldPath) -> Any:
         kind = schema.get("type")
         match node:
             case bool() if kind == "boolean":
                 return node
             case Literal() if kind in ("integer", "number"):
-                return self._number(node, go, place)
+                return self._number(node, go, at)
             case Literal() | Members() | list() | bool() if kind is not None and not _open(schema):
-                self._note(described(node), go, place)
+                self._report_type(described(node), go, at)
             case str() if kind not in ("string", None) and not _open(schema):
-                self._note("string", go, place)
+                self._report_type("string", go, at)
         return json_tree.plain(node)
 
-    def _number(self, node: Literal, go: str, place: _FieldPath) -> Any:
+    def _number(self, node: Literal, go: str, at: _FieldPath) -> Any:
         bits = 31 if go == "int32" else 63
         try:
             value = float(node) if go == "float64" else int(node)
@@ -122,16 +121,16 @@ class TypedDecoder:
             value = float("inf")
         fits = abs(value) != float("inf") if go == "float64" else -(2**bits) <= value < 2**bits
         if not fits:
-            self._note(f"number {node}", go, place)
+            self._report_type(f"number {node}", go, at)
         return value
 
-    def _custom_decoder(self, node: Any, format: str, place: _FieldPath) -> Any:
+    def _custom_decoder(self, node: Any, format: str, at: _FieldPath) -> Any:
         if node is None:
             return None
         try:
             return _CUSTOM_DECODERS[format](node)
         except _WrongType as error:
-            message = _told(error.value, error.go, place)
+            message = _message(error.value, error.go, at)
             if format == "byte":
                 self._first = self._first or message
                 return None
@@ -142,7 +141,7 @@ class TypedDecoder:
             self._first = self._first or str(error)
             return None
 
-    def _union(self, node: Any, schema: Schema, place: _FieldPath) -> Any:
+    def _union(self, node: Any, schema: Schema, at: _FieldPath) -> Any:
         """A type with its own decoder: unknown fields in it are ignored."""
         if node is None:
             return None
@@ -150,27 +149,27 @@ class TypedDecoder:
         self._lenient = True
         try:
             if isinstance(node, Members):
-                return self._struct(node, schema["items"], place)
+                return self._struct(node, schema["items"], at)
             if isinstance(node, list) and other != "bool":
                 inner, go = (schema["items"], "v1.JSONSchemaProps") if other == "array" else ({"type": "string"}, "string")
-                return self._list(node, inner, go, place)
+                return self._list(node, inner, go, at)
         finally:
             self._lenient = lenient
         if other == "bool" and not isinstance(node, bool):
             raise TypedDecodeError("boolean or JSON schema expected")
         return node if isinstance(node, bool) else None
 
-    def _note(self, value: str, go: str, place: _FieldPath) -> None:
-        self._first = self._first or _told(value, go, place)
+    def _report_type(self, value: str, go: str, at: _FieldPath) -> None:
+        self._first = self._first or _message(value, go, at)
 
     def _report_strict(self, what: str, path: str) -> None:
         if not self._lenient:
             self._strict.setdefault((what, path))
 
 
-def _told(value: str, go: str, place: _FieldPath) -> str:
-    if place.fields:
-        return f"json: cannot unmarshal {value} into Go struct field {place.struct}.{place.fields} of type {go}"
+def _message(value: str, go: str, at: _FieldPath) -> str:
+    if at.fields:
+        return f"json: cannot unmarshal {value} into Go struct field {at.struct}.{at.fields} of type {go}"
     return f"json: cannot unmarshal {value} into Go value of type {go}"
 
 
@@ -228,9 +227,9 @@ def _string(node: Any) -> str:
 
 def _int_or_string(node: Any) -> int | str:
     if isinstance(node, Literal):
-        whole = int(node) if node.removeprefix("-").isdigit() else 2**40
-        if -(2**31) <= whole < 2**31:
-            return whole
+        number = int(node) if node.removeprefix("-").isdigit() else 2**40
+        if -(2**31) <= number < 2**31:
+            return number
         raise _WrongType(f"number {node}", "int32")
     if isinstance(node, str):
         return json_tree.text(node)

@@ -54,8 +54,8 @@ class History:
         states: States = {}
         with self._reading() as connection:
             for *key, old, value in connection.execute(_BEFORE, (revision, upto, resource, namespace, namespace, revision)):
-                found = _key(*key)
-                states[found] = Record(found, old, value, self._get_selectable) if old else None
+                key_bytes = _key(*key)
+                states[key_bytes] = Record(key_bytes, old, value, self._get_selectable) if old else None
         return states
 
     def close(self) -> None:
@@ -73,8 +73,8 @@ class History:
                 size += len(changes[-1].record.value)
                 if size > BATCH_BYTES:
                     break
-        whole = len(changes) < BATCH_CHANGES and size <= BATCH_BYTES
-        return changes, upto if whole else changes[-1].revision
+        complete = len(changes) < BATCH_CHANGES and size <= BATCH_BYTES
+        return changes, upto if complete else changes[-1].revision
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

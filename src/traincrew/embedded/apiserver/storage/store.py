@@ -87,13 +87,13 @@ class Store:
 
     def heads(self, resource: str, namespace: str) -> builtins.list[Record]:
         """The newest accepted states of a namespace's objects, unordered, for decisions about all of them (quotas)."""
-        found = {record.key: record for record in self.list(resource, namespace)}
+        records = {record.key: record for record in self.list(resource, namespace)}
         for key, entry in self._heads.items():
             if key.resource == resource and key.namespace == namespace:
-                found.pop(key, None)
+                records.pop(key, None)
                 if entry.change.type != "DELETED":
-                    found[key] = entry.change.record
-        return [*found.values()]
+                    records[key] = entry.change.record
+        return [*records.values()]
 
     def list_at(self, resource: str, namespace: str, revision: int) -> builtins.list[Record]:
         """The list at a revision. Raises RevisionCompacted, RevisionTooNew."""

@@ -1,4 +1,4 @@
-"""The single checks of pod security, in the order and the words of the API server. Each takes a pod or a pod template."""
+"""The checks of pod security, in the order and with the messages of the API server. Each takes a pod or a pod template."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def capabilities(obj: Object) -> Finding:
     bad = [name for name, each in added.items() if not _CAPABILITIES.issuperset(each)]
     if not bad:
         return None
-    found = sorted({one for each in added.values() for one in each} - _CAPABILITIES)
-    return "non-default capabilities", f"{_named(bad)} must not include {_quoted(found)} in securityContext.capabilities.add"
+    forbidden = sorted({one for each in added.values() for one in each} - _CAPABILITIES)
+    return "non-default capabilities", f"{_named(bad)} must not include {_quoted(forbidden)} in securityContext.capabilities.add"
 
 
 def dropped_capabilities(obj: Object) -> Finding:
@@ -119,8 +119,8 @@ def dropped_capabilities(obj: Object) -> Finding:
     adding = [name for name, each in listed if {*(each.get("add") or ())} - {"NET_BIND_SERVICE"}]
     message = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
-        found = sorted({one for _, each in listed for one in each.get("add") or ()} - {"NET_BIND_SERVICE"})
-        message.append(f"{_named(adding)} must not include {_quoted(found)} in securityContext.capabilities.add")
+        forbidden = sorted({one for _, each in listed for one in each.get("add") or ()} - {"NET_BIND_SERVICE"})
+        message.append(f"{_named(adding)} must not include {_quoted(forbidden)} in securityContext.capabilities.add")
     return ("unrestricted capabilities", "; ".join(message)) if message and not _is_windows(obj) else None
 
 
@@ -157,8 +157,8 @@ def proc_mount(obj: Object) -> Finding:
     bad = [name for name, kind in kinds.items() if kind not in (None, "Default")]
     if not bad:
         return None
-    found = sorted({kind for kind in kinds.values() if kind not in (None, "Default")})
-    return "procMount", f"{_named(bad)} {_MUST_NOT} securityContext.procMount to {_quoted(map(str, found))}"
+    forbidden = sorted({kind for kind in kinds.values() if kind not in (None, "Default")})
+    return "procMount", f"{_named(bad)} {_MUST_NOT} securityContext.procMount to {_quoted(map(str, forbidden))}"
 
 
 def volume_types(obj: Object) -> Finding:
@@ -223,8 +223,8 @@ def seccomp(obj: Object) -> Finding:
 def seccomp_required(obj: Object) -> Finding:
     if _is_windows(obj):
         return None
-    if found := seccomp(obj):
-        return found
+    if finding := seccomp(obj):
+        return finding
     if _context(obj).get("seccompProfile"):
         return None
     bad = [name for name, _, context in _containers(obj) if not context.get("seccompProfile")]

@@ -15,15 +15,15 @@ _MOST_PODS = 3000
 
 
 def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
-    found = []
+    errors = []
     for mode in ("enforce", "audit", "warn"):
         level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
         if level is not None and level not in LEVELS:
-            found.append(field_errors.invalid(f"metadata.labels[{PREFIX}{mode}]", level, f"must be one of {', '.join(LEVELS)}"))
+            errors.append(field_errors.invalid(f"metadata.labels[{PREFIX}{mode}]", level, f"must be one of {', '.join(LEVELS)}"))
         if version is not None and not _VERSION.fullmatch(version):
             at = f"metadata.labels[{PREFIX}{mode}-version]"
-            found.append(field_errors.invalid(at, version, 'must be "latest" or "v1.x"'))
-    return found
+            errors.append(field_errors.invalid(at, version, 'must be "latest" or "v1.x"'))
+    return errors
 
 
 def is_stricter(wanted: Mapping[str, str], held: Mapping[str, str]) -> bool:

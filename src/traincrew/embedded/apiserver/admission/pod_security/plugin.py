@@ -31,8 +31,8 @@ def _labels(attributes: AdmissionAttributes, listers: Listers) -> dict[str, str]
 
 def _template(obj: Object) -> Object:
     spec = obj["spec"]["jobTemplate"]["spec"] if obj["kind"] == "CronJob" else obj["spec"]
-    found: Object = spec["template"]
-    return found
+    template: Object = spec["template"]
+    return template
 
 
 def _validate_namespace(attributes: AdmissionAttributes, listers: Listers) -> list[str]:

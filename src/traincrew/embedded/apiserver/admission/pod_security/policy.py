@@ -31,13 +31,13 @@ def policy(labels: Mapping[str, str]) -> Policy:
     if not any(label.startswith(PREFIX) for label in labels):
         return UNASKED
     enforced = labels.get(f"{PREFIX}enforce", "privileged")
-    found = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
+    levels = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
     for mode in ("warn", "audit"):
         level = labels.get(PREFIX + mode, "privileged")
-        found[mode] = _leveled(labels, mode, level if level in LEVELS else "privileged")
+        levels[mode] = _leveled(labels, mode, level if level in LEVELS else "privileged")
     if f"{PREFIX}warn" not in labels and enforced in LEVELS[1:]:
-        found["warn"] = _leveled(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
-    return Policy(**found)
+        levels["warn"] = _leveled(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
+    return Policy(**levels)
 
 
 def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
@@ -46,21 +46,21 @@ def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
 
 def violations(obj: Object, level: str) -> str:
     """The violations of the level, in one sentence; empty if there are none. `level` may have a version."""
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in _found(obj, level.partition(":")[0]))
+    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in _findings(obj, level.partition(":")[0]))
 
 
 def reasons(obj: Object, level: str) -> str:
     """The same without the details."""
-    return ", ".join(reason for reason, _ in _found(obj, level.partition(":")[0]))
+    return ", ".join(reason for reason, _ in _findings(obj, level.partition(":")[0]))
 
 
-def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:
+def _findings(obj: Object, level: str) -> Iterator[tuple[str, str]]:
     if level == "privileged":
         return
     checks = pod_security_checks.RESTRICTED if level == "restricted" else pod_security_checks.BASELINE
     for check in checks:
-        if found := check(obj):
-            yield found
+        if finding := check(obj):
+            yield finding
 
 
 def violation_error(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
@@ -75,6 +75,6 @@ def violation_error(pod: Object, labels: Mapping[str, str]) -> StatusError | Non
 
 def warnings(obj: Object, labels: Mapping[str, str]) -> list[str]:
     """For a pod or a pod template."""
-    wanted = policy(labels).warn
-    message = violations(obj, wanted)
-    return [f"would violate PodSecurity {go_format.quote(wanted)}: {message}"] if message else []
+    warn_level = policy(labels).warn
+    message = violations(obj, warn_level)
+    return [f"would violate PodSecurity {go_format.quote(warn_level)}: {message}"] if message else []

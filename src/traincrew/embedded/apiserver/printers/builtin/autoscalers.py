@@ -72,11 +72,11 @@ def _autoscaler(kept: Autoscaler, ages: Ages) -> list[Any]:
 
 
 def _metrics(kept: Autoscaler) -> str:
-    wanted, found = kept.spec.metrics, kept.status.current_metrics or []
+    metrics, current = kept.spec.metrics, kept.status.current_metrics or []
     if kept.spec.target_cpu is not None:  # version v1 knows only this one
-        wanted = [_cpu(target=Value(average_utilization=kept.spec.target_cpu)), *wanted]
-        found = [_cpu(current=Value(average_utilization=kept.status.current_cpu)), *found]
-    message = [_metric(metric, found[index] if index < len(found) else None) for index, metric in enumerate(wanted)]
+        metrics = [_cpu(target=Value(average_utilization=kept.spec.target_cpu)), *metrics]
+        current = [_cpu(current=Value(average_utilization=kept.status.current_cpu)), *current]
+    message = [_metric(metric, current[index] if index < len(current) else None) for index, metric in enumerate(metrics)]
     shown = ", ".join(message[:_MAX_METRICS])
     return f"{shown} + {len(message) - _MAX_METRICS} more..." if len(message) > _MAX_METRICS else shown or NONE
 
@@ -89,8 +89,8 @@ def _metric(metric: Metric, status: Metric | None) -> str:
     source = metric.source(metric.type)
     if source is None:
         return "<unknown type>"
-    found = status.source(metric.type) if status is not None else None
-    current, target = found.current if found is not None else Value(), source.target
+    status_source = status.source(metric.type) if status is not None else None
+    current, target = status_source.current if status_source is not None else Value(), source.target
     if metric.type in ("Resource", "ContainerResource"):
         return f"{source.name}: {_resource(current, target)}"
     if metric.type == "Pods":
@@ -103,8 +103,8 @@ def _metric(metric: Metric, status: Metric | None) -> str:
 def _resource(current: Value, target: Value) -> str:
     if target.average_value is not None:
         return f"{_quantity(current.average_value)}/{_quantity(target.average_value)}"
-    used, wanted = current.average_utilization, target.average_utilization
-    return f"{UNKNOWN if used is None else f'{used}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
+    used, desired = current.average_utilization, target.average_utilization
+    return f"{UNKNOWN if used is None else f'{used}%'}/{'<auto>' if desired is None else f'{desired}%'}"
 
 
 def _quantity(value: Quantity | None) -> str:

@@ -58,14 +58,14 @@ def older(obj: Object) -> Object:
         CONDITIONS: status.get("conditions"),
     }
     message = {key: msgspec.json.encode(value).decode() for key, value in carried.items() if value}
-    wanted = _first(_percentage(each, "target") for each in metrics)
-    found = _first([_percentage(each, "current") for each in reversed(current)])
+    target = _first(_percentage(each, "target") for each in metrics)
+    current_use = _first([_percentage(each, "current") for each in reversed(current)])
     return _annotated(obj, message) | {
-        "spec": _kept(spec, "scaleTargetRef", "minReplicas", "maxReplicas", targetCPUUtilizationPercentage=wanted),
+        "spec": _kept(spec, "scaleTargetRef", "minReplicas", "maxReplicas", targetCPUUtilizationPercentage=target),
         "status": {"currentReplicas": 0, "desiredReplicas": 0}
         | _kept(
             status, "observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas",
-            currentCPUUtilizationPercentage=found,
+            currentCPUUtilizationPercentage=current_use,
         ),
     }  # fmt: skip
 
@@ -74,13 +74,13 @@ def newer(obj: Object) -> Object:
     """From v1 to v2."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     annotations = obj["metadata"].get("annotations") or {}
-    wanted, found = spec.get("targetCPUUtilizationPercentage"), status.get("currentCPUUtilizationPercentage")
+    target, current_use = spec.get("targetCPUUtilizationPercentage"), status.get("currentCPUUtilizationPercentage")
     metrics = [_nested(each, _WANTED) for each in _read(annotations, METRICS, [])]
-    if wanted is not None or not metrics:
-        metrics.append(_cpu("target", DEFAULT_PERCENTAGE if wanted is None else wanted))
+    if target is not None or not metrics:
+        metrics.append(_cpu("target", DEFAULT_PERCENTAGE if target is None else target))
     current = [_nested(each, _FOUND) for each in _read(annotations, CURRENT, [])]
-    if not current and found is not None:
-        current = [_cpu("current", found)]
+    if not current and current_use is not None:
+        current = [_cpu("current", current_use)]
     kept = _kept(
         status, "observedGeneration", "lastScaleTime", "desiredReplicas", conditions=_read(annotations, CONDITIONS, None)
     )
@@ -94,8 +94,8 @@ def newer(obj: Object) -> Object:
 
 
 def _kept(held: Object, *fields: str, **more: Any) -> Object:
-    found = {field: held[field] for field in fields if held.get(field) is not None}
-    return found | {field: value for field, value in more.items() if value is not None}
+    kept = {field: held[field] for field in fields if held.get(field) is not None}
+    return kept | {field: value for field, value in more.items() if value is not None}
 
 
 def _first(values: Any) -> Any:
@@ -114,8 +114,8 @@ def _percentage(metric: Object, verb: str) -> int | None:
     resource = metric.get("resource") if metric.get("type") == "Resource" else None
     if not resource or resource.get("name") != "cpu":
         return None
-    found: int | None = (resource.get(verb) or {}).get("averageUtilization")
-    return found
+    percentage: int | None = (resource.get(verb) or {}).get("averageUtilization")
+    return percentage
 
 
 def _cpu(verb: str, percentage: int) -> Object:
@@ -127,8 +127,8 @@ def _flat(metric: Object, parts: dict[str, tuple[_Part, ...]]) -> Object:
     result: Object = {"type": metric.get("type", "")}
     for field in parts:
         if metric.get(field):
-            found = {part.old: _at(metric[field], part) for part in parts[field]}
-            result[field] = {key: value for key, value in found.items() if value is not None}
+            flat = {part.old: _at(metric[field], part) for part in parts[field]}
+            result[field] = {key: value for key, value in flat.items() if value is not None}
     return result
 
 
@@ -154,10 +154,10 @@ def _unfolded(source: Object, parts: tuple[_Part, ...]) -> Object:
     for part in parts:
         value = source.get(part.old, part.empty)
         if value is not None:
-            place = result
+            node = result
             for key in part.new[:-1]:
-                place = place.setdefault(key, {})
-            place[part.new[-1]] = value
+                node = node.setdefault(key, {})
+            node[part.new[-1]] = value
     return result
 
 
@@ -183,14 +183,14 @@ def _rules(rules: Object | None) -> Object | None:
     if rules is None:
         return None
     policies = [{_upper(key): value for key, value in each.items()} for each in rules.get("policies") or ()]
-    found = {_upper(key): rules.get(key) for key in _RULES}
-    return found | {"Policies": policies or None}
+    converted = {_upper(key): rules.get(key) for key in _RULES}
+    return converted | {"Policies": policies or None}
 
 
 def _uncapitalized(behavior: Any) -> Any:
     if isinstance(behavior, dict):
-        found = {key[:1].lower() + key[1:]: _uncapitalized(value) for key, value in behavior.items() if value is not None}
-        return found or None
+        converted = {key[:1].lower() + key[1:]: _uncapitalized(value) for key, value in behavior.items() if value is not None}
+        return converted or None
     return [_uncapitalized(each) for each in behavior] if isinstance(behavior, list) else behavior
 
 

@@ -45,9 +45,9 @@ class NamespaceStrategy(Strategy):
 
 
 def _check_standard(finalizer: str, path: str, errors: Errors) -> None:
-    found: Errors = []
-    object_metadata.validate_standard_finalizers([finalizer], found)
-    errors += [field_errors.FieldError(each.reason, path, each.message) for each in found]
+    unprefixed: Errors = []
+    object_metadata.validate_standard_finalizers([finalizer], unprefixed)
+    errors += [field_errors.FieldError(each.reason, path, each.message) for each in unprefixed]
 
 
 def _validate_namespace(obj: Object, errors: Errors) -> None:
@@ -59,10 +59,10 @@ def _validate_namespace(obj: Object, errors: Errors) -> None:
 
 
 def _validate_update_namespace_status(new: Object, _old: Object, errors: Errors) -> None:
-    wanted, state = ("Terminating", "not empty") if new["metadata"].get("deletionTimestamp") else ("Active", "empty")
+    expected, state = ("Terminating", "not empty") if new["metadata"].get("deletionTimestamp") else ("Active", "empty")
     phase = new["status"].get("phase") or ""
-    if phase != wanted:
-        detail = f"may only be '{wanted}' if `deletionTimestamp` is {state}"
+    if phase != expected:
+        detail = f"may only be '{expected}' if `deletionTimestamp` is {state}"
         errors.append(field_errors.invalid("status.Phase", phase, detail))
 
 

@@ -109,10 +109,10 @@ def _json_fault(text: bytes) -> str:
         json_syntax.check(text)
     except json_syntax.NotJson as error:
         return str(error)
-    found = json_tree.parse(text.decode("utf-8", "replace"))
-    if found is None or isinstance(found, json_tree.Members):
+    tree = json_tree.parse(text.decode("utf-8", "replace"))
+    if tree is None or isinstance(tree, json_tree.Members):
         return ""
-    return f"json: cannot unmarshal {schema_faults.described(found)} into Go value of type map[string]interface {{}}"
+    return f"json: cannot unmarshal {schema_faults.described(tree)} into Go value of type map[string]interface {{}}"
 
 
 def _validate_update_secret(new: Object, old: Object, errors: Errors) -> None:

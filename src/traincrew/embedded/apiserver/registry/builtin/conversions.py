@@ -36,8 +36,8 @@ def _core_event(obj: Object) -> Object:
 
 
 def _newer_event(obj: Object) -> Object:
-    found = {_EVENT_BACK.get(key, key): value for key, value in (_ALWAYS | obj).items()}
-    return {key: value for key, value in found.items() if value or key not in _OMITTED}
+    event = {_EVENT_BACK.get(key, key): value for key, value in (_ALWAYS | obj).items()}
+    return {key: value for key, value in event.items() if value or key not in _OMITTED}
 
 
 CONVERSIONS = {

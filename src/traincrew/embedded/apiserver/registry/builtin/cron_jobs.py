@@ -87,7 +87,7 @@ def _check_zone(zone: str | None, errors: Errors) -> None:
 
 
 def schedule_fault(schedule: str) -> str:
-    """The error of a cron expression, in the words of the parser that Kubernetes uses."""
+    """The error of a cron expression, with the message of the parser that Kubernetes uses."""
     _, zoned, rest = schedule.partition("TZ=")
     text = rest.partition(" ")[2].strip() if zoned else schedule
     if text.startswith("@"):

@@ -1,8 +1,8 @@
-"""The form in which the API server's Go types write an object, whatever form it was sent in.
+"""The form in which the Go types of the API server encode an object.
 
-Go drops what is empty where a field says `omitempty`, and writes what was never sent where it does not: an empty list of labels
+Go drops empty fields that have `omitempty`, and writes the other fields even if they were not sent: an empty list of labels
 vanishes, a container without resources gets `resources: {}`, a pod template gets `creationTimestamp: null`. Quantities and
-times are rewritten. forms.json holds the Go types: struct → field → type, a `?` before what may be omitted, then
+times are rewritten. forms.json holds the Go types: struct → field → type, a `?` before types that may be omitted, then
 
     s b i  string, boolean, number        q t u  quantity, time, time with microseconds        o x y  int-or-string, any, bytes
     *T pointer    [T list    {T map    :N the struct N
@@ -76,18 +76,18 @@ def _tables() -> _Tables:
 
 @functools.cache
 def _struct(name: str) -> _Struct:
-    made = _Struct()
-    _made[name] = made
+    struct = _Struct()
+    _made[name] = struct
     always = []
     for field, code in _tables().structs[name].items():
         optional, kind = code.startswith("?"), code.lstrip("?")
         if (within := _within(kind)) is not None:
-            made.nested[field] = within
-        made.empties[field] = _when_empty(kind, optional)
+            struct.nested[field] = within
+        struct.empties[field] = _when_empty(kind, optional)
         if not optional or kind[0] in "qtuo:":
             always.append((field, _zero(kind)))
-    made.always = tuple(always)
-    return made
+    struct.always = tuple(always)
+    return struct
 
 
 _made: dict[str, _Struct] = {}
@@ -191,7 +191,7 @@ def _canonical_time(text: str, canonical: Callable[[str], str | None]) -> str | 
 
 
 def normalize(obj: Object) -> None:
-    """In place. An object of a kind that has no Go type here is left alone."""
+    """Encodes the object in place. Objects of kinds without a Go type are not changed."""
     name = _tables().kinds.get(f"{obj.get('apiVersion')}/{obj.get('kind')}")
     if name is not None:
         _named(name).form(obj)

@@ -44,7 +44,7 @@ def default(obj: Object) -> None:
 def _label(obj: Object) -> None:
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = labels  # the same dict, as in Go: what the template gets, the job gets
+        obj["metadata"]["labels"] = labels  # shared with the template, as in Go
 
 
 def _prepare_create(obj: Object, context: WriteContext) -> None:
@@ -76,14 +76,14 @@ def _check_generated(obj: Object, errors: Errors) -> None:
     if spec["manualSelector"] or selector is None:
         return
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    wanted = dict.fromkeys(UID_LABELS, meta.get("uid") or "") | dict.fromkeys(NAME_LABELS, meta.get("name") or "")
+    expected = dict.fromkeys(UID_LABELS, meta.get("uid") or "") | dict.fromkeys(NAME_LABELS, meta.get("name") or "")
     for label in (UID_LABELS[0], NAME_LABELS[0], UID_LABELS[1], NAME_LABELS[1]):
         at = f"spec.template.metadata.labels[{label}]"
         if label not in labels:
-            errors.append(field_errors.required(at, f"must be '{wanted[label]}'"))
-        elif labels[label] != wanted[label]:
-            errors.append(field_errors.invalid_formatted(at, go_format.string_map(labels), f"must be '{wanted[label]}'"))
-    if label_selectors.is_valid(selector) and not label_selectors.matches(selector, wanted):
+            errors.append(field_errors.required(at, f"must be '{expected[label]}'"))
+        elif labels[label] != expected[label]:
+            errors.append(field_errors.invalid_formatted(at, go_format.string_map(labels), f"must be '{expected[label]}'"))
+    if label_selectors.is_valid(selector) and not label_selectors.matches(selector, expected):
         errors.append(
             field_errors.invalid_formatted("spec.selector", go_format.label_selector(selector), "`selector` not auto-generated")
         )

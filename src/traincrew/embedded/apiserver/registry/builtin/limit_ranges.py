@@ -61,14 +61,14 @@ def _check_names(limit: Object, kind: str, path: str, errors: list[FieldError]) 
 
 
 def _check_amounts(limit: Object, name: str, path: str, errors: list[FieldError]) -> None:
-    found = {side: (limit.get(side) or {}).get(name) for side in _SIDES}
+    amounts = {side: (limit.get(side) or {}).get(name) for side in _SIDES}
     for side, low, high, detail in _COMPARISONS:
-        less, more = found[low], found[high]
+        less, more = amounts[low], amounts[high]
         if less is not None and more is not None and quantities.nanos(less) > quantities.nanos(more):
-            shown = quantities.go_syntax(found[side] or "0")
+            shown = quantities.go_syntax(amounts[side] or "0")
             message = f"{detail[0]} value {less} is greater than {detail[1]} value {more}"
             errors.append(FieldError(field_errors.INVALID, f"{path}.{side}[{name}]", f"Invalid value: {shown}: {message}"))
-    ratio = found["maxLimitRequestRatio"]
+    ratio = amounts["maxLimitRequestRatio"]
     if ratio is not None and quantities.nanos(ratio) < 10**9:
         at, shown = f"{path}.maxLimitRequestRatio[{name}]", quantities.go_syntax(ratio)
         errors.append(FieldError(field_errors.INVALID, at, f"Invalid value: {shown}: ratio {ratio} is less than 1"))

@@ -28,7 +28,7 @@ def _prepare_create(obj: Object, _context: WriteContext) -> None:
 
 
 def _drop_unknown_source(spec: Object) -> None:
-    """Without a dataSourceRef, anything but claims and snapshots is dropped, as it was before there was one."""
+    """Without a dataSourceRef, data sources other than claims and snapshots are dropped, as before the field existed."""
     source = spec.get("dataSource") or {}
     known = (source.get("kind"), source.get("apiGroup") or "") in _KNOWN_SOURCES
     if "dataSourceRef" not in spec and not known:

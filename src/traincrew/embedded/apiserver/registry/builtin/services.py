@@ -125,24 +125,24 @@ def _allocate_address(obj: Object, context: WriteContext) -> None:
     spec = obj["spec"]
     if is_headless(spec):
         return
-    wanted = (spec.get("clusterIPs") or [""])[0]
-    if wanted:
-        if error := _unavailable(wanted, context):
+    requested = (spec.get("clusterIPs") or [""])[0]
+    if requested:
+        if error := _unavailable(requested, context):
             shown = go_format.string_slice(spec["clusterIPs"])
             raise _invalid(
-                obj, [field_errors.invalid_formatted("spec.clusterIPs", shown, f"failed to allocate IP {wanted}: {error}")]
+                obj, [field_errors.invalid_formatted("spec.clusterIPs", shown, f"failed to allocate IP {requested}: {error}")]
             )
     else:
-        wanted = context.allocate_ip()
-    spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]
+        requested = context.allocate_ip()
+    spec["clusterIP"], spec["clusterIPs"] = requested, [requested]
 
 
-def _unavailable(wanted: str, context: WriteContext) -> str:
-    address, network = ip_addresses.parse(wanted), ipaddress.ip_network(context.service_range)
+def _unavailable(requested: str, context: WriteContext) -> str:
+    address, network = ip_addresses.parse(requested), ipaddress.ip_network(context.service_range)
     if address not in network:
-        message = f"the provided IP ({wanted}) is not in the valid range."
+        message = f"the provided IP ({requested}) is not in the valid range."
         return f"{message} The range of valid IPs is {context.service_range}"
-    return "provided IP is already allocated" if context.ip_in_use(wanted) else ""
+    return "provided IP is already allocated" if context.ip_in_use(requested) else ""
 
 
 def _allocate_ports(obj: Object, context: WriteContext) -> None:
@@ -150,10 +150,10 @@ def _allocate_ports(obj: Object, context: WriteContext) -> None:
     chosen: dict[int, int] = {}
     low, high = context.node_ports
     for index, port in enumerate(spec.get("ports") or ()):
-        wanted = port.get("nodePort") or 0
-        if not wanted and spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+        requested = port.get("nodePort") or 0
+        if not requested and spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
             continue
-        number = wanted or chosen.get(port["port"]) or _asked_for(spec, port["port"])
+        number = requested or chosen.get(port["port"]) or _requested_port(spec, port["port"])
         if number and number not in chosen.values():
             if not low <= number <= high:
                 raise _invalid(obj, [field_errors.invalid(f"spec.ports[{index}].nodePort", number, _outside(low, high))])
@@ -168,18 +168,18 @@ def _allocate_ports(obj: Object, context: WriteContext) -> None:
 def _allocate_health(spec: Object, context: WriteContext) -> None:
     if not needs_health_check(spec):
         return
-    wanted = spec.get("healthCheckNodePort") or 0
+    requested = spec.get("healthCheckNodePort") or 0
     low, high = context.node_ports
-    if wanted and not low <= wanted <= high:
-        raise api_errors.internal_error(f"failed to allocate requested HealthCheck NodePort {wanted}: {_outside(low, high)}")
-    spec["healthCheckNodePort"] = wanted or context.allocate_port()
+    if requested and not low <= requested <= high:
+        raise api_errors.internal_error(f"failed to allocate requested HealthCheck NodePort {requested}: {_outside(low, high)}")
+    spec["healthCheckNodePort"] = requested or context.allocate_port()
 
 
 def _outside(low: int, high: int) -> str:
     return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
 
 
-def _asked_for(spec: Object, number: int) -> int:
+def _requested_port(spec: Object, number: int) -> int:
     """The node port that another protocol on the same port asks for."""
     return next((each["nodePort"] for each in spec["ports"] if each.get("port") == number and each.get("nodePort")), 0)
 

@@ -1,4 +1,4 @@
-"""Fields of a pod's spec behind feature gates that are off in Kubernetes 1.32. They are dropped without a word."""
+"""Fields of a pod's spec behind feature gates that are off in Kubernetes 1.32. They are dropped without a warning."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ def pull_policy(image: str) -> str:
 def _tag(image: str) -> str:
     if _IDENTIFIER.fullmatch(image):
         return ""
-    found = _REFERENCE.fullmatch(_normalized(image))
-    if found is None:
+    match = _REFERENCE.fullmatch(_normalized(image))
+    if match is None:
         return ""
-    return found[2] or ("" if found[3] else "latest")
+    return match[2] or ("" if match[3] else "latest")
 
 
 def _normalized(image: str) -> str:

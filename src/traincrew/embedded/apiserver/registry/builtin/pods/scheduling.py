@@ -1,4 +1,4 @@
-"""Where a pod wants to run: affinities, tolerations, spreading, gates."""
+"""Scheduling fields of a pod: affinities, tolerations, topology spread constraints, scheduling gates."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _prepare_status_update(new: Object, old: Object, _context: WriteContext) -> 
 
 
 class PodStrategy(Strategy):
-    """Pods have two subresources more that change their spec: binding is not here, it needs no rules of the spec."""
+    """Pods have two more subresources that change the spec. Binding is not among them: no rules of the spec apply to it."""
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
         if subresource == "ephemeralcontainers":

@@ -41,28 +41,30 @@ _TOKEN = token_source()
 
 
 def check(volumes: list[Object], pod: str, path: str, errors: list[FieldError]) -> mounts.Volumes:
-    """Those that are right, by name."""
-    right: mounts.Volumes = {}
-    made = {f"{pod}-{volume.get('name')}" for volume in volumes if "ephemeral" in volume} if pod else set()
+    """The valid volumes, by name."""
+    valid: mounts.Volumes = {}
+    ephemeral_claims = {f"{pod}-{volume.get('name')}" for volume in volumes if "ephemeral" in volume} if pod else set()
     for index, volume in enumerate(volumes):
-        found: list[FieldError] = []
+        volume_errors: list[FieldError] = []
         name = volume.get("name") or ""
-        check_source(volume, f"{path}[{index}]", found)
+        check_source(volume, f"{path}[{index}]", volume_errors)
         if not name:
-            found.append(field_errors.required(f"{path}[{index}].name"))
+            volume_errors.append(field_errors.required(f"{path}[{index}].name"))
         else:
-            found += [field_errors.invalid(f"{path}[{index}].name", name, error) for error in name_validation.dns_label(name)]
-        if name in right:
-            found.append(field_errors.duplicate(f"{path}[{index}].name", name))
-        if found:
-            errors += found
+            volume_errors += [
+                field_errors.invalid(f"{path}[{index}].name", name, error) for error in name_validation.dns_label(name)
+            ]
+        if name in valid:
+            volume_errors.append(field_errors.duplicate(f"{path}[{index}].name", name))
+        if volume_errors:
+            errors += volume_errors
         else:
-            right[name] = volume
+            valid[name] = volume
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim in made:
+        if claim in ephemeral_claims:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
             errors.append(field_errors.invalid(f"{path}[{index}].persistentVolumeClaim.claimName", claim, detail))
-    return right
+    return valid
 
 
 def check_source(volume: Object, path: str, errors: list[FieldError]) -> None:
@@ -170,7 +172,7 @@ def _check_ephemeral(source: Object, path: str, errors: list[FieldError]) -> Non
 
 
 class _Projection:
-    """Several sources in one volume, whose files may not be in each other's way."""
+    """Projected volumes: several sources whose file paths must not conflict."""
 
     def __init__(self, path: str, errors: list[FieldError]) -> None:
         self.path, self.errors = path, errors
