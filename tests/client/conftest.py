@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers as it is told, to show the client every fault a network has."""
+"""A real HTTP server on loopback with scripted responses and network faults."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class Recorded:
 
 
 class ApiServer:
-    """Answers the first request with the first of its answers, and so on; after the last one with {}."""
+    """Sends the scripted responses in order, then the default response."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.requests: list[Recorded] = []
         self.active = 0
-        self.busiest = 0
-        self.always: Handler | None = None
-        self._answers: list[Handler] = []
+        self.max_active = 0
+        self.default: Handler | None = None
+        self._responses: list[Handler] = []
         self._context = context
-        self._moved = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self.port = 0
 
     @property
     def url(self) -> str:
         return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
 
-    def answers(self, *handlers: Handler) -> None:
-        self._answers.extend(handlers)
+    def respond(self, *handlers: Handler) -> None:
+        self._responses.extend(handlers)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Waits for a condition on what has been requested."""
-        async with asyncio.timeout(20), self._moved:
-            await self._moved.wait_for(condition)
+        """Waits for a condition on the requests."""
+        async with asyncio.timeout(20), self._changed:
+            await self._changed.wait_for(condition)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[ApiServer]:
@@ -72,7 +72,7 @@ class ApiServer:
         self.requests.append(
             Recorded(request.method, request.rel_url.raw_path, dict(request.query), request.headers.copy(), body)
         )
-        handler = self._answers.pop(0) if self._answers else self.always or status(200)
+        handler = self._responses.pop(0) if self._responses else self.default or status(200)
         await self._count(1)
         try:
             return await handler(request)
@@ -80,24 +80,24 @@ class ApiServer:
             await self._count(-1)
 
     async def _count(self, step: int) -> None:
-        async with self._moved:
+        async with self._changed:
             self.active += step
-            self.busiest = max(self.busiest, self.active)
-            self._moved.notify_all()
+            self.max_active = max(self.max_active, self.active)
+            self._changed.notify_all()
 
 
 def status(code: int, body: object = None, **headers: str) -> Handler:
-    """An answer; keyword arguments are headers, with _ for -."""
+    """A response. Keyword arguments are headers, with _ in place of -."""
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.Request) -> web.StreamResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         raw = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
         return web.Response(status=code, body=raw, headers=named, content_type="application/json")
 
-    return answer
+    return respond
 
 
-def refusal(code: int, reason: str, message: str = "no", **details: Any) -> Handler:
+def status_error(code: int, reason: str, message: str = "no", **details: Any) -> Handler:
     """A Status object as an API server sends it."""
     return status(
         code,
@@ -113,43 +113,43 @@ def refusal(code: int, reason: str, message: str = "no", **details: Any) -> Hand
     )
 
 
-async def cut(request: web.Request) -> web.StreamResponse:
-    """Takes the request and hangs up."""
+async def abort(request: web.Request) -> web.StreamResponse:
+    """Reads the request and closes the connection."""
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
 
 
 def stream(*chunks: bytes, end: bool = True) -> Handler:
-    """A watch's body, chunk by chunk; without an end the connection is cut after the last."""
+    """The body of a watch in chunks. end=False: the connection is aborted after the last chunk."""
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)
         for chunk in chunks:
             await response.write(chunk)
         if not end:
-            return await cut(request)
+            return await abort(request)
         await response.write_eof()
         return response
 
-    return answer
+    return respond
 
 
 @dataclasses.dataclass(frozen=True)
-class Answers:
-    """What tests can make the server say."""
+class Responses:
+    """The builders of scripted responses."""
 
     status: Callable[..., Handler] = status
-    refusal: Callable[..., Handler] = refusal
+    status_error: Callable[..., Handler] = status_error
     stream: Callable[..., Handler] = stream
-    cut: Handler = cut
+    abort: Handler = abort
 
 
 @pytest.fixture
-def say() -> Answers:
-    return Answers()
+def responses() -> Responses:
+    return Responses()
 
 
 @pytest.fixture
@@ -163,24 +163,24 @@ Connect = Callable[..., contextlib.AbstractAsyncContextManager[remote.RemoteClie
 
 @pytest.fixture
 def connect(server: ApiServer) -> Connect:
-    """A client of the server; its limits can be changed by name."""
+    """Builds a client of the server. Keyword arguments override limits."""
 
-    def make(
+    def build(
         identity: credentials.Credentials | None = None,
         on_request: remote.OnRequest | None = None,
         target: connection.Connection | None = None,
         **limits: Any,
     ) -> contextlib.AbstractAsyncContextManager[remote.RemoteClient]:
-        place = target or connection.Connection(server.url, identity or credentials.Identity())
-        quick = retries.Limits(**{"first_delay": 0.001, "longest_delay": 0.01, **limits})
-        return remote.RemoteClient(place, component="tests", limits=quick, on_request=on_request)
+        destination = target or connection.Connection(server.url, identity or credentials.Identity())
+        fast = retries.Limits(**{"first_delay": 0.001, "longest_delay": 0.01, **limits})
+        return remote.RemoteClient(destination, component="tests", limits=fast, on_request=on_request)
 
-    return make
+    return build
 
 
 @pytest.fixture(autouse=True)
 def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxies of the machine that runs the tests are no concern of theirs."""
+    """The tests do not depend on the proxies of the machine."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "KUBECONFIG"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -188,7 +188,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def write(tmp_path: pathlib.Path) -> Callable[..., str]:
-    """Writes a file in the test's folder and returns its path."""
+    """Writes a file in the directory of the test and returns its path."""
 
     def write(name: str, content: str | bytes | dict[str, Any], mode: int = 0o600) -> str:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Credentials in use: TLS with real certificates, tokens that rotate, and servers that stop taking them."""
+"""Credentials in use: TLS with real certificates, token rotation and rejected credentials."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def authority() -> Authority:
 
 @pytest.fixture
 async def server(authority: Authority, tmp_path: pathlib.Path, server: ApiServer) -> AsyncIterator[ApiServer]:
-    """The server of the other tests, behind TLS; it asks for client certificates, as API servers do."""
+    """The test server with TLS. It requests client certificates, as API servers do."""
     pair = authority.issue("server")
     (tmp_path / "server.pem").write_bytes(pair.certificate + pair.key)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem.decode())
     context.verify_mode = ssl.CERT_OPTIONAL
     context.load_cert_chain(tmp_path / "server.pem")
     async with type(server)(context).running() as running:
-        running.always = whoami
+        running.default = whoami
         yield running
 
 
@@ -112,39 +112,39 @@ async def test_a_server_of_our_authority_is_trusted(server: ApiServer, connect: 
 
 
 @pytest.mark.parametrize("known", [None, Authority()], ids=["the system's authorities", "another authority"])
-async def test_a_server_of_another_authority_is_not(server: ApiServer, connect: Connect, known: Authority | None) -> None:
-    who = identity(known) if known else credentials.Identity()
-    async with connect(target=connection.Connection(server.url, who), attempts=1) as client:
+async def test_a_server_of_another_authority_is_not_trusted(server: ApiServer, connect: Connect, known: Authority | None) -> None:
+    user = identity(known) if known else credentials.Identity()
+    async with connect(target=connection.Connection(server.url, user), attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the certificate is not trusted"):
             await client.get(PODS, "ns", "p")
     assert server.requests == []
 
 
-async def test_checking_can_be_switched_off(server: ApiServer, connect: Connect) -> None:
+async def test_certificate_verification_can_be_disabled(server: ApiServer, connect: Connect) -> None:
     async with connect(target=connection.Connection(server.url, insecure=True)) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
 
 
-@pytest.mark.parametrize(("name", "fits"), [("kube.example", True), ("other.example", False)])
-async def test_the_certificate_must_bear_the_name_asked_for(
-    server: ApiServer, connect: Connect, authority: Authority, name: str, fits: bool
+@pytest.mark.parametrize(("name", "matches"), [("kube.example", True), ("other.example", False)])
+async def test_the_certificate_must_contain_the_server_name(
+    server: ApiServer, connect: Connect, authority: Authority, name: str, matches: bool
 ) -> None:
     target = connection.Connection(server.url, identity(authority), tls_server_name=name)
     async with connect(target=target, attempts=1) as client:
-        if fits:
+        if matches:
             await client.get(PODS, "ns", "p")
         else:
             with pytest.raises(errors.Unreachable, match="not trusted"):
                 await client.get(PODS, "ns", "p")
 
 
-async def test_a_client_certificate_proves_who_we_are(server: ApiServer, connect: Connect, authority: Authority) -> None:
+async def test_a_client_certificate_authenticates_the_client(server: ApiServer, connect: Connect, authority: Authority) -> None:
     target = connection.Connection(server.url, identity(authority, authority.issue("jane")))
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b'["jane"]'
 
 
-async def test_certificate_files_that_rotate_are_taken_up_when_the_old_ones_are_refused(
+async def test_rotated_certificate_files_are_read_again_when_the_old_certificate_is_rejected(
     server: ApiServer, connect: Connect, authority: Authority, write: Write
 ) -> None:
     def rotate(name: str) -> str:
@@ -157,12 +157,12 @@ async def test_certificate_files_that_rotate_are_taken_up_when_the_old_ones_are_
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b'["old"]'
         rotate("new")
-        server.answers(unauthorized)
+        server.respond(unauthorized)
         assert await client.get(PODS, "ns", "p") == b'["new"]'
 
 
 @pytest.mark.parametrize("fault", ["not PEM", "another's key", "encrypted"])
-async def test_a_useless_client_certificate_is_told_before_the_first_request(
+async def test_an_invalid_client_certificate_is_reported_before_the_first_request(
     connect: Connect, authority: Authority, fault: str
 ) -> None:
     good, other = authority.issue("jane"), authority.issue("jane", password=b"hush")
@@ -177,10 +177,10 @@ async def test_a_useless_client_certificate_is_told_before_the_first_request(
             pass
 
 
-async def test_a_useless_authority_is_told_before_the_first_request(connect: Connect) -> None:
-    who = credentials.Identity(authority=material(b"nonsense"))
+async def test_an_invalid_authority_is_reported_before_the_first_request(connect: Connect) -> None:
+    user = credentials.Identity(authority=material(b"nonsense"))
     with pytest.raises(errors.KubeconfigError, match="the certificate authority is not a PEM certificate"):
-        async with connect(target=connection.Connection("https://kube", who)):
+        async with connect(target=connection.Connection("https://kube", user)):
             pass
 
 
@@ -188,58 +188,58 @@ async def unauthorized(request: web.Request) -> web.StreamResponse:
     return web.json_response({}, status=401)
 
 
-def only(token: str) -> Callable[[web.Request], Any]:
-    """Takes nobody but the bearer of a token."""
+def accept_only(token: str) -> Callable[[web.Request], Any]:
+    """Accepts only requests with this bearer token."""
 
     async def check(request: web.Request) -> web.StreamResponse:
-        taken = request.headers.get("Authorization") == f"Bearer {token}"
-        return web.json_response({"kind": "Status"}, status=200 if taken else 401)
+        accepted = request.headers.get("Authorization") == f"Bearer {token}"
+        return web.json_response({"kind": "Status"}, status=200 if accepted else 401)
 
     return check
 
 
-async def test_a_pods_rotated_token_is_read_again_when_the_old_one_is_refused(
+async def test_a_rotated_token_is_read_again_when_the_old_token_is_rejected(
     server: ApiServer, connect: Connect, authority: Authority, write: Write, tmp_path: pathlib.Path
 ) -> None:
     write("account/token", "first")
     write("account/ca.crt", authority.pem)
     env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(server.port)}
-    server.always = only("first")
+    server.default = accept_only("first")
     async with connect(target=kubeconfig.in_cluster(str(tmp_path / "account"), env)) as client:
         await client.get(PODS, "ns", "p")
         write("account/token", "second")
-        server.always = only("second")
+        server.default = accept_only("second")
         await client.get(PODS, "ns", "p")
         async for change in client.watch(PODS, None, resource_version="1"):
             assert change.type == "BOOKMARK"
     assert len(server.requests) == 4
 
 
-async def test_a_rotated_token_is_read_again_in_time_without_a_refusal(
+async def test_a_rotated_token_is_read_again_before_it_is_rejected(
     server: ApiServer, connect: Connect, authority: Authority, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
     token = credentials.Material("a test's", path=write("token", "first"))
-    who = credentials.Identity(authority=material(authority.pem), token=token)
-    async with connect(target=connection.Connection(server.url, who)) as client:
+    user = credentials.Identity(authority=material(authority.pem), token=token)
+    async with connect(target=connection.Connection(server.url, user)) as client:
         await client.get(PODS, "ns", "p")
         write("token", "second")
         await client.get(PODS, "ns", "p")
     assert [each.headers["Authorization"] for each in server.requests] == ["Bearer first", "Bearer second"]
 
 
-async def test_a_token_that_is_refused_and_does_not_change_is_unauthorized(
+async def test_a_rejected_token_that_does_not_change_is_unauthorized(
     server: ApiServer, connect: Connect, authority: Authority
 ) -> None:
-    server.always = unauthorized
-    who = credentials.Identity(authority=material(authority.pem), token=material(b"stale"))
-    async with connect(target=connection.Connection(server.url, who)) as client:
+    server.default = unauthorized
+    user = credentials.Identity(authority=material(authority.pem), token=material(b"stale"))
+    async with connect(target=connection.Connection(server.url, user)) as client:
         with pytest.raises(errors.Unauthorized):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 1
 
 
-class Counting:
+class CountingCredentials:
     """Credentials that change each time they are read."""
 
     def __init__(self, authority: bytes) -> None:
@@ -252,16 +252,16 @@ class Counting:
         return credentials.Access(f"Bearer {self.reads}", self._authority)
 
 
-async def test_many_refusals_at_once_read_the_credentials_once(server: ApiServer, connect: Connect, authority: Authority) -> None:
-    who = Counting(authority.pem)
-    server.always = only("2")
-    async with connect(target=connection.Connection(server.url, who)) as client, asyncio.TaskGroup() as group:
+async def test_concurrent_rejections_read_the_credentials_once(server: ApiServer, connect: Connect, authority: Authority) -> None:
+    user = CountingCredentials(authority.pem)
+    server.default = accept_only("2")
+    async with connect(target=connection.Connection(server.url, user)) as client, asyncio.TaskGroup() as group:
         for number in range(20):
             group.create_task(client.get(PODS, "ns", f"p-{number}"))
-    assert who.reads == 2
+    assert user.reads == 2
 
 
-async def test_a_token_file_that_vanishes_is_told_and_the_old_token_used_on(
+async def test_a_missing_token_file_is_logged_and_the_old_token_is_used(
     server: ApiServer,
     connect: Connect,
     write: Write,
@@ -270,9 +270,9 @@ async def test_a_token_file_that_vanishes_is_told_and_the_old_token_used_on(
 ) -> None:
     monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
     path = write("token", "hush")
-    who = credentials.Identity(token=credentials.Material("a test's", path=path))
-    server.always = only("hush")
-    async with connect(target=connection.Connection(server.url, who, insecure=True)) as client:
+    user = credentials.Identity(token=credentials.Material("a test's", path=path))
+    server.default = accept_only("hush")
+    async with connect(target=connection.Connection(server.url, user, insecure=True)) as client:
         os.unlink(path)
         with caplog.at_level(logging.WARNING):
             await client.get(PODS, "ns", "p")

@@ -32,7 +32,7 @@ def test_from_the_tenth_on_similar_events_are_combined() -> None:
     assert messages[11] == "(combined from similar events): 11"
 
 
-def test_a_flood_about_one_object_is_cut_off_until_tokens_are_refilled() -> None:
+def test_a_flood_about_one_object_is_dropped_until_tokens_are_refilled() -> None:
     correlator = Correlator()
     observations = [correlator.correlate(event("a")) for _ in range(SPAM_BURST + 5)]
     assert observations.count(None) == 5

@@ -31,7 +31,7 @@ def script(write: Write, body: str) -> str:
     return write("bin/plugin", f"#!{sys.executable}\nimport json, os, pathlib, sys\n{body}\n", 0o700)
 
 
-def says(write: Write, output: str) -> str:
+def printing_script(write: Write, output: str) -> str:
     return script(write, f"print({output!r})")
 
 
@@ -59,19 +59,19 @@ async def run(write: Write, **call: Any) -> credentials.Access:
 
 
 @pytest.mark.parametrize("version", execplugin.API_VERSIONS)
-async def test_a_plugin_gives_a_token(write: Write, version: str) -> None:
-    access = await run(write, command=says(write, printed({"token": "t-1"}, version)), apiVersion=version)
+async def test_a_plugin_prints_a_token(write: Write, version: str) -> None:
+    access = await run(write, command=printing_script(write, printed({"token": "t-1"}, version)), apiVersion=version)
     assert (access.authorization, access.fresh_for) == ("Bearer t-1", float("inf"))
 
 
-async def test_a_plugin_gives_a_client_certificate(write: Write) -> None:
+async def test_a_plugin_prints_a_client_certificate(write: Write) -> None:
     output = printed({"clientCertificateData": "CERT", "clientKeyData": "KEY"})
-    access = await run(write, command=says(write, output))
+    access = await run(write, command=printing_script(write, output))
     assert (access.certificate, access.key, access.authorization) == (b"CERT", b"KEY", "")
 
 
-async def test_a_relative_command_starts_from_the_kubeconfigs_folder(write: Write) -> None:
-    says(write, printed({"token": "t-1"}))
+async def test_a_relative_command_is_relative_to_the_kubeconfig(write: Write) -> None:
+    printing_script(write, printed({"token": "t-1"}))
     assert (await run(write, command="./bin/plugin")).authorization == "Bearer t-1"
 
 
@@ -102,19 +102,19 @@ async def test_a_plugin_gets_its_arguments_variables_and_the_cluster(
     }
 
 
-async def test_an_answer_is_kept_until_it_expires(write: Write) -> None:
+async def test_a_credential_is_cached_until_it_expires(write: Write) -> None:
     later = dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
     output = printed({"token": "t", "expirationTimestamp": later.strftime("%Y-%m-%dT%H:%M:%SZ")})
-    assert 3000 < (await run(write, command=says(write, output))).fresh_for < 3600
+    assert 3000 < (await run(write, command=printing_script(write, output))).fresh_for < 3600
 
 
-async def test_an_expired_answer_runs_the_plugin_not_for_every_request(write: Write) -> None:
+async def test_an_expired_credential_does_not_run_the_plugin_for_every_request(write: Write) -> None:
     output = printed({"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"})
-    assert (await run(write, command=says(write, output))).fresh_for == execplugin.SHORTEST_LIFE
+    assert (await run(write, command=printing_script(write, output))).fresh_for == execplugin.SHORTEST_LIFE
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         pytest.param("sys.exit(3)", "failed with exit code 3", id="fails"),
         pytest.param("print('hush')", "did not print an ExecCredential", id="prints something else"),
@@ -125,27 +125,25 @@ async def test_an_expired_answer_runs_the_plugin_not_for_every_request(write: Wr
         pytest.param(f"print({printed({'token': 'hush' + chr(10)})!r})", "not one line", id="a newline in the token"),
     ],
 )
-async def test_a_plugin_that_fails_is_told_without_its_output(write: Write, body: str, words: str) -> None:
-    with pytest.raises(errors.KubeconfigError, match=f"exec of user 'u' in .*config: .*{words}") as caught:
+async def test_a_failed_plugin_is_reported_without_its_output(write: Write, body: str, message: str) -> None:
+    with pytest.raises(errors.KubeconfigError, match=f"exec of user 'u' in .*config: .*{message}") as caught:
         await run(write, command=script(write, body))
     assert "hush" not in f"{caught.value} {caught.value.__cause__}"
 
 
-async def test_an_absent_plugin_is_told_with_its_hint(write: Write) -> None:
+async def test_a_missing_plugin_is_reported_with_its_install_hint(write: Write) -> None:
     with pytest.raises(errors.KubeconfigError, match=r"cannot run 'no-such-plugin': No such file(.|\n)*install it so"):
         await run(write, command="no-such-plugin", installHint="install it so")
 
 
-async def test_a_plugin_that_must_ask_a_person_is_not_started_without_a_terminal(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_interactive_plugin_is_not_started_without_a_terminal(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/null") as nobody:  # noqa: ASYNC230
         monkeypatch.setattr(sys, "stdin", nobody)
         with pytest.raises(errors.KubeconfigError, match="requires a terminal"):
-            await run(write, command=says(write, printed({"token": "t"})), interactiveMode="Always")
+            await run(write, command=printing_script(write, printed({"token": "t"})), interactiveMode="Always")
 
 
-async def test_a_plugin_that_hangs_is_ended(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_plugin_that_hangs_is_killed(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execplugin, "PATIENCE", 0.3)
     with pytest.raises(errors.KubeconfigError, match="timed out after"):
         await run(write, command=script(write, "import time; time.sleep(3600)"))
@@ -160,13 +158,13 @@ print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "Exec
 """
 
 
-async def test_a_refused_token_makes_the_plugin_run_once_more(write: Write, server: ApiServer, connect: Connect) -> None:
+async def test_a_rejected_token_runs_the_plugin_again(write: Write, server: ApiServer, connect: Connect) -> None:
     accepted = "token-1"
 
     async def check(request: Any) -> Any:
         return web.json_response({}, status=200 if request.headers["Authorization"] == f"Bearer {accepted}" else 401)
 
-    server.always = check
+    server.default = check
     target = kubeconfig.load(config(write, server=server.url, command=script(write, COUNTING)))
     async with connect(target=target) as client:
         await client.get(PODS, "ns", "p")
@@ -177,7 +175,7 @@ async def test_a_refused_token_makes_the_plugin_run_once_more(write: Write, serv
     assert tokens == ["1", "1", "1", "2"]
 
 
-def test_a_connection_shows_nothing_of_its_plugin(write: Write) -> None:
+def test_the_repr_of_a_connection_does_not_show_its_plugin(write: Write) -> None:
     path = config(write, command="x", args=["hush"], env=[{"name": "A", "value": "hush"}])
-    found: connection.Connection = kubeconfig.load(path)
-    assert "hush" not in f"{found!r} {found.identity!r}"
+    loaded: connection.Connection = kubeconfig.load(path)
+    assert "hush" not in f"{loaded!r} {loaded.identity!r}"

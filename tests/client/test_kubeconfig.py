@@ -1,4 +1,4 @@
-"""Reading kubeconfigs as kubectl does, and saying what is wrong with them without giving anything away."""
+"""Kubeconfigs are read as by kubectl, and errors contain no secrets."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ async def access(path: str, context: str | None = None) -> credentials.Access:
 
 
 def test_the_current_context_is_used(write: Write) -> None:
-    found = kubeconfig.load(write("config", config()))
-    assert (found.server, found.namespace) == ("https://10.0.0.1:6443", "mine")
+    loaded = kubeconfig.load(write("config", config()))
+    assert (loaded.server, loaded.namespace) == ("https://10.0.0.1:6443", "mine")
 
 
 def test_a_context_can_be_named(write: Write) -> None:
@@ -67,7 +67,7 @@ async def test_a_context_without_a_user_is_anonymous(write: Write) -> None:
         pytest.param({}, "", id="nothing"),
     ],
 )
-async def test_a_user_becomes_an_authorization(write: Write, user: dict[str, str], authorization: str) -> None:
+async def test_the_authorization_of_a_user(write: Write, user: dict[str, str], authorization: str) -> None:
     assert (await access(write("config", config(**user)))).authorization == authorization
 
 
@@ -78,8 +78,8 @@ async def test_paths_are_relative_to_their_file(write: Write, monkeypatch: pytes
     document["clusters"][0]["cluster"]["certificate-authority"] = "keys/ca.pem"
     path = pathlib.Path(write("config", document))
     monkeypatch.chdir(path.parent.parent)
-    found = await access(f"{path.parent.name}/{path.name}")
-    assert (found.authorization, found.authority) == (f"Bearer {SECRET}", b"AUTHORITY")
+    credential = await access(f"{path.parent.name}/{path.name}")
+    assert (credential.authorization, credential.authority) == (f"Bearer {SECRET}", b"AUTHORITY")
 
 
 async def test_a_token_file_is_read_again(write: Write) -> None:
@@ -91,14 +91,14 @@ async def test_a_token_file_is_read_again(write: Write) -> None:
     assert first.fresh_for == 60
 
 
-async def test_data_wins_over_paths(write: Write) -> None:
+async def test_data_overrides_paths(write: Write) -> None:
     encoded = base64.b64encode(b"CERT").decode()
     user = {"client-certificate-data": encoded, "client-certificate": "/nowhere", "client-key-data": encoded}
-    found = await access(write("config", config(**user)))
-    assert (found.certificate, found.key) == (b"CERT", b"CERT")
+    credential = await access(write("config", config(**user)))
+    assert (credential.certificate, credential.key) == (b"CERT", b"CERT")
 
 
-def test_of_several_files_the_first_that_names_a_thing_wins(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_file_that_defines_an_entry_wins(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = copy.deepcopy(config()), config()
     del first["users"], first["current-context"]
     first["clusters"][0]["cluster"]["server"] = "https://first"
@@ -110,13 +110,13 @@ def test_of_several_files_the_first_that_names_a_thing_wins(write: Write, monkey
     assert kubeconfig.load(context="only-second").server == "https://second"
 
 
-def test_without_kubeconfig_the_home_folder_counts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_is_the_kubeconfig_in_the_home_directory(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pathlib.Path(write("home/.kube/config", config()))
     monkeypatch.setenv("HOME", str(path.parent.parent))
     assert kubeconfig.load().server == "https://10.0.0.1:6443"
 
 
-def test_impersonation_is_carried_along(write: Write) -> None:
+def test_impersonation_is_read(write: Write) -> None:
     user = {"as": "jane", "as-uid": "1", "as-groups": ["a", "b"]}
     assert kubeconfig.load(write("config", config(**user))).impersonation == (
         ("Impersonate-User", "jane"),
@@ -126,20 +126,20 @@ def test_impersonation_is_carried_along(write: Write) -> None:
     )
 
 
-def test_tls_settings_are_carried_along(write: Write) -> None:
+def test_tls_settings_are_read(write: Write) -> None:
     document = changed("cluster", **{"insecure-skip-tls-verify": True, "tls-server-name": "kube"})
-    found = kubeconfig.load(write("config", document))
-    assert (found.insecure, found.tls_server_name) == (True, "kube")
+    loaded = kubeconfig.load(write("config", document))
+    assert (loaded.insecure, loaded.tls_server_name) == (True, "kube")
 
 
-def test_the_clusters_proxy_wins_over_the_environments(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proxy_of_the_cluster_overrides_the_environment(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://environment:1")
     assert kubeconfig.load(write("plain", config())).proxy == "http://environment:1"
     document = changed("cluster", **{"proxy-url": "http://cluster:2"})
     assert kubeconfig.load(write("proxied", document)).proxy == "http://cluster:2"
 
 
-async def test_empty_sections_are_as_good_as_none(write: Write) -> None:
+async def test_empty_sections_are_ignored(write: Write) -> None:
     text = """
         apiVersion: v1
         current-context: here
@@ -154,7 +154,7 @@ NO_CONTEXT = {key: value for key, value in config().items() if key != "current-c
 
 
 @pytest.mark.parametrize(
-    ("document", "words"),
+    ("document", "message"),
     [
         pytest.param({}, "no current-context; name a context, available: none", id="nothing in it"),
         pytest.param(NO_CONTEXT, "no current-context; name a context, available: here, there", id="no context"),
@@ -184,17 +184,17 @@ NO_CONTEXT = {key: value for key, value in config().items() if key != "current-c
         pytest.param(f"users:\n- token: '{SECRET}\n", r"not valid YAML \(line \d+, column \d+\)", id="broken YAML"),
     ],
 )
-def test_an_error_names_file_and_entry_and_tells_no_secret(write: Write, document: Any, words: str) -> None:
+def test_an_error_names_file_and_entry_and_contains_no_secret(write: Write, document: Any, message: str) -> None:
     text = document if isinstance(document, str | dict) else repr(document)
     path = write("config", text)
-    with pytest.raises(errors.KubeconfigError, match=words) as caught:
+    with pytest.raises(errors.KubeconfigError, match=message) as caught:
         kubeconfig.load(path)
     assert path in str(caught.value)
     assert SECRET not in "".join(map(str, (caught.value, caught.value.__cause__, caught.value.__context__)))
 
 
 @pytest.mark.parametrize(
-    ("token", "words"),
+    ("token", "message"),
     [
         pytest.param(None, "tokenFile of user 'u' in .*: cannot read '.*token': No such file", id="missing"),
         pytest.param(b"", "must be one non-empty line", id="empty"),
@@ -202,14 +202,14 @@ def test_an_error_names_file_and_entry_and_tells_no_secret(write: Write, documen
         pytest.param(b"\xff\xfe", "must be one non-empty line", id="binary"),
     ],
 )
-async def test_a_useless_token_file_is_told(write: Write, token: bytes | None, words: str) -> None:
+async def test_an_invalid_token_file_is_reported(write: Write, token: bytes | None, message: str) -> None:
     if token is not None:
         write("token", token)
-    with pytest.raises(errors.KubeconfigError, match=words):
+    with pytest.raises(errors.KubeconfigError, match=message):
         await access(write("config", config(tokenFile="token")))
 
 
-def test_a_missing_file_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_is_reported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(errors.KubeconfigError, match=r"cannot read the kubeconfig '.*absent': No such file"):
         kubeconfig.load(str(tmp_path / "absent"))
     monkeypatch.setenv("KUBECONFIG", "/nowhere/one:/nowhere/two")
@@ -217,7 +217,7 @@ def test_a_missing_file_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
         kubeconfig.load()
 
 
-async def test_nothing_secret_is_shown(write: Write) -> None:
+async def test_secrets_are_not_shown(write: Write) -> None:
     encoded = base64.b64encode(SECRET.encode()).decode()
     user = {"token": SECRET, "password": SECRET, "username": "u"}
     user |= {"client-key-data": encoded, "client-certificate-data": encoded}
@@ -229,25 +229,25 @@ async def test_nothing_secret_is_shown(write: Write) -> None:
     }
     document = config(**user)
     document["clusters"][0]["cluster"]["proxy-url"] = f"http://u:{SECRET}@proxy:1"
-    found = kubeconfig.load(write("config", document))
-    shown = f"{found!r} {found.identity!r} {await found.identity.read()!r}"
+    loaded = kubeconfig.load(write("config", document))
+    shown = f"{loaded!r} {loaded.identity!r} {await loaded.identity.read()!r}"
     assert SECRET not in shown
     assert encoded not in shown
 
 
-def test_a_pod_finds_its_server_and_namespace(write: Write, tmp_path: pathlib.Path) -> None:
+def test_the_connection_of_a_pod_has_server_and_namespace(write: Write, tmp_path: pathlib.Path) -> None:
     write("namespace", "mine\n")
     write("token", SECRET)
     env = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443", "HTTPS_PROXY": "http://p:1"}
-    found = kubeconfig.in_cluster(str(tmp_path), env)
-    assert (found.server, found.namespace, found.proxy) == ("https://[fd00::1]:443", "mine", "http://p:1")
-    assert SECRET not in repr(found)
+    loaded = kubeconfig.in_cluster(str(tmp_path), env)
+    assert (loaded.server, loaded.namespace, loaded.proxy) == ("https://[fd00::1]:443", "mine", "http://p:1")
+    assert SECRET not in repr(loaded)
 
 
 @pytest.mark.parametrize(
-    ("env", "words"),
+    ("env", "message"),
     [({}, "KUBERNETES_SERVICE_HOST is not set"), ({"KUBERNETES_SERVICE_HOST": "h"}, "'.*token' does not exist")],
 )
-def test_outside_a_pod_it_is_told_what_is_missing(tmp_path: pathlib.Path, env: dict[str, str], words: str) -> None:
-    with pytest.raises(errors.KubeconfigError, match=words):
+def test_outside_a_pod_the_error_names_what_is_missing(tmp_path: pathlib.Path, env: dict[str, str], message: str) -> None:
+    with pytest.raises(errors.KubeconfigError, match=message):
         kubeconfig.in_cluster(str(tmp_path), env)

@@ -1,4 +1,4 @@
-"""Which proxy leads to a server: the environment read as Go reads it."""
+"""The proxy of a server: the environment is read as by Go."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PROXY = "http://proxy:3128"
         ("https://kube:6443", {"HTTPS_PROXY": PROXY, "no_proxy": "*"}, False),
     ],
 )
-def test_the_environment_chooses_the_proxy(server: str, env: dict[str, str], proxied: bool) -> None:
+def test_the_proxy_is_read_from_the_environment(server: str, env: dict[str, str], proxied: bool) -> None:
     assert proxies.from_environment(yarl.URL(server), env) == (PROXY if proxied else "")
 
 
@@ -52,7 +52,7 @@ def test_a_proxy_without_a_scheme_is_an_http_proxy() -> None:
     assert proxies.from_environment(yarl.URL("https://k"), {"HTTPS_PROXY": "proxy:1"}) == "http://proxy:1"
 
 
-def test_a_useless_proxy_is_told_without_its_password() -> None:
+def test_an_invalid_proxy_is_reported_without_its_password() -> None:
     with pytest.raises(errors.KubeconfigError, match="HTTPS_PROXY: invalid proxy URL") as caught:
         proxies.from_environment(yarl.URL("https://k"), {"HTTPS_PROXY": "socks5://u:hush@x:1"})
     assert "hush" not in str(caught.value)
@@ -60,12 +60,12 @@ def test_a_useless_proxy_is_told_without_its_password() -> None:
 
 @pytest.fixture
 async def proxy() -> AsyncIterator[tuple[int, list[bytes]]]:
-    """An HTTP proxy that notes what it is asked, and says 407 to whoever brings no password."""
-    asked: list[bytes] = []
+    """An HTTP proxy that records requests and responds with 407 to requests without a password."""
+    requests: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head)
+        requests.append(head)
         if b"Proxy-Authorization" in head:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
         else:
@@ -75,28 +75,30 @@ async def proxy() -> AsyncIterator[tuple[int, list[bytes]]]:
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with listening:
-        yield listening.sockets[0].getsockname()[1], asked
+        yield listening.sockets[0].getsockname()[1], requests
 
 
-async def test_requests_go_through_the_proxy_with_its_password(connect: Connect, proxy: tuple[int, list[bytes]]) -> None:
-    port, asked = proxy
+async def test_requests_use_the_proxy_with_its_password(connect: Connect, proxy: tuple[int, list[bytes]]) -> None:
+    port, requests = proxy
     target = connection.Connection("http://kube.example:8080", proxy=f"http://jane:hush@127.0.0.1:{port}")
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
-    assert asked[0].startswith(b"GET http://kube.example:8080/api/v1/namespaces/ns/pods/p HTTP/1.1")
-    assert base64.b64encode(b"jane:hush") in asked[0]
+    assert requests[0].startswith(b"GET http://kube.example:8080/api/v1/namespaces/ns/pods/p HTTP/1.1")
+    assert base64.b64encode(b"jane:hush") in requests[0]
 
 
-async def test_tls_goes_through_a_tunnel_and_a_refusing_proxy_is_named(connect: Connect, proxy: tuple[int, list[bytes]]) -> None:
-    port, asked = proxy
+async def test_tls_uses_a_tunnel_and_a_rejection_by_the_proxy_is_reported(
+    connect: Connect, proxy: tuple[int, list[bytes]]
+) -> None:
+    port, requests = proxy
     target = connection.Connection("https://kube.example:6443", proxy=f"http://127.0.0.1:{port}")
     async with connect(target=target, attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the proxy responded with status 407"):
             await client.get(PODS, "ns", "p")
-    assert asked[0].startswith(b"CONNECT kube.example:6443 HTTP/1.1")
+    assert requests[0].startswith(b"CONNECT kube.example:6443 HTTP/1.1")
 
 
-async def test_an_absent_proxy_is_named_without_its_password(server: ApiServer, connect: Connect) -> None:
+async def test_an_unreachable_proxy_is_reported_without_its_password(server: ApiServer, connect: Connect) -> None:
     target = connection.Connection(server.url, proxy="http://jane:hush@127.0.0.1:1")
     async with connect(target=target, attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the proxy is not reachable") as caught:

@@ -1,4 +1,4 @@
-"""One request after the other: what goes over the wire, and what each answer becomes."""
+"""Requests on the wire, and the errors of their responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traincrew.client import connection, retries
 from traincrew.model.resources import NAMESPACES, PODS, Resource
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Answers, ApiServer, Connect
+    from tests.client.conftest import ApiServer, Connect, Responses
 
 JOBS = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
 
@@ -39,9 +39,9 @@ async def test_verbs_become_the_requests_of_the_kubernetes_api(server: ApiServer
     ]
 
 
-async def test_bodies_pass_unchanged_both_ways(server: ApiServer, connect: Connect, say: Answers) -> None:
+async def test_bodies_are_sent_and_received_unchanged(server: ApiServer, connect: Connect, responses: Responses) -> None:
     answer = b'{"metadata": {"name": "p"},   "unknown": [1, 2]}'
-    server.answers(say.status(201, answer))
+    server.respond(responses.status(201, answer))
     async with connect() as client:
         assert await client.create(PODS, "ns", b'{"odd":   "spacing"}') == answer
     assert server.requests[0].body == b'{"odd":   "spacing"}'
@@ -55,13 +55,15 @@ async def test_bodies_pass_unchanged_both_ways(server: ApiServer, connect: Conne
         ("strategic", "application/strategic-merge-patch+json"),
     ],
 )
-async def test_a_patch_names_its_type(server: ApiServer, connect: Connect, kind: str, content_type: str) -> None:
+async def test_a_patch_has_the_content_type_of_its_kind(
+    server: ApiServer, connect: Connect, kind: str, content_type: str
+) -> None:
     async with connect() as client:
         await client.patch(PODS, "ns", "p", b"[]", type=kind)  # type: ignore[arg-type]
     assert server.requests[0].headers["Content-Type"] == content_type
 
 
-async def test_a_delete_carries_uid_and_propagation(server: ApiServer, connect: Connect) -> None:
+async def test_a_delete_sends_uid_and_propagation(server: ApiServer, connect: Connect) -> None:
     async with connect() as client:
         await client.delete(PODS, "ns", "p", uid="u-1", propagation="Background")
     assert json.loads(server.requests[0].body) == {
@@ -72,7 +74,7 @@ async def test_a_delete_carries_uid_and_propagation(server: ApiServer, connect: 
     }
 
 
-async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, connect: Connect) -> None:
+async def test_requests_have_a_user_agent_and_no_compression(server: ApiServer, connect: Connect) -> None:
     async with connect() as client:
         await client.get(PODS, "ns", "p")
     headers = server.requests[0].headers
@@ -82,7 +84,7 @@ async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, 
 
 
 @pytest.mark.parametrize("name", ["a/b", "a?watch=true", "a#b", "ä", "a%2fb", "a b"])
-async def test_a_name_cannot_leave_its_place_in_the_path(server: ApiServer, connect: Connect, name: str) -> None:
+async def test_a_name_is_one_segment_of_the_path(server: ApiServer, connect: Connect, name: str) -> None:
     async with connect() as client:
         await client.get(PODS, "ns", name)
     path = server.requests[0].path
@@ -92,14 +94,14 @@ async def test_a_name_cannot_leave_its_place_in_the_path(server: ApiServer, conn
 
 
 @pytest.mark.parametrize("name", [".", "..", "../../secrets"])
-async def test_a_name_that_climbs_is_refused(server: ApiServer, connect: Connect, name: str) -> None:
+async def test_a_name_with_dots_at_the_start_is_rejected(server: ApiServer, connect: Connect, name: str) -> None:
     async with connect() as client:
         with pytest.raises(errors.Rejected):
             await client.get(PODS, "ns", name)
     assert server.requests == []
 
 
-async def test_a_prefix_of_the_server_stays_in_front(server: ApiServer, connect: Connect) -> None:
+async def test_the_path_prefix_of_the_server_is_kept(server: ApiServer, connect: Connect) -> None:
     async with connect(target=connection.Connection(f"{server.url}/k8s/clusters/c-1")) as client:
         await client.get(PODS, "ns", "p")
     assert server.requests[0].path == "/k8s/clusters/c-1/api/v1/namespaces/ns/pods/p"
@@ -127,92 +129,94 @@ async def test_a_prefix_of_the_server_stays_in_front(server: ApiServer, connect:
         (504, "Timeout", errors.ServerError),
     ],
 )
-async def test_code_and_reason_choose_the_error(
-    server: ApiServer, connect: Connect, say: Answers, code: int, reason: str, kind: type[errors.ApiError]
+async def test_code_and_reason_determine_the_error(
+    server: ApiServer, connect: Connect, responses: Responses, code: int, reason: str, kind: type[errors.ApiError]
 ) -> None:
     causes = [{"reason": "FieldValueInvalid", "message": "must be x", "field": "spec.a"}]
-    server.always = say.refusal(code, reason, "words of the server", causes=causes)
+    server.default = responses.status_error(code, reason, "message of the server", causes=causes)
     async with connect(attempts=1) as client:
         with pytest.raises(errors.ApiError) as caught:
             await client.get(PODS, "ns", "p")
     assert type(caught.value) is kind
     assert (caught.value.code, caught.value.reason) == (code, reason)
-    assert str(caught.value) == "words of the server"
+    assert str(caught.value) == "message of the server"
     assert caught.value.causes == (errors.Cause("FieldValueInvalid", "must be x", "spec.a"),)
 
 
-async def test_an_answer_that_is_no_status_is_quoted_in_short(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(403, b"<html>\n  <h1>Blocked</h1>" + b"x" * 5000))
+async def test_a_response_that_is_not_a_status_is_quoted_truncated(
+    server: ApiServer, connect: Connect, responses: Responses
+) -> None:
+    server.respond(responses.status(403, b"<html>\n  <h1>Blocked</h1>" + b"x" * 5000))
     async with connect() as client:
         with pytest.raises(errors.Forbidden, match="HTTP 403: <html> <h1>Blocked</h1>x") as caught:
             await client.get(PODS, "ns", "p")
     assert len(str(caught.value)) < 400
 
 
-async def test_redirects_are_not_followed(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(302, Location=f"{server.url}/elsewhere"))
+async def test_redirects_are_not_followed(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(responses.status(302, Location=f"{server.url}/elsewhere"))
     async with connect() as client:
         with pytest.raises(errors.Rejected, match="is this the address of an API server"):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 1
 
 
-async def test_cookies_are_not_kept(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(200, Set_Cookie="a=b"))
+async def test_cookies_are_not_kept(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(responses.status(200, Set_Cookie="a=b"))
     async with connect() as client:
         await client.get(PODS, "ns", "p")
         await client.get(PODS, "ns", "p")
     assert "Cookie" not in server.requests[1].headers
 
 
-async def test_nobody_listening_is_unreachable_and_never_sent(connect: Connect) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+async def test_a_refused_connection_is_unreachable_and_never_sent(connect: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     async with connect(target=connection.Connection(f"http://127.0.0.1:{port}")) as client:
         with pytest.raises(errors.Unreachable, match=f"no response from http://127.0.0.1:{port}") as caught:
             await client.create(PODS, "ns", b'{"metadata":{"generateName":"p-"}}')
     assert retries.did_nothing(caught.value)
 
 
-async def test_a_slow_answer_is_given_up(server: ApiServer, connect: Connect) -> None:
+async def test_a_slow_response_times_out(server: ApiServer, connect: Connect) -> None:
     async def never(_: object) -> object:
         return await asyncio.Event().wait()
 
-    server.always = never  # type: ignore[assignment]
+    server.default = never  # type: ignore[assignment]
     async with connect(request_timeout=0.05, attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="timed out"):
             await client.get(PODS, "ns", "p")
 
 
-async def test_every_request_is_told_to_the_hook(server: ApiServer, connect: Connect, say: Answers) -> None:
-    message: list[tuple[str, str, int]] = []
-    server.answers(say.status(503), say.cut, say.status(200), say.status(404))
-    async with connect(on_request=lambda *each: message.append(each[:3])) as client:
+async def test_on_request_is_called_for_every_request(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    calls: list[tuple[str, str, int]] = []
+    server.respond(responses.status(503), responses.abort, responses.status(200), responses.status(404))
+    async with connect(on_request=lambda *each: calls.append(each[:3])) as client:
         await client.patch(PODS, "ns", "p", b"{}")
         with pytest.raises(errors.NotFound):
             await client.get(JOBS, "ns", "j")
-    assert message == [("patch", "pods", 503), ("patch", "pods", 0), ("patch", "pods", 200), ("get", "pytorchjobs", 404)]
+    assert calls == [("patch", "pods", 503), ("patch", "pods", 0), ("patch", "pods", 200), ("get", "pytorchjobs", 404)]
 
 
-async def test_no_more_requests_are_in_flight_than_allowed(server: ApiServer, connect: Connect, say: Answers) -> None:
+async def test_the_number_of_requests_in_flight_is_limited(server: ApiServer, connect: Connect, responses: Responses) -> None:
     gate = asyncio.Event()
 
-    async def held(request: object) -> object:
+    async def blocked_response(request: object) -> object:
         await gate.wait()
-        return await say.status(200)(request)  # type: ignore[arg-type]
+        return await responses.status(200)(request)  # type: ignore[arg-type]
 
-    server.always = held  # type: ignore[assignment]
+    server.default = blocked_response  # type: ignore[assignment]
     async with connect(in_flight=3) as client, asyncio.TaskGroup() as group:
         for number in range(10):
             group.create_task(client.get(PODS, "ns", f"p-{number}"))
         await server.until(lambda: server.active == 3)
         gate.set()
     assert len(server.requests) == 10
-    assert server.busiest == 3
+    assert server.max_active == 3
 
 
-async def test_a_waiting_retry_holds_no_place(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(429, Retry_After="25"))
+async def test_a_waiting_retry_does_not_count_as_in_flight(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(responses.status(429, Retry_After="25"))
     async with connect(in_flight=1) as client:
         waiting = asyncio.create_task(client.get(PODS, "ns", "refused"))
         await server.until(lambda: len(server.requests) == 1 and server.active == 0)
@@ -221,10 +225,10 @@ async def test_a_waiting_retry_holds_no_place(server: ApiServer, connect: Connec
     assert [each.path.rpartition("/")[2] for each in server.requests] == ["refused", "other"]
 
 
-async def test_a_list_comes_in_pages_of_one_version(server: ApiServer, connect: Connect, say: Answers) -> None:
+async def test_a_list_has_pages_of_one_version(server: ApiServer, connect: Connect, responses: Responses) -> None:
     first = {"metadata": {"resourceVersion": "7", "continue": "more&more"}, "items": [{"a": 1}, {"a": 2}]}
     last = {"metadata": {"resourceVersion": "7"}, "items": [{"a": 3}]}
-    server.answers(say.status(200, first), say.status(200, last))
+    server.respond(responses.status(200, first), responses.status(200, last))
     async with connect(page_size=2) as client:
         pages = [page async for page in client.pages(PODS, None, labels="a in (b, c)", fields="x=y")]
     assert [[json.loads(item)["a"] for item in page.items] for page in pages] == [[1, 2], [3]]
@@ -234,10 +238,10 @@ async def test_a_list_comes_in_pages_of_one_version(server: ApiServer, connect: 
     assert server.requests[0].path == "/api/v1/pods"
 
 
-async def test_a_continuation_that_ran_out_is_expired(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(
-        say.status(200, {"metadata": {"resourceVersion": "7", "continue": "c"}, "items": []}),
-        say.refusal(410, "Expired"),
+async def test_an_expired_continue_token_is_expired(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(
+        responses.status(200, {"metadata": {"resourceVersion": "7", "continue": "c"}, "items": []}),
+        responses.status_error(410, "Expired"),
     )
     async with connect() as client:
         with pytest.raises(errors.Expired):

@@ -1,4 +1,4 @@
-"""What is asked again, and what is not."""
+"""Which requests are retried."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traincrew.client import remote, retries
 from traincrew.model.resources import PODS
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Answers, ApiServer, Connect
+    from tests.client.conftest import ApiServer, Connect, Responses
 
 NAMED, UNNAMED = b'{"metadata":{"name":"p"}}', b'{"metadata":{"generateName":"p-"}}'
 Call = Callable[[remote.RemoteClient], Awaitable[bytes]]
@@ -28,68 +28,74 @@ DELETE = pytest.param(lambda c: c.delete(PODS, "ns", "p", uid="u"), id="delete")
 UNNAMED_CREATE = pytest.param(lambda c: c.create(PODS, "ns", UNNAMED), id="create without a name")
 JSON_PATCH = pytest.param(lambda c: c.patch(PODS, "ns", "p", b"[]", type="json"), id="JSON patch")
 
-HARMLESS_TWICE = [GET, CREATE, REPLACE, MERGE, DELETE]
-HARMFUL_TWICE = [UNNAMED_CREATE, JSON_PATCH]
+IDEMPOTENT = [GET, CREATE, REPLACE, MERGE, DELETE]
+NOT_IDEMPOTENT = [UNNAMED_CREATE, JSON_PATCH]
 
 
-@pytest.mark.parametrize("call", HARMLESS_TWICE)
-async def test_what_is_harmless_twice_is_asked_again_after_any_passing_fault(
-    server: ApiServer, connect: Connect, say: Answers, call: Call
+@pytest.mark.parametrize("call", IDEMPOTENT)
+async def test_idempotent_requests_are_retried_after_temporary_errors(
+    server: ApiServer, connect: Connect, responses: Responses, call: Call
 ) -> None:
-    server.answers(say.cut, say.status(500), say.status(503), say.status(504), say.status(200, b"[1]"))
+    server.respond(
+        responses.abort, responses.status(500), responses.status(503), responses.status(504), responses.status(200, b"[1]")
+    )
     async with connect() as client:
         assert await call(client) == b"[1]"
     assert len(server.requests) >= 5
 
 
-@pytest.mark.parametrize("call", HARMFUL_TWICE)
+@pytest.mark.parametrize("call", NOT_IDEMPOTENT)
 @pytest.mark.parametrize("fault", ["cut", "500"])
-async def test_what_may_do_harm_twice_is_asked_once(
-    server: ApiServer, connect: Connect, say: Answers, call: Call, fault: str
+async def test_other_requests_are_sent_once(
+    server: ApiServer, connect: Connect, responses: Responses, call: Call, fault: str
 ) -> None:
-    server.answers(say.cut if fault == "cut" else say.status(500))
+    server.respond(responses.abort if fault == "cut" else responses.status(500))
     async with connect() as client:
         with pytest.raises(errors.TemporaryError):
             await call(client)
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("call", HARMLESS_TWICE + HARMFUL_TWICE)
-async def test_whatever_the_server_refused_to_begin_is_asked_again(
-    server: ApiServer, connect: Connect, say: Answers, call: Call
+@pytest.mark.parametrize("call", IDEMPOTENT + NOT_IDEMPOTENT)
+async def test_requests_that_the_server_did_not_process_are_retried(
+    server: ApiServer, connect: Connect, responses: Responses, call: Call
 ) -> None:
-    server.answers(say.status(429, Retry_After="0"), say.status(503, Retry_After="0"), say.status(200, b"[1]"))
+    server.respond(responses.status(429, Retry_After="0"), responses.status(503, Retry_After="0"), responses.status(200, b"[1]"))
     async with connect() as client:
         assert await call(client) == b"[1]"
     assert len(server.requests) == 3
 
 
-async def test_a_create_whose_answer_was_lost_ends_in_already_exists(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.cut, say.refusal(409, "AlreadyExists"))
+async def test_a_create_whose_response_was_lost_raises_already_exists(
+    server: ApiServer, connect: Connect, responses: Responses
+) -> None:
+    server.respond(responses.abort, responses.status_error(409, "AlreadyExists"))
     async with connect() as client:
         with pytest.raises(errors.AlreadyExists):
             await client.create(PODS, "ns", NAMED)
 
 
 @pytest.mark.parametrize("code", [400, 403, 404, 409, 410, 422])
-async def test_a_verdict_is_not_asked_for_twice(server: ApiServer, connect: Connect, say: Answers, code: int) -> None:
-    server.answers(say.refusal(code, ""))
+async def test_permanent_errors_are_not_retried(server: ApiServer, connect: Connect, responses: Responses, code: int) -> None:
+    server.respond(responses.status_error(code, ""))
     async with connect() as client:
         with pytest.raises(errors.ApiError):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 1
 
 
-async def test_attempts_are_bounded_and_the_last_error_is_raised(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(500), say.status(503), say.refusal(502, "", "the last"))
+async def test_attempts_are_limited_and_the_last_error_is_raised(
+    server: ApiServer, connect: Connect, responses: Responses
+) -> None:
+    server.respond(responses.status(500), responses.status(503), responses.status_error(502, "", "the last"))
     async with connect(attempts=3) as client:
         with pytest.raises(errors.ServerError, match="the last"):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 3
 
 
-async def test_a_wait_beyond_all_patience_is_left_to_the_caller(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.status(429, Retry_After="3600"))
+async def test_a_long_retry_after_is_left_to_the_caller(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(responses.status(429, Retry_After="3600"))
     async with connect() as client:
         with pytest.raises(errors.TooManyRequests) as caught:
             await client.get(PODS, "ns", "p")
@@ -97,8 +103,8 @@ async def test_a_wait_beyond_all_patience_is_left_to_the_caller(server: ApiServe
     assert len(server.requests) == 1
 
 
-async def test_the_status_may_say_how_long_to_wait(server: ApiServer, connect: Connect, say: Answers) -> None:
-    server.answers(say.refusal(500, "ServerTimeout", retryAfterSeconds=3600))
+async def test_retry_after_is_read_from_the_status(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    server.respond(responses.status_error(500, "ServerTimeout", retryAfterSeconds=3600))
     async with connect() as client:
         with pytest.raises(errors.ServerError) as caught:
             await client.get(PODS, "ns", "p")
@@ -106,11 +112,11 @@ async def test_the_status_may_say_how_long_to_wait(server: ApiServer, connect: C
 
 
 @hypothesis.given(st.integers(), st.integers(0, 200), st.floats(0, 100))
-def test_delays_never_undercut_the_server_and_never_pass_the_longest(seed: int, count: int, asked: float) -> None:
+def test_delays_are_at_least_retry_after_and_at_most_the_longest(seed: int, count: int, retry_after: float) -> None:
     backoff = retries.Backoff(0.1, 5.0, random.Random(seed))
     for _ in range(count):
         assert 0.05 <= backoff.next() <= 5.0
-    assert backoff.next(errors.TooManyRequests("wait", retry_after=asked)) >= asked
+    assert backoff.next(errors.TooManyRequests("wait", retry_after=retry_after)) >= retry_after
     backoff.reset()
     assert backoff.next() <= 0.1
 

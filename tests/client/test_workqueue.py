@@ -29,7 +29,7 @@ async def test_a_key_added_while_it_is_processed_is_queued_again_when_done() -> 
     assert await queue.get() == "a"
 
 
-async def test_every_waiting_worker_gets_a_key_of_its_own() -> None:
+async def test_every_waiting_worker_gets_another_key() -> None:
     queue: WorkQueue[str] = WorkQueue()
     workers = [asyncio.create_task(queue.get()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -65,7 +65,7 @@ async def test_delays_after_failures_grow_until_the_key_is_forgotten() -> None:
     assert queue.add_rate_limited("a") < delays[2]
 
 
-async def test_the_delay_after_a_failure_is_never_less_than_asked_for() -> None:
+async def test_the_delay_after_a_failure_is_never_less_than_requested() -> None:
     queue: WorkQueue[str] = WorkQueue()
 
     assert queue.add_rate_limited("a", at_least=7.0) == 7.0

@@ -1,4 +1,4 @@
-"""A resource on a real HTTP server: lists in pages, watches that can be cut or expire, versions that count."""
+"""A resource on a real HTTP server: paged lists, watches that can be aborted or expire, increasing versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traincrew.client import connection, remote, retries
 from traincrew.model import meta
 
 
-class Thing(meta.Struct):
+class Widget(meta.Struct):
     metadata: meta.Meta = meta.Meta()
     phase: str = ""
 
@@ -26,67 +26,67 @@ class Event(NamedTuple):
     object: bytes
 
 
-class Things:
-    """What the server holds; every change has the next version."""
+class WidgetServer:
+    """The objects of the server. Every change increments the version."""
 
     def __init__(self) -> None:
         self.version = 100
-        self.held: dict[str, dict[str, Any]] = {}
+        self.objects: dict[str, dict[str, Any]] = {}
         self.lists = 0
         self.watched_from: list[int] = []
         self.codes: list[int] = []
-        """Answers, without a body, that the next requests get instead of what they ask for."""
+        """Status codes of the next responses, which have no body."""
         self.between_pages: Callable[[], Awaitable[None]] | None = None
         self._log: list[Event] = []
-        self._forgotten = 0
-        self._moved = asyncio.Condition()
-        self._cuts = 0
+        self._oldest_version = 0
+        self._changed = asyncio.Condition()
+        self._aborts = 0
         self._snapshot: tuple[int, list[dict[str, Any]]] = (0, [])
 
     async def put(self, name: str, phase: Any = "") -> bytes:
-        """Makes or changes an object; returns it, as the answer to whoever did that."""
+        """Creates or updates an object. Returns the response."""
         self.version += 1
-        known = self.held.get(name)
-        fresh = {"name": name, "namespace": "ns", "uid": f"uid-{name}-{self.version}"}
-        described = {**(known["metadata"] if known else fresh), "resourceVersion": str(self.version)}
-        self.held[name] = {"metadata": described, "phase": phase}
-        return await self._tell("MODIFIED" if known else "ADDED", self.held[name])
+        existing = self.objects.get(name)
+        initial = {"name": name, "namespace": "ns", "uid": f"uid-{name}-{self.version}"}
+        metadata = {**(existing["metadata"] if existing else initial), "resourceVersion": str(self.version)}
+        self.objects[name] = {"metadata": metadata, "phase": phase}
+        return await self._publish("MODIFIED" if existing else "ADDED", self.objects[name])
 
     async def remove(self, name: str) -> bytes:
         self.version += 1
-        gone = self.held.pop(name)
+        gone = self.objects.pop(name)
         gone = {**gone, "metadata": {**gone["metadata"], "resourceVersion": str(self.version)}}
-        return await self._tell("DELETED", gone)
+        return await self._publish("DELETED", gone)
 
-    async def cut(self) -> None:
+    async def abort_watches(self) -> None:
         """Ends every watch in the middle of a line."""
-        async with self._moved:
-            self._cuts += 1
-            self._moved.notify_all()
+        async with self._changed:
+            self._aborts += 1
+            self._changed.notify_all()
 
-    def forget_the_past(self) -> None:
-        """Whoever asks for changes after a version that was seen until now is told that it expired."""
+    def expire_versions(self) -> None:
+        """Watches from an earlier version get the error Expired."""
         self.version += 1
-        self._forgotten = self.version
+        self._oldest_version = self.version
 
     def restore(self, version: int) -> None:
-        """Goes back to a backup of an older version; what was held stays, with older versions."""
+        """Restores a backup of an older version. The objects are kept, with older versions."""
         self.version = version
-        for number, each in enumerate(self.held.values()):
+        for number, each in enumerate(self.objects.values()):
             each["metadata"]["resourceVersion"] = str(version - number)
         self._log.clear()
-        self._forgotten = version
+        self._oldest_version = version
 
-    async def standing(self, count: int) -> None:
-        """Waits until so many watches have been begun."""
-        async with asyncio.timeout(20), self._moved:
-            await self._moved.wait_for(lambda: len(self.watched_from) >= count)
+    async def wait_for_watches(self, count: int) -> None:
+        """Waits until this number of watches has started."""
+        async with asyncio.timeout(20), self._changed:
+            await self._changed.wait_for(lambda: len(self.watched_from) >= count)
 
-    async def _tell(self, kind: str, thing: dict[str, Any]) -> bytes:
-        raw = json.dumps(thing).encode()
-        async with self._moved:
+    async def _publish(self, kind: str, widget: dict[str, Any]) -> bytes:
+        raw = json.dumps(widget).encode()
+        async with self._changed:
             self._log.append(Event(self.version, kind, raw))
-            self._moved.notify_all()
+            self._changed.notify_all()
         return raw
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -100,70 +100,70 @@ class Things:
         start, limit = int(request.query.get("continue", "0")), int(request.query["limit"])
         if not start:
             self.lists += 1
-            self._snapshot = (self.version, list(self.held.values()))
+            self._snapshot = (self.version, list(self.objects.values()))
         elif self.between_pages is not None:
             await self.between_pages()
         version, items = self._snapshot
         more = str(start + limit) if start + limit < len(items) else ""
-        described = {"resourceVersion": str(version), "continue": more}
-        return web.json_response({"metadata": described, "items": items[start : start + limit]})
+        metadata = {"resourceVersion": str(version), "continue": more}
+        return web.json_response({"metadata": metadata, "items": items[start : start + limit]})
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         after = int(request.query["resourceVersion"])
-        if after < self._forgotten:
+        if after < self._oldest_version:
             status = {"kind": "Status", "message": "no", "reason": "Expired", "code": 410}
             return web.json_response(status, status=410)
         response = web.StreamResponse()
         await response.prepare(request)
-        async with self._moved:
+        async with self._changed:
             self.watched_from.append(after)
-            cuts = self._cuts
-            self._moved.notify_all()
-            while cuts == self._cuts:
+            aborts = self._aborts
+            self._changed.notify_all()
+            while aborts == self._aborts:
                 for event in [each for each in self._log if each.version > after]:
                     line = b'{"type":"%s","object":%s}\n' % (event.type.encode(), event.object)
                     await response.write(line)
                     after = event.version
-                await self._moved.wait()
+                await self._changed.wait()
         assert request.transport is not None
         await response.write(b'{"type":"ADD')
         request.transport.close()
         return response
 
 
-def thing(name: str, version: int | str, uid: str = "", phase: str = "", owner: str = "") -> Thing:
+def build(name: str, version: int | str, uid: str = "", phase: str = "", owner: str = "") -> Widget:
     owners = [meta.OwnerReference(uid=owner, controller=True)] if owner else []
-    described = meta.Meta(
+    metadata = meta.Meta(
         name=name,
         namespace="ns",
         uid=uid or f"uid-{name}",
         resource_version=str(version),
         owner_references=owners,
     )
-    return Thing(metadata=described, phase=phase)
+    return Widget(metadata=metadata, phase=phase)
 
 
-class Vocabulary(NamedTuple):
-    """What tests build with."""
+class WidgetFactory(NamedTuple):
+    """Builds and decodes widgets."""
 
-    thing: Callable[..., Thing] = thing
-    decode: Callable[[bytes], Thing] = msgspec.json.Decoder(Thing).decode
-
-
-@pytest.fixture
-def words() -> Vocabulary:
-    return Vocabulary()
+    build: Callable[..., Widget] = build
+    decode: Callable[[bytes], Widget] = msgspec.json.Decoder(Widget).decode
 
 
 @pytest.fixture
-async def things() -> Things:
-    return Things()
+def factory() -> WidgetFactory:
+    return WidgetFactory()
 
 
 @pytest.fixture
-async def address(things: Things) -> AsyncIterator[connection.Connection]:
+async def widgets() -> WidgetServer:
+    return WidgetServer()
+
+
+@pytest.fixture
+async def address(widgets: WidgetServer) -> AsyncIterator[connection.Connection]:
     app = web.Application()
-    app.router.add_route("GET", "/{path:.*}", things.handle)
+    app.router.add_route("GET", "/{path:.*}", widgets.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,4 +1,4 @@
-"""Laws of the local copy, over random interleavings of our writes, others' writes, late watches and lists."""
+"""Properties of the store over random interleavings of our writes, writes by others, late watches and lists."""
 
 from __future__ import annotations
 
@@ -14,153 +14,153 @@ from traincrew.client import informer, store
 from traincrew.model import meta
 
 
-class Thing(meta.Struct):
+class Widget(meta.Struct):
     metadata: meta.Meta = meta.Meta()
 
 
 @dataclasses.dataclass
 class Event:
-    thing: Thing
+    widget: Widget
     deleted: bool
     ours: bool
     write: contextlib.AbstractContextManager[None] | None = None
 
     @property
     def uid(self) -> str:
-        return self.thing.metadata.uid
+        return self.widget.metadata.uid
 
     @property
     def version(self) -> int:
-        return int(self.thing.metadata.resource_version)
+        return int(self.widget.metadata.resource_version)
 
 
-class World:
-    """The server's truth, and the copy that we keep of it."""
+class Simulation:
+    """The objects of the server, and the store."""
 
     def __init__(self) -> None:
         self.version = 0
-        self.truth: dict[str, Thing] = {}
+        self.objects: dict[str, Widget] = {}
         self.log: list[Event] = []
-        self.shown = 0
-        """How many events of the log the watch has told."""
-        self.answers: list[Event] = []
-        """Answers to our writes that are still on their way."""
-        self.told: set[str] = set()
-        self.owed: dict[str, str] = {}
-        """uid → name of what somebody must be told of as soon as no write of ours to that name is under way."""
+        self.delivered = 0
+        """Number of events of the log that the watch has delivered."""
+        self.responses: list[Event] = []
+        """Responses to our writes that are in flight."""
+        self.reported: set[str] = set()
+        self.expected: dict[str, str] = {}
+        """UID → name of objects whose change must be reported once no write of ours to that name is in flight."""
         self.floor: dict[str, int] = {}
-        """The version of our last learnt write, by uid."""
+        """The version of our last applied write, by UID."""
         self.listed: set[str] = set()
-        """Versions that a list has shown; they are told, be they ours or not."""
-        self.list: tuple[informer.ListReplacement[Thing], list[Thing], int] | None = None
-        self.copy: store.Store[Thing] = store.Store(msgspec.json.Decoder(Thing).decode, self._on_change)
+        """Versions in a list. They are reported even if we wrote them."""
+        self.list: tuple[informer.ListReplacement[Widget], list[Widget], int] | None = None
+        self.store: store.Store[Widget] = store.Store(msgspec.json.Decoder(Widget).decode, self._on_change)
 
-    def _on_change(self, old: Thing | None, new: Thing | None) -> None:
+    def _on_change(self, old: Widget | None, new: Widget | None) -> None:
         changed = new or old
         assert changed is not None
-        self.told.add(changed.metadata.uid)
-        self.owed.pop(changed.metadata.uid, None)
+        self.reported.add(changed.metadata.uid)
+        self.expected.pop(changed.metadata.uid, None)
         if new is not old and (new is None or new.metadata.resource_version not in self.listed):
             version = int(new.metadata.resource_version) if new else None
             ours = [each for each in self.log if each.ours and each.uid == changed.metadata.uid]
-            echoed = [each for each in ours if (each.version == version if new else each.deleted)]
-            assert not echoed, "a write of ours was told as news"
+            own = [each for each in ours if (each.version == version if new else each.deleted)]
+            assert not own, "a write of ours was reported"
 
     def write(self, name: str, ours: bool, delete: bool) -> None:
         self.version += 1
-        known = self.truth.get(name)
-        if delete and known is None:
+        existing = self.objects.get(name)
+        if delete and existing is None:
             return
-        uid = known.metadata.uid if known else f"{name}-{self.version}"
-        thing = Thing(metadata=meta.Meta(name=name, namespace="ns", uid=uid, resource_version=str(self.version)))
+        uid = existing.metadata.uid if existing else f"{name}-{self.version}"
+        widget = Widget(metadata=meta.Meta(name=name, namespace="ns", uid=uid, resource_version=str(self.version)))
         if delete:
-            del self.truth[name]
+            del self.objects[name]
         else:
-            self.truth[name] = thing
-        event = Event(thing, delete, ours)
+            self.objects[name] = widget
+        event = Event(widget, delete, ours)
         self.log.append(event)
         if ours:
-            event.write = self.copy.pending_write("ns", name)
+            event.write = self.store.pending_write("ns", name)
             event.write.__enter__()
-            self.answers.append(event)
+            self.responses.append(event)
 
-    def answer(self, which: int = 0) -> None:
-        """An answer that was on its way arrives."""
-        if not self.answers:
+    def respond(self, which: int = 0) -> None:
+        """Applies a response that was in flight."""
+        if not self.responses:
             return
-        event = self.answers.pop(which % len(self.answers))
+        event = self.responses.pop(which % len(self.responses))
         if event.deleted:
-            self.copy.remove(event.thing)
+            self.store.remove(event.widget)
         else:
-            self.copy.apply_response(event.thing)
+            self.store.apply_response(event.widget)
             self.floor[event.uid] = max(event.version, self.floor.get(event.uid, 0))
         assert event.write is not None
         event.write.__exit__(None, None, None)
-        self.collect()
+        self.check_reports()
 
-    def show(self) -> None:
-        """The watch tells its next event; there is none while a list is taken in."""
-        if self.shown == len(self.log) or self.list is not None:
+    def deliver(self) -> None:
+        """The watch delivers its next event. During a list there is no watch."""
+        if self.delivered == len(self.log) or self.list is not None:
             return
-        event = self.log[self.shown]
-        self.shown += 1
-        self.owe(event)
+        event = self.log[self.delivered]
+        self.delivered += 1
+        self.expect(event)
         if event.deleted:
-            described = event.thing.metadata
-            self.copy.observe_deletion(("ns", described.name), event.uid, described.resource_version)
+            metadata = event.widget.metadata
+            self.store.observe_deletion(("ns", metadata.name), event.uid, metadata.resource_version)
         else:
-            self.copy.observe(event.thing)
-        self.copy.observe_version(None, event.thing.metadata.resource_version)
-        self.collect()
+            self.store.observe(event.widget)
+        self.store.observe_version(None, event.widget.metadata.resource_version)
+        self.check_reports()
 
-    def owe(self, event: Event) -> None:
-        """Whoever holds an object must be told of what somebody else did to it."""
-        held = self.copy.get("ns", event.thing.metadata.name)
-        if not event.ours and held is not None and held.metadata.uid == event.uid:
-            self.owed[event.uid] = event.thing.metadata.name
+    def expect(self, event: Event) -> None:
+        """Changes of a stored object by others must be reported."""
+        stored = self.store.get("ns", event.widget.metadata.name)
+        if not event.ours and stored is not None and stored.metadata.uid == event.uid:
+            self.expected[event.uid] = event.widget.metadata.name
 
-    def collect(self) -> None:
-        writing = {event.thing.metadata.name for event in self.answers}
-        held = {each.metadata.uid for each in self.copy}
-        unpaid = [uid for uid, name in self.owed.items() if name not in writing and uid in held]
-        assert not unpaid, "somebody else's change was told to nobody"
+    def check_reports(self) -> None:
+        writing = {event.widget.metadata.name for event in self.responses}
+        stored = {each.metadata.uid for each in self.store}
+        missing = [uid for uid, name in self.expected.items() if name not in writing and uid in stored]
+        assert not missing, "a change by another client was not reported"
 
     def relist(self) -> None:
-        """The watch is lost, and a list begins; or the one that was begun ends, and the watch goes on from there."""
+        """Starts a list after the watch is lost, or finishes the list and resumes the watch."""
         if self.list is None:
-            self.list = (informer.ListReplacement(self.copy), list(self.truth.values()), self.version)
+            self.list = (informer.ListReplacement(self.store), list(self.objects.values()), self.version)
             return
-        taking, items, version = self.list
-        missed = [each for each in self.log[self.shown :] if each.version <= version]
+        replacement, items, version = self.list
+        missed = [each for each in self.log[self.delivered :] if each.version <= version]
         for event in missed:
-            self.owe(event)
+            self.expect(event)
         self.listed |= {item.metadata.resource_version for item in items}
         for item in items:
-            taking.observe(item)
-        taking.finish(str(version))
-        self.shown += len(missed)
-        self.collect()
+            replacement.observe(item)
+        replacement.finish(str(version))
+        self.delivered += len(missed)
+        self.check_reports()
         self.list = None
 
     def check(self) -> None:
-        for held in self.copy:
-            version = int(held.metadata.resource_version)
-            assert version >= self.floor.get(held.metadata.uid, 0), "older than our own last write"
+        for stored in self.store:
+            version = int(stored.metadata.resource_version)
+            assert version >= self.floor.get(stored.metadata.uid, 0), "older than our last write"
 
     def settle(self) -> None:
         if self.list is not None:
             self.relist()
-        while self.answers:
-            self.answer()
-        while self.shown < len(self.log):
-            self.show()
+        while self.responses:
+            self.respond()
+        while self.delivered < len(self.log):
+            self.deliver()
 
 
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("write"), st.sampled_from("abc"), st.booleans(), st.booleans()),
-        st.tuples(st.just("answer"), st.integers(0, 3)),
-        st.tuples(st.just("show")),
+        st.tuples(st.just("respond"), st.integers(0, 3)),
+        st.tuples(st.just("deliver")),
         st.tuples(st.just("relist")),
     ),
     max_size=60,
@@ -169,10 +169,10 @@ STEPS = st.lists(
 
 @hypothesis.settings(max_examples=600, deadline=None)
 @hypothesis.given(STEPS)
-def test_the_copy_never_falls_behind_our_writes_and_ends_as_the_truth(steps: list[tuple[Any, ...]]) -> None:
-    world = World()
+def test_the_store_is_never_older_than_our_writes_and_converges(steps: list[tuple[Any, ...]]) -> None:
+    simulation = Simulation()
     for step, *arguments in steps:
-        getattr(world, step)(*arguments)
-        world.check()
-    world.settle()
-    assert {each.metadata.name: each for each in world.copy} == world.truth
+        getattr(simulation, step)(*arguments)
+        simulation.check()
+    simulation.settle()
+    assert {each.metadata.name: each for each in simulation.store} == simulation.objects

@@ -1,4 +1,4 @@
-"""The local copy: which news it takes, which it has already, and whom it tells."""
+"""The store: which versions it accepts, and which changes it reports."""
 
 from __future__ import annotations
 
@@ -12,234 +12,238 @@ import pytest
 from traincrew.client import store, tombstones
 
 if TYPE_CHECKING:
-    from tests.client.informer.conftest import Thing, Vocabulary
-
-Told = list[tuple[str, str]]
+    from tests.client.informer.conftest import Widget, WidgetFactory
 
 
-class Copy:
-    """A store that notes whom it told what."""
+class RecordingStore:
+    """A store that records the changes that it reports."""
 
-    def __init__(self, words: Vocabulary) -> None:
+    def __init__(self, factory: WidgetFactory) -> None:
         self.now = 0.0
-        self.told: list[tuple[Thing | None, Thing | None]] = []
-        self.store: store.Store[Thing] = store.Store(
-            words.decode, on_change=lambda old, new: self.told.append((old, new)), clock=lambda: self.now
+        self.changes: list[tuple[Widget | None, Widget | None]] = []
+        self.store: store.Store[Widget] = store.Store(
+            factory.decode, on_change=lambda old, new: self.changes.append((old, new)), clock=lambda: self.now
         )
 
-    def gone(self, thing: Thing, version: int | str) -> None:
+    def observe_deletion(self, thing: Widget, version: int | str) -> None:
         identity = thing.metadata
         self.store.observe_deletion((identity.namespace, identity.name), identity.uid, str(version))
 
 
 @pytest.fixture
-def copy(words: Vocabulary) -> Copy:
-    return Copy(words)
+def recording(factory: WidgetFactory) -> RecordingStore:
+    return RecordingStore(factory)
 
 
-def test_what_the_watch_shows_is_kept_and_told(copy: Copy, words: Vocabulary) -> None:
-    first, second = words.thing("a", 1), words.thing("a", 2)
-    copy.store.observe(first)
-    copy.store.observe(second)
-    copy.gone(second, 3)
-    assert copy.told == [(None, first), (first, second), (second, None)]
-    assert copy.store.get("ns", "a") is None
+def test_changes_of_the_watch_are_stored_and_reported(recording: RecordingStore, factory: WidgetFactory) -> None:
+    first, second = factory.build("a", 1), factory.build("a", 2)
+    recording.store.observe(first)
+    recording.store.observe(second)
+    recording.observe_deletion(second, 3)
+    assert recording.changes == [(None, first), (first, second), (second, None)]
+    assert recording.store.get("ns", "a") is None
 
 
-def test_our_own_writes_are_known_at_once_and_told_to_nobody(copy: Copy, words: Vocabulary) -> None:
-    created, patched = words.thing("a", 1), words.thing("a", 2)
-    copy.store.apply_response(created)
-    copy.store.apply_response(patched)
-    assert copy.store.get("ns", "a") is patched
-    copy.store.observe(created)
-    copy.store.observe(patched)
-    assert copy.store.get("ns", "a") is patched
-    assert copy.told == []
+def test_our_own_writes_are_stored_at_once_and_not_reported(recording: RecordingStore, factory: WidgetFactory) -> None:
+    created, patched = factory.build("a", 1), factory.build("a", 2)
+    recording.store.apply_response(created)
+    recording.store.apply_response(patched)
+    assert recording.store.get("ns", "a") is patched
+    recording.store.observe(created)
+    recording.store.observe(patched)
+    assert recording.store.get("ns", "a") is patched
+    assert recording.changes == []
 
 
-def test_a_server_answer_may_be_learnt_as_it_came(copy: Copy) -> None:
+def test_a_response_may_be_applied_as_bytes(recording: RecordingStore) -> None:
     raw = b'{"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"},"phase":"x"}'
-    assert copy.store.apply_response(raw).phase == "x"
-    assert len(copy.store) == 1
+    assert recording.store.apply_response(raw).phase == "x"
+    assert len(recording.store) == 1
 
 
-def test_what_comes_after_our_write_is_told(copy: Copy, words: Vocabulary) -> None:
-    ours, theirs = words.thing("a", 1), words.thing("a", 2)
-    copy.store.apply_response(ours)
-    copy.store.observe(ours)
-    copy.store.observe(theirs)
-    assert copy.told == [(ours, theirs)]
+def test_changes_after_our_write_are_reported(recording: RecordingStore, factory: WidgetFactory) -> None:
+    ours, theirs = factory.build("a", 1), factory.build("a", 2)
+    recording.store.apply_response(ours)
+    recording.store.observe(ours)
+    recording.store.observe(theirs)
+    assert recording.changes == [(ours, theirs)]
 
 
-def test_an_answer_that_comes_after_newer_news_is_not_taken(copy: Copy, words: Vocabulary) -> None:
-    newer = words.thing("a", 5)
-    copy.store.observe(newer)
-    assert copy.store.apply_response(words.thing("a", 4)) is newer
-    assert copy.store.get("ns", "a") is newer
+def test_a_response_older_than_the_stored_object_is_ignored(recording: RecordingStore, factory: WidgetFactory) -> None:
+    newer = factory.build("a", 5)
+    recording.store.observe(newer)
+    assert recording.store.apply_response(factory.build("a", 4)) is newer
+    assert recording.store.get("ns", "a") is newer
 
 
-def test_a_write_whose_echo_is_faster_than_its_answer_is_told_to_nobody(copy: Copy, words: Vocabulary) -> None:
-    created, patched = words.thing("a", 1), words.thing("a", 2)
-    for answer in (created, patched):
-        with copy.store.pending_write("ns", "a"):
-            copy.store.observe(answer)
-            assert copy.store.get("ns", "a") is answer
-            copy.store.apply_response(answer)
-    with copy.store.pending_write("ns", "a"):
-        copy.gone(patched, 3)
-        copy.store.remove(patched)
-    assert copy.told == []
+def test_a_write_that_the_watch_delivers_before_its_response_is_not_reported(
+    recording: RecordingStore, factory: WidgetFactory
+) -> None:
+    created, patched = factory.build("a", 1), factory.build("a", 2)
+    for response in (created, patched):
+        with recording.store.pending_write("ns", "a"):
+            recording.store.observe(response)
+            assert recording.store.get("ns", "a") is response
+            recording.store.apply_response(response)
+    with recording.store.pending_write("ns", "a"):
+        recording.observe_deletion(patched, 3)
+        recording.store.remove(patched)
+    assert recording.changes == []
 
 
-def test_what_others_do_during_a_write_of_ours_is_told_after_it(copy: Copy, words: Vocabulary) -> None:
-    ours, theirs = words.thing("a", 1), words.thing("a", 2)
-    with copy.store.pending_write("ns", "a"):
-        copy.store.observe(ours)
-        copy.store.observe(theirs)
-        copy.store.apply_response(ours)
-        assert copy.told == []
-    assert copy.told == [(ours, theirs)]
-    copy.told.clear()
-    with copy.store.pending_write("ns", "a"):
-        copy.gone(theirs, 3)
-    assert copy.told == [(theirs, None)]
+def test_changes_by_others_during_our_write_are_reported_after_it(recording: RecordingStore, factory: WidgetFactory) -> None:
+    ours, theirs = factory.build("a", 1), factory.build("a", 2)
+    with recording.store.pending_write("ns", "a"):
+        recording.store.observe(ours)
+        recording.store.observe(theirs)
+        recording.store.apply_response(ours)
+        assert recording.changes == []
+    assert recording.changes == [(ours, theirs)]
+    recording.changes.clear()
+    with recording.store.pending_write("ns", "a"):
+        recording.observe_deletion(theirs, 3)
+    assert recording.changes == [(theirs, None)]
 
 
-def test_what_happens_during_a_write_that_fails_is_told(copy: Copy, words: Vocabulary) -> None:
-    theirs = words.thing("a", 1)
-    with contextlib.suppress(TimeoutError), copy.store.pending_write("ns", "a"):
-        copy.store.observe(theirs)
+def test_changes_during_a_failed_write_are_reported(recording: RecordingStore, factory: WidgetFactory) -> None:
+    theirs = factory.build("a", 1)
+    with contextlib.suppress(TimeoutError), recording.store.pending_write("ns", "a"):
+        recording.store.observe(theirs)
         raise TimeoutError
-    assert copy.told == [(None, theirs)]
+    assert recording.changes == [(None, theirs)]
 
 
-def test_of_two_writes_at_once_the_last_to_end_tells(copy: Copy, words: Vocabulary) -> None:
-    first, second, theirs = (words.thing("a", version) for version in (1, 2, 3))
-    with copy.store.pending_write("ns", "a"):
-        with copy.store.pending_write("ns", "a"):
-            copy.store.observe(first)
-            copy.store.apply_response(first)
-        copy.store.observe(second)
-        copy.store.observe(theirs)
-        copy.store.apply_response(second)
-        assert copy.told == []
-    assert copy.told == [(second, theirs)]
+def test_changes_during_concurrent_writes_are_reported_after_the_last(recording: RecordingStore, factory: WidgetFactory) -> None:
+    first, second, theirs = (factory.build("a", version) for version in (1, 2, 3))
+    with recording.store.pending_write("ns", "a"):
+        with recording.store.pending_write("ns", "a"):
+            recording.store.observe(first)
+            recording.store.apply_response(first)
+        recording.store.observe(second)
+        recording.store.observe(theirs)
+        recording.store.apply_response(second)
+        assert recording.changes == []
+    assert recording.changes == [(second, theirs)]
 
 
-def test_other_objects_are_told_of_during_a_write(copy: Copy, words: Vocabulary) -> None:
-    other = words.thing("b", 1)
-    with copy.store.pending_write("ns", "a"):
-        copy.store.observe(other)
-    assert copy.told == [(None, other)]
+def test_changes_of_other_objects_are_reported_during_a_write(recording: RecordingStore, factory: WidgetFactory) -> None:
+    other = factory.build("b", 1)
+    with recording.store.pending_write("ns", "a"):
+        recording.store.observe(other)
+    assert recording.changes == [(None, other)]
 
 
-def test_somebody_elses_change_inside_our_answer_is_still_told(copy: Copy, words: Vocabulary) -> None:
-    """Else nobody would look again: the change came with our own write, whose echo tells nothing."""
-    copy.store.observe(words.thing("a", 1))
-    answer = words.thing("a", 4)
-    copy.store.apply_response(words.thing("a", 2))
-    copy.store.apply_response(answer)
-    copy.told.clear()
+def test_a_change_by_another_client_in_our_response_is_reported(recording: RecordingStore, factory: WidgetFactory) -> None:
+    """The watch does not report our own write, which contains the change."""
+    recording.store.observe(factory.build("a", 1))
+    response = factory.build("a", 4)
+    recording.store.apply_response(factory.build("a", 2))
+    recording.store.apply_response(response)
+    recording.changes.clear()
     for version in (2, 3, 4):
-        copy.store.observe(words.thing("a", version))
-    assert copy.told == [(answer, answer)]
+        recording.store.observe(factory.build("a", version))
+    assert recording.changes == [(response, response)]
 
 
-@pytest.mark.parametrize("answered_first", [True, False])
-def test_a_list_that_shows_our_write_is_told_for_what_it_may_hide(copy: Copy, words: Vocabulary, answered_first: bool) -> None:
-    """Of version 2, somebody else's, no event comes any more."""
-    copy.store.observe(words.thing("a", 1))
-    copy.told.clear()
-    ours = words.thing("a", 3)
-    with copy.store.pending_write("ns", "a"):
-        if answered_first:
-            copy.store.apply_response(ours)
-        copy.store.observe(ours, listed=True)
-        copy.store.apply_response(ours)
-    assert [new for _, new in copy.told] == [ours]
+@pytest.mark.parametrize("response_first", [True, False])
+def test_our_write_in_a_list_is_reported(recording: RecordingStore, factory: WidgetFactory, response_first: bool) -> None:
+    """No event is delivered for version 2, which another client wrote."""
+    recording.store.observe(factory.build("a", 1))
+    recording.changes.clear()
+    ours = factory.build("a", 3)
+    with recording.store.pending_write("ns", "a"):
+        if response_first:
+            recording.store.apply_response(ours)
+        recording.store.observe(ours, listed=True)
+        recording.store.apply_response(ours)
+    assert [new for _, new in recording.changes] == [ours]
 
 
-def test_a_deletion_of_ours_is_known_at_once_and_not_undone_by_late_news(copy: Copy, words: Vocabulary) -> None:
-    known = words.thing("a", 1)
-    copy.store.apply_response(known)
-    copy.store.remove(known)
-    copy.store.observe(words.thing("a", 2))
-    copy.store.apply_response(words.thing("a", 2))
-    copy.gone(known, 3)
-    assert len(copy.store) == 0
-    assert copy.told == []
+def test_our_deletion_is_applied_at_once_and_not_reverted_by_late_changes(
+    recording: RecordingStore, factory: WidgetFactory
+) -> None:
+    known = factory.build("a", 1)
+    recording.store.apply_response(known)
+    recording.store.remove(known)
+    recording.store.observe(factory.build("a", 2))
+    recording.store.apply_response(factory.build("a", 2))
+    recording.observe_deletion(known, 3)
+    assert len(recording.store) == 0
+    assert recording.changes == []
 
 
-def test_an_answer_that_comes_after_the_deletion_is_not_taken(copy: Copy, words: Vocabulary) -> None:
-    copy.store.observe(words.thing("a", 1))
-    copy.gone(words.thing("a", 1), 5)
-    copy.store.apply_response(words.thing("a", 4))
-    assert len(copy.store) == 0
+def test_a_response_after_the_deletion_is_ignored(recording: RecordingStore, factory: WidgetFactory) -> None:
+    recording.store.observe(factory.build("a", 1))
+    recording.observe_deletion(factory.build("a", 1), 5)
+    recording.store.apply_response(factory.build("a", 4))
+    assert len(recording.store) == 0
 
 
-def test_what_left_by_losing_a_label_may_come_back(copy: Copy, words: Vocabulary) -> None:
-    copy.store.observe(words.thing("a", 1))
-    copy.gone(words.thing("a", 1), 2)
-    back = words.thing("a", 3)
-    copy.store.observe(back)
-    assert copy.store.get("ns", "a") is back
+def test_an_object_that_lost_its_label_may_be_added_again(recording: RecordingStore, factory: WidgetFactory) -> None:
+    recording.store.observe(factory.build("a", 1))
+    recording.observe_deletion(factory.build("a", 1), 2)
+    back = factory.build("a", 3)
+    recording.store.observe(back)
+    assert recording.store.get("ns", "a") is back
 
 
-def test_a_namesake_replaces_an_object_that_has_gone(copy: Copy, words: Vocabulary) -> None:
-    old, new = words.thing("a", 1, uid="u-1", owner="o"), words.thing("a", 9, uid="u-2", owner="o")
-    copy.store.observe(old)
-    copy.store.observe(new)
-    copy.gone(old, 8)
-    copy.store.observe(words.thing("a", 7, uid="u-1", owner="o"))
-    assert copy.store.get("ns", "a") is new
-    assert copy.store.owned_by("o") == (new,)
-    assert copy.told == [(None, old), (old, None), (None, new)]
+def test_a_new_object_of_the_same_name_replaces_a_deleted_one(recording: RecordingStore, factory: WidgetFactory) -> None:
+    old, new = factory.build("a", 1, uid="u-1", owner="o"), factory.build("a", 9, uid="u-2", owner="o")
+    recording.store.observe(old)
+    recording.store.observe(new)
+    recording.observe_deletion(old, 8)
+    recording.store.observe(factory.build("a", 7, uid="u-1", owner="o"))
+    assert recording.store.get("ns", "a") is new
+    assert recording.store.owned_by("o") == (new,)
+    assert recording.changes == [(None, old), (old, None), (None, new)]
 
 
-def test_a_namesake_of_ours_outlives_the_late_deletion_of_its_predecessor(copy: Copy, words: Vocabulary) -> None:
-    old, new = words.thing("a", 1, uid="u-1"), words.thing("a", 9, uid="u-2")
-    copy.store.observe(old)
-    copy.store.apply_response(new)
-    copy.gone(old, 8)
-    assert copy.store.get("ns", "a") is new
+def test_a_late_deletion_does_not_remove_a_new_object_of_the_same_name(recording: RecordingStore, factory: WidgetFactory) -> None:
+    old, new = factory.build("a", 1, uid="u-1"), factory.build("a", 9, uid="u-2")
+    recording.store.observe(old)
+    recording.store.apply_response(new)
+    recording.observe_deletion(old, 8)
+    assert recording.store.get("ns", "a") is new
 
 
-def test_an_answer_about_a_predecessor_is_not_taken_when_its_namesake_has_gone_too(copy: Copy, words: Vocabulary) -> None:
-    copy.store.observe(words.thing("a", 1, uid="u-1"))
-    copy.store.observe(words.thing("a", 9, uid="u-2"))
-    copy.gone(words.thing("a", 9, uid="u-2"), 10)
-    copy.store.apply_response(words.thing("a", 5, uid="u-1"))
-    assert len(copy.store) == 0
+def test_a_response_about_an_earlier_object_of_the_same_name_is_ignored(
+    recording: RecordingStore, factory: WidgetFactory
+) -> None:
+    recording.store.observe(factory.build("a", 1, uid="u-1"))
+    recording.store.observe(factory.build("a", 9, uid="u-2"))
+    recording.observe_deletion(factory.build("a", 9, uid="u-2"), 10)
+    recording.store.apply_response(factory.build("a", 5, uid="u-1"))
+    assert len(recording.store) == 0
 
 
-def test_an_answer_about_what_came_and_went_before_a_list_is_not_taken(copy: Copy, words: Vocabulary) -> None:
-    copy.store.observe_version(None, "7")
-    copy.store.apply_response(words.thing("a", 7))
-    assert len(copy.store) == 0
-    copy.store.apply_response(words.thing("a", 8))
-    assert len(copy.store) == 1
+def test_a_response_about_an_object_deleted_before_a_list_is_ignored(recording: RecordingStore, factory: WidgetFactory) -> None:
+    recording.store.observe_version(None, "7")
+    recording.store.apply_response(factory.build("a", 7))
+    assert len(recording.store) == 0
+    recording.store.apply_response(factory.build("a", 8))
+    assert len(recording.store) == 1
 
 
-def test_objects_are_found_by_their_controller(copy: Copy, words: Vocabulary) -> None:
-    a, b, other = words.thing("a", 1, owner="o"), words.thing("b", 2, owner="o"), words.thing("c", 3, owner="p")
+def test_objects_are_found_by_their_controller(recording: RecordingStore, factory: WidgetFactory) -> None:
+    a, b, other = factory.build("a", 1, owner="o"), factory.build("b", 2, owner="o"), factory.build("c", 3, owner="p")
     for each in (a, b, other):
-        copy.store.observe(each)
-    assert copy.store.owned_by("o") == (a, b)
-    orphan = words.thing("b", 4)
-    copy.store.observe(orphan)
-    copy.gone(a, 5)
-    assert copy.store.owned_by("o") == ()
-    assert sorted(each.metadata.name for each in copy.store) == ["b", "c"]
+        recording.store.observe(each)
+    assert recording.store.owned_by("o") == (a, b)
+    orphan = factory.build("b", 4)
+    recording.store.observe(orphan)
+    recording.observe_deletion(a, 5)
+    assert recording.store.owned_by("o") == ()
+    assert sorted(each.metadata.name for each in recording.store) == ["b", "c"]
 
 
-def test_where_versions_are_no_numbers_the_watch_is_right(copy: Copy, words: Vocabulary) -> None:
-    learnt, shown = words.thing("a", "zz"), words.thing("a", "aa")
-    copy.store.apply_response(learnt)
-    copy.store.observe(shown)
-    assert copy.told == [(learnt, shown)]
-    copy.gone(shown, "bb")
-    copy.store.observe(shown)
-    assert copy.store.get("ns", "a") is shown
+def test_if_versions_are_not_numbers_the_watch_has_precedence(recording: RecordingStore, factory: WidgetFactory) -> None:
+    written, watched = factory.build("a", "zz"), factory.build("a", "aa")
+    recording.store.apply_response(written)
+    recording.store.observe(watched)
+    assert recording.changes == [(written, watched)]
+    recording.observe_deletion(watched, "bb")
+    recording.store.observe(watched)
+    assert recording.store.get("ns", "a") is watched
 
 
 def deleted(grace: int = 0, **more: Any) -> dict[str, Any]:
@@ -255,7 +259,7 @@ def deleted(grace: int = 0, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "gone"),
+    ("response", "gone"),
     [
         pytest.param({"kind": "Status", "status": "Success"}, True, id="a Status"),
         pytest.param({"kind": "Pod", "metadata": deleted(grace=30)}, False, id="a pod that may still run"),
@@ -264,20 +268,20 @@ def deleted(grace: int = 0, **more: Any) -> dict[str, Any]:
         pytest.param({"kind": "Service", "metadata": {"name": "a", "uid": "uid-a"}}, True, id="a service"),
     ],
 )
-def test_the_answer_to_a_delete_says_whether_the_object_is_gone(
-    copy: Copy, words: Vocabulary, answer: dict[str, Any], gone: bool
+def test_the_response_to_a_delete_shows_whether_the_object_is_deleted(
+    recording: RecordingStore, factory: WidgetFactory, response: dict[str, Any], gone: bool
 ) -> None:
-    known = words.thing("a", 1)
-    copy.store.observe(known)
-    copy.told.clear()
-    assert copy.store.apply_delete_response(known, json.dumps(answer).encode()) is gone
-    left = copy.store.get("ns", "a")
+    known = factory.build("a", 1)
+    recording.store.observe(known)
+    recording.changes.clear()
+    assert recording.store.apply_delete_response(known, json.dumps(response).encode()) is gone
+    left = recording.store.get("ns", "a")
     assert (left is None) is gone
     assert left is None or left.metadata.deletion_timestamp is not None
-    assert copy.told == []
+    assert recording.changes == []
 
 
-def test_tombstones_are_few_and_do_not_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tombstones_are_limited_in_number_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tombstones, "MAX_ENTRIES", 3)
     clock = itertools.count()
     stones = tombstones.Tombstones(lambda: next(clock))
