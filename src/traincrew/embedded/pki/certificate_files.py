@@ -53,7 +53,7 @@ class CertificateFiles:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            found = json.loads(self.content(_RECORD) or b"{}")
+            record = json.loads(self.content(_RECORD) or b"{}")
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return record if isinstance(record, dict) else {}

@@ -26,12 +26,12 @@ RENEWED_BEFORE = 30 * 24 * 3600.0
 
 def names(listen: str = "", more: Iterable[str] = ()) -> tuple[str, ...]:
     """Names and addresses of the server, given the address that it listens on."""
-    found = dict.fromkeys((*NAMES, socket.gethostname().lower()))
+    names = dict.fromkeys((*NAMES, socket.gethostname().lower()))
     for each in (listen, *more):
         plain = each.strip("[]").lower()
         if plain and not _unspecified(plain):
-            found[plain] = None
-    return tuple(found)
+            names[plain] = None
+    return tuple(names)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,33 +84,33 @@ class Pki:
 
 def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], float] = time.time) -> Pki:
     """The certificates in the directory. Issues those that are missing, damaged, about to expire, or lack a name."""
-    shelf, now, wanted = CertificateFiles(directory), clock(), tuple(served)
-    stale = {name for name in (AUTHORITY, SERVER, CLIENT) if shelf.good_until(name) < now + RENEWED_BEFORE}
-    if not shelf.names(SERVER) >= set(wanted):
+    files, now, names = CertificateFiles(directory), clock(), tuple(served)
+    stale = {name for name in (AUTHORITY, SERVER, CLIENT) if files.good_until(name) < now + RENEWED_BEFORE}
+    if not files.names(SERVER) >= set(names):
         stale.add(SERVER)
     if stale:
-        _renew(shelf, stale, wanted, now)
-    shelf.publish_authority()
-    return Pki(directory, wanted, bool(stale))
+        _renew(files, stale, names, now)
+    files.publish_authority()
+    return Pki(directory, names, bool(stale))
 
 
-def _renew(shelf: CertificateFiles, stale: set[str], served: tuple[str, ...], now: float) -> None:
+def _renew(files: CertificateFiles, stale: set[str], served: tuple[str, ...], now: float) -> None:
     # The import takes a tenth of a second, which a start without new certificates saves.
     from traincrew.embedded.pki import issuer
 
     moment = _moment(now)
     if AUTHORITY in stale:
-        authority, same_key = issuer.authority(moment, shelf.content(AUTHORITY))
-        shelf.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFETIME.total_seconds())
+        authority, same_key = issuer.authority(moment, files.content(AUTHORITY))
+        files.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFETIME.total_seconds())
         if not same_key:  # certificates of the former key are no longer trusted
             stale = {SERVER, CLIENT}
-    authority = shelf.content(AUTHORITY)
+    authority = files.content(AUTHORITY)
     expires = now + issuer.LIFETIME.total_seconds()
     if SERVER in stale:
         order = issuer.CertificateRequest("kube-apiserver", names=served, server=True)
-        shelf.keep(SERVER, issuer.certificate(authority, order, moment), expires, served)
+        files.keep(SERVER, issuer.certificate(authority, order, moment), expires, served)
     if CLIENT in stale:
-        shelf.keep(CLIENT, issuer.certificate(authority, issuer.CertificateRequest(KUBELET_CLIENT), moment), expires)
+        files.keep(CLIENT, issuer.certificate(authority, issuer.CertificateRequest(KUBELET_CLIENT), moment), expires)
 
 
 def _moment(seconds: float) -> datetime.datetime:

@@ -89,13 +89,13 @@ def _subject(order: CertificateRequest) -> x509.Name:
 
 
 def _alternatives(names: Iterable[str]) -> list[x509.GeneralName]:
-    found: list[x509.GeneralName] = []
+    general_names: list[x509.GeneralName] = []
     for name in names:
         try:
-            found.append(x509.IPAddress(ipaddress.ip_address(name)))
+            general_names.append(x509.IPAddress(ipaddress.ip_address(name)))
         except ValueError:
-            found.append(x509.DNSName(name))
-    return found
+            general_names.append(x509.DNSName(name))
+    return general_names
 
 
 def _usage(**set_ones: bool) -> x509.KeyUsage:
@@ -113,6 +113,6 @@ def _key_of(pem: bytes) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def _pem(key: ec.EllipticCurvePrivateKey, made: x509.Certificate) -> bytes:
+def _pem(key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> bytes:
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return private + made.public_bytes(serialization.Encoding.PEM)
+    return private + certificate.public_bytes(serialization.Encoding.PEM)

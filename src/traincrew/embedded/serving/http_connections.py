@@ -20,7 +20,7 @@ class _Brief(logging.Filter):
 
 def connection_logger() -> logging.Logger:
     """Replaces the logger of the HTTP library."""
-    found = logging.getLogger(__name__)
-    if not found.filters:
-        found.addFilter(_Brief())
-    return found
+    logger = logging.getLogger(__name__)
+    if not logger.filters:
+        logger.addFilter(_Brief())
+    return logger

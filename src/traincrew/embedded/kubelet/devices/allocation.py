@@ -23,42 +23,42 @@ class InsufficientDevices(Exception):
 
 
 def allocate(pod: Mapping[str, Any], free: Mapping[str, Sequence[str]]) -> Allocation:
-    """free: in the order in which they are given away. Raises Short. Who asks for nothing is left out."""
-    found: Allocation = {}
+    """free: device ids by resource, in the order of allocation. Raises InsufficientDevices. Omits containers without requests."""
+    allocation: Allocation = {}
     for resource, devices in free.items():
-        asked = needed_devices(pod, resource)
-        if asked > len(devices):
-            raise InsufficientDevices(resource, asked, len(devices))
-        for container, own in _shared_out(pod, resource, devices[:asked]):
-            found.setdefault(container, {})[resource] = own
-    return found
+        requested = needed_devices(pod, resource)
+        if requested > len(devices):
+            raise InsufficientDevices(resource, requested, len(devices))
+        for container, ids in _distribute(pod, resource, devices[:requested]):
+            allocation.setdefault(container, {})[resource] = ids
+    return allocation
 
 
 def needed_devices(pod: Mapping[str, Any], resource: str) -> int:
     """The largest number in use at a time: init containers release their devices, sidecars keep them."""
-    beside = peak = 0
+    sidecars = peak = 0
     for each in pod["spec"].get("initContainers") or ():
-        asked = _asked(each, resource)
-        peak = max(peak, beside + asked)
-        beside += asked if _stays(each) else 0
-    return max(peak, beside + sum(_asked(each, resource) for each in pod["spec"]["containers"]))
+        requested = _requested(each, resource)
+        peak = max(peak, sidecars + requested)
+        sidecars += requested if _is_sidecar(each) else 0
+    return max(peak, sidecars + sum(_requested(each, resource) for each in pod["spec"]["containers"]))
 
 
-def _shared_out(pod: Mapping[str, Any], resource: str, devices: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
+def _distribute(pod: Mapping[str, Any], resource: str, devices: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
     left = tuple(devices)
     for each in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
-        asked = _asked(each, resource)
+        asked = _requested(each, resource)
         if asked:
             yield each["name"], left[:asked]
-        if _stays(each) or each in pod["spec"]["containers"]:
+        if _is_sidecar(each) or each in pod["spec"]["containers"]:
             left = left[asked:]
 
 
-def _stays(container: Mapping[str, Any]) -> bool:
+def _is_sidecar(container: Mapping[str, Any]) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def _asked(container: Mapping[str, Any], resource: str) -> int:
+def _requested(container: Mapping[str, Any], resource: str) -> int:
     resources = container.get("resources") or {}
     for message in ("limits", "requests"):
         if resource in (resources.get(message) or {}):

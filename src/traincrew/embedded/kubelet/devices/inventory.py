@@ -40,17 +40,17 @@ class Inventory:
 
 
 def discover(declared: Mapping[str, int], root: pathlib.Path = pathlib.Path("/")) -> Inventory:
-    """What is declared counts, also where more or fewer are found; a number of 0 hides what there is.
+    """A declared number overrides the discovered devices; 0 hides them.
 
-    root: where the driver shows itself, if not in the machine's own /proc and /dev.
+    root: the directory with the /proc and /dev of the driver.
     """
-    found = nvidia_gpus(root) if declared.get(GPU, 1) else ()
-    counts = ({GPU: len(found)} if found else {}) | {name: count for name, count in declared.items() if count}
+    gpus = nvidia_gpus(root) if declared.get(GPU, 1) else ()
+    counts = ({GPU: len(gpus)} if gpus else {}) | {name: count for name, count in declared.items() if count}
     if GPU not in counts:
         return Inventory(counts)
     number = counts[GPU]
-    units = (*found[:number], *(Device(str(index)) for index in range(len(found), number)))
-    files = [root / "dev" / name for name in _SHARED] if found else []
+    units = (*gpus[:number], *(Device(str(index)) for index in range(len(gpus), number)))
+    files = [root / "dev" / name for name in _SHARED] if gpus else []
     return Inventory(counts, {GPU: units}, tuple(str(file) for file in files if file.exists()))
 
 
@@ -59,7 +59,7 @@ def nvidia_gpus(root: pathlib.Path) -> tuple[Device, ...]:
     known = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
     if known:
         return tuple(_described(root, index, file) for index, file in enumerate(known))
-    return _listed(root) if root == pathlib.Path("/") else ()
+    return _from_nvidia_smi(root) if root == pathlib.Path("/") else ()
 
 
 def _described(root: pathlib.Path, index: int, file: pathlib.Path) -> Device:
@@ -71,7 +71,7 @@ def _described(root: pathlib.Path, index: int, file: pathlib.Path) -> Device:
     return Device(str(index), _file(root, str(index)))
 
 
-def _listed(root: pathlib.Path) -> tuple[Device, ...]:
+def _from_nvidia_smi(root: pathlib.Path) -> tuple[Device, ...]:
     """Uses nvidia-smi if the driver's directory is not readable."""
     program = shutil.which("nvidia-smi")
     if program is None:

@@ -24,14 +24,14 @@ class PodLogs(NamedTuple):
 
 
 def list_pod_logs(root: pathlib.Path) -> list[PodLogs]:
-    found = []
+    logs = []
     with contextlib.suppress(FileNotFoundError):
         for path in root.iterdir():
             namespace, _, rest = path.name.partition("_")
             pod, _, uid = rest.partition("_")
             if uid and path.is_dir():
-                found.append(PodLogs(namespace, pod, uid, path))
-    return found
+                logs.append(PodLogs(namespace, pod, uid, path))
+    return logs
 
 
 def pod_directory(root: pathlib.Path, namespace: str, pod: str, uid: str) -> pathlib.Path:

@@ -29,22 +29,22 @@ class AgedLogs(NamedTuple):
 
 def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedLogs]:
     """The logs to delete, of pods that no longer exist."""
-    kept, gone = 0, []
+    kept, removed = 0, []
     for each in sorted(logs, key=lambda log: log.written, reverse=True):
         if now - each.written > rule.days * DAY or kept + each.bytes > rule.bytes:
-            gone.append(each)
+            removed.append(each)
         else:
             kept += each.bytes
-    return gone
+    return removed
 
 
 def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[AgedLogs]:
     """living: uids of existing pods, whose logs are kept."""
-    found = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
-    gone = expired(found, rule, now)
-    for each in gone:
+    aged = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
+    removed = expired(aged, rule, now)
+    for each in removed:
         shutil.rmtree(each.path, ignore_errors=True)
-    return gone
+    return removed
 
 
 def _aged(path: pathlib.Path) -> AgedLogs:

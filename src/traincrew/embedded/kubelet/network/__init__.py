@@ -1,1 +1,1 @@
-"""The pods' network: addresses, names, the way out, and the process that holds it all."""
+"""The network of the pods: addresses, DNS, egress, and the netns daemon, which keeps the network namespace."""

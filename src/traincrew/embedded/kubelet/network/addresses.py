@@ -86,9 +86,9 @@ def allocate(subnet: Subnet, in_use: Collection[str], recent: Sequence[str] = ()
     raise AddressesExhausted(f"every address of {subnet} is in use")
 
 
-def choose_subnet(wanted: str, routes: Iterable[tuple[int, int]]) -> Subnet:
+def choose_subnet(preferred: str, routes: Iterable[tuple[int, int]]) -> Subnet:
     """The wanted subnet, or one of the same size that overlaps none of the host's routes (network, prefix)."""
-    first = Subnet.parse(wanted)
+    first = Subnet.parse(preferred)
     taken = [(network, prefix) for network, prefix in routes if prefix >= _MIN_PREFIX]
     for candidate in _candidates(first):
         if not any(candidate.overlaps(network, prefix) for network, prefix in taken):

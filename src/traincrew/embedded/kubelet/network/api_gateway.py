@@ -85,8 +85,8 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def kubernetes_service(client: port.Reader) -> tuple[str, int] | None:
     """Cluster IP and port of the Service `kubernetes`, if there is one."""
     try:
-        found = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))
+        service = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))
     except errors.NotFound:
         return None
-    address = found["spec"].get("clusterIP", "")
-    return (address, found["spec"]["ports"][0]["port"]) if address not in ("", "None") else None
+    address = service["spec"].get("clusterIP", "")
+    return (address, service["spec"]["ports"][0]["port"]) if address not in ("", "None") else None

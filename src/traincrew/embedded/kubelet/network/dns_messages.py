@@ -65,9 +65,9 @@ def parse_query(data: bytes) -> DnsQuery:
     try:
         number, flags, questions, answers, authorities, additional = struct.unpack_from("!6H", data)
         if flags & _RESPONSE:
-            raise MalformedMessage("not a question")
+            raise MalformedMessage("not a query")
         if questions != 1:
-            raise MalformedMessage("not one question")
+            raise MalformedMessage("not exactly one question")
         name, position = _name(data, 12)
         kind, klass = struct.unpack_from("!HH", data, position)
         question, position = data[12 : position + 4], position + 4
@@ -98,11 +98,11 @@ def _name(data: bytes, position: int) -> tuple[str, int]:
             after = after or position + 2
             position = (size & 0x3F) << 8 | data[position + 1]
             if position >= limit:
-                raise MalformedMessage("a pointer that leads nowhere")
+                raise MalformedMessage("invalid compression pointer")
             limit = position
             continue
         if size > 63 or (length := length + size + 1) > 254 or position + 1 + size > len(data):
-            raise MalformedMessage("a bad name")
+            raise MalformedMessage("invalid name")
         label = data[position + 1 : position + 1 + size].lower().decode("latin-1")
         labels.append(label.replace("\\", "\\\\").replace(".", "\\."))
         position += 1 + size
@@ -115,10 +115,10 @@ def encode_name(text: str) -> bytes:
     for label in text.rstrip(".").split(".") if text.strip(".") else ():
         encoded = label.encode("ascii")
         if not 0 < len(encoded) < 64:
-            raise ValueError(f"not a name: {text!r}")
+            raise ValueError(f"invalid name: {text!r}")
         packed += bytes((len(encoded),)) + encoded
     if len(packed) > 254:
-        raise ValueError(f"too long a name: {text!r}")
+        raise ValueError(f"name is too long: {text!r}")
     return packed + b"\0"
 
 
@@ -199,18 +199,18 @@ def parse_response(data: bytes) -> DnsResponse:
         position = 12
         for _ in range(questions):
             position = _name(data, position)[1] + 4
-        found = []
+        answers = []
         for _ in range(count):
             owner, position = _name(data, position)
             kind, _, ttl, length = struct.unpack_from("!HHIH", data, position)
             start, position = position + 10, position + 10 + length
             if kind in (A, AAAA) and position <= len(data):
-                found.append(ResourceRecord(owner, kind, ttl, data[start:position]))
+                answers.append(ResourceRecord(owner, kind, ttl, data[start:position]))
             elif kind == CNAME:
-                found.append(ResourceRecord(owner, kind, ttl, encode_name(_name(data, start)[0])))
+                answers.append(ResourceRecord(owner, kind, ttl, encode_name(_name(data, start)[0])))
     except (struct.error, IndexError, UnicodeEncodeError) as error:
         raise MalformedMessage("cut short") from error
-    return DnsResponse(flags & 15, bool(flags & _TRUNCATED), found)
+    return DnsResponse(flags & 15, bool(flags & _TRUNCATED), answers)
 
 
 def question_section(data: bytes) -> bytes:

@@ -159,14 +159,14 @@ class DnsServer:
         if answer.outcome is not ZoneOutcome.FOUND:
             return self._negative(dns_messages.NXDOMAIN if answer.outcome is ZoneOutcome.UNKNOWN else dns_messages.NOERROR)
         key = (answer.records[0][0], answer.records[-1][1])
-        if (made := self._record_cache.get(key)) is None:
+        if (records := self._record_cache.get(key)) is None:
             # Each of hundreds of pods of a Service queries its name.
             weight = max(1, 100 // len(answer.records))
-            made = [_record(each, weight) for each in answer.records], [_record(each, 0) for each in answer.additional]
-            self._record_cache[key] = made
+            records = [_record(each, weight) for each in answer.records], [_record(each, 0) for each in answer.additional]
+            self._record_cache[key] = records
         self._turn += 1
-        start = self._turn % len(made[0]) if made[0][0].kind != dns_messages.CNAME else 0
-        return DnsReply(answers=made[0][start:] + made[0][:start], additional=made[1])
+        start = self._turn % len(records[0]) if records[0][0].kind != dns_messages.CNAME else 0
+        return DnsReply(answers=records[0][start:] + records[0][:start], additional=records[1])
 
     def _reverse(self, query: DnsQuery) -> DnsReply | None:
         address = ".".join(reversed(query.name.removesuffix(_REVERSE).split(".")))
@@ -209,8 +209,8 @@ def _unsupported(query: DnsQuery) -> DnsReply | None:
     return DnsReply(dns_messages.REFUSED, authoritative=False) if query.klass != dns_messages.IN else None
 
 
-def _record(found: tuple[str, str, object], weight: int) -> ResourceRecord:
-    name, kind, value = found
+def _record(entry: tuple[str, str, object], weight: int) -> ResourceRecord:
+    name, kind, value = entry
     if kind == "A":
         data = addresses.to_int(str(value)).to_bytes(4, "big")
     elif kind == "AAAA":

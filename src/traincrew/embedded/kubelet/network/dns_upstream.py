@@ -164,8 +164,8 @@ class _TcpQuery:
         except OSError:
             data = b""
         self._in += data
-        whole = len(self._in) >= 2 and len(self._in) >= 2 + int.from_bytes(self._in[:2], "big")
-        if whole or not data:
+        complete = len(self._in) >= 2 and len(self._in) >= 2 + int.from_bytes(self._in[:2], "big")
+        if complete or not data:
             self._end()
 
     def _end(self) -> None:

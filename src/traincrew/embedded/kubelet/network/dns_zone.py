@@ -71,9 +71,9 @@ class Zone:
             rest = self.names.get(known["CNAME"][0], {}).get(kind, []) if follow else []
             return ZoneAnswer(ZoneOutcome.FOUND, alias + [(known["CNAME"][0], kind, value) for value in rest])
         values = known.get(kind, [])
-        found = [(name, kind, value) for value in values]
+        records = [(name, kind, value) for value in values]
         return ZoneAnswer(
-            ZoneOutcome.FOUND if found else ZoneOutcome.EMPTY, found, self._targets(values) if kind == "SRV" else []
+            ZoneOutcome.FOUND if records else ZoneOutcome.EMPTY, records, self._targets(values) if kind == "SRV" else []
         )
 
     def _targets(self, values: list[Any]) -> list[tuple[str, str, Any]]:
@@ -141,9 +141,9 @@ class _ZoneBuilder:
         for port in spec.get("ports") or ():
             self._port(name, port, kind, address, (int(port["port"]), name))
 
-    def _slice(self, name: str, found: Object) -> None:
-        kind = _FAMILIES[found["addressType"]]
-        for endpoint in found.get("endpoints") or ():
+    def _slice(self, name: str, endpoint_slice: Object) -> None:
+        kind = _FAMILIES[endpoint_slice["addressType"]]
+        for endpoint in endpoint_slice.get("endpoints") or ():
             if (endpoint.get("conditions") or {}).get("ready") is False:
                 continue
             for address in endpoint.get("addresses") or ():
@@ -151,7 +151,7 @@ class _ZoneBuilder:
                 self.add(name, kind, address)
                 self.add(host, kind, address)
                 self._add_pointer(address, host)
-                for port in found.get("ports") or ():
+                for port in endpoint_slice.get("ports") or ():
                     if port.get("port") is not None:
                         self._port(name, port, kind, address, (int(port["port"]), host))
 

@@ -39,9 +39,9 @@ def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mt
         return _with_reason(userspace_routers.start(pid, UPLINK), error.strerror or str(error))
 
 
-def _with_reason(found: Record, before: str = "") -> Record:
-    why = "; ".join(each for each in (before, found["why"]) if each)
-    return {**found, "why": _NONE + why if found["why"] else ""}
+def _with_reason(record: Record, before: str = "") -> Record:
+    why = "; ".join(each for each in (before, record["why"]) if each)
+    return {**record, "why": _NONE + why if record["why"] else ""}
 
 
 def set_up_cluster_side(done: Record, subnet: Subnet) -> Record:

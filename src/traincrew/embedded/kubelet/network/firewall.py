@@ -23,7 +23,7 @@ def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
         means = "nft"
     except OSError as error:
         if iptables is None:
-            raise OSError(error.errno, f"{error.strerror}; nor is iptables installed") from error
+            raise OSError(error.errno, f"{error.strerror}, and iptables is not installed") from error
         _check_run(iptables, "-t", "nat", "-I", *_masquerade_rule(mark, str(subnet), link))
         means = "iptables"
     if iptables is not None and _filters_forwarding(iptables):
@@ -82,4 +82,4 @@ def _run(*command: str) -> tuple[int, str]:
             text=True,
         )
         return done.returncode, done.stdout
-    return 1, f"{command[0]} could not be run"
+    return 1, f"{command[0]} cannot be run"

@@ -10,11 +10,11 @@ _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def ports() -> frozenset[int]:
-    found: set[int] = set()
+    ports: set[int] = set()
     for table in _TABLES:
         with contextlib.suppress(OSError):
-            found |= _listening(pathlib.Path(table).read_text())
-    return frozenset(found)
+            ports |= _listening(pathlib.Path(table).read_text())
+    return frozenset(ports)
 
 
 def _listening(table: str) -> set[int]:

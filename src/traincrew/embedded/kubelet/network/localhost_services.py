@@ -20,9 +20,9 @@ _ALONE = (r"(?<![\w./\"'-])", r"(?![\w/\"'-]|\.[\w-])")
 def point_to_localhost(
     values: Mapping[str, str], services: Iterable[Object], namespace: str, domain: str = CLUSTER_DOMAIN
 ) -> dict[str, str]:
-    """Where pods share the host's network every Service's name is 127.0.0.1, also with a pod's name before it.
+    """Replaces names of Services, also of pods in them, by 127.0.0.1.
 
-    values: as somebody wrote them. What comes from the downward API is not meant: a pod may have its Service's name.
+    values: literal values only. A value of the downward API may equal the name of a Service without meaning it.
     """
     names = [
         (str(each["metadata"]["name"]), str(each["metadata"].get("namespace") or "default"))
@@ -95,12 +95,12 @@ def _own(port: Mapping[str, Any]) -> int:
 def _pattern(names: list[tuple[str, str]], namespace: str, domain: str) -> re.Pattern[str] | None:
     dotted = [f"{name}.{own}{rest}" for name, own in names for rest in (f".svc.{domain}", ".svc", "")]
     short = [name for name, own in names if own == namespace]
-    found = [f"{_START}{_LABEL}?(?:{_any(dotted)})\\.?{_END}"] if dotted else []
+    patterns = [f"{_START}{_LABEL}?(?:{_any(dotted)})\\.?{_END}"] if dotted else []
     if short:
         own = _any(short)
-        found += [f"{_START}{_LABEL}(?:{own}){_END}", f"{_START}(?:{own})(?=:\\d)", f"(?<=//)(?:{own}){_END}"]
-        found.append(f"{_ALONE[0]}(?:{own}){_ALONE[1]}")
-    return re.compile("|".join(found), re.IGNORECASE) if found else None
+        patterns += [f"{_START}{_LABEL}(?:{own}){_END}", f"{_START}(?:{own})(?=:\\d)", f"(?<=//)(?:{own}){_END}"]
+        patterns.append(f"{_ALONE[0]}(?:{own}){_ALONE[1]}")
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def _any(names: list[str]) -> str:

@@ -51,10 +51,10 @@ class NamesFileWriter:
             self._changed.set()
 
     def _write(self, text: str) -> None:
-        beside = self._path.with_suffix(".new")
-        beside.touch(mode=0o600)
-        beside.write_text(text)
-        beside.replace(self._path)
+        temporary = self._path.with_suffix(".new")
+        temporary.touch(mode=0o600)
+        temporary.write_text(text)
+        temporary.replace(self._path)
 
 
 def render_names(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:

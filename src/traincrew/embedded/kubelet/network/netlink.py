@@ -93,28 +93,28 @@ class Netlink:
         self._settle(waiting)
 
     def _settle(self, waiting: dict[int, NetlinkRequest]) -> None:
-        refusal: OSError | None = None
+        error: OSError | None = None
         while waiting:
             for kind, sequence, payload in _messages(self._socket.recv(1 << 16)):
                 request = waiting.pop(sequence, None) if kind == _ERROR else None
                 if request is not None:
-                    refusal = refusal or _error(request, payload)
-        if refusal is not None:
-            raise refusal
+                    error = error or _error(request, payload)
+        if error is not None:
+            raise error
 
     def dump(self, request: NetlinkRequest) -> list[bytes]:
         self._sequence += 1
         self._socket.send(message(request, self._sequence, _REQUEST | _DUMP))
-        found: list[bytes] = []
+        payloads: list[bytes] = []
         while True:
             for kind, sequence, payload in _messages(self._socket.recv(1 << 18)):
                 if sequence != self._sequence:
                     continue
-                if kind == _ERROR and (refusal := _error(request, payload)):
-                    raise refusal
+                if kind == _ERROR and (error := _error(request, payload)):
+                    raise error
                 if kind in (_DONE, _ERROR):
-                    return found
-                found.append(payload)
+                    return payloads
+                payloads.append(payload)
 
 
 def message(request: NetlinkRequest, sequence: int, flags: int) -> bytes:
@@ -160,7 +160,7 @@ def bridge(name: str, mac: str, mtu: int) -> NetlinkRequest:
     """Has its own MAC address: otherwise it takes the lowest of its ports, which changes as pods come and go."""
     parts = (_name(name), attribute(_IFLA_ADDRESS, mac_bytes(mac)), _number(_IFLA_MTU, mtu))
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"bridge"))
-    return NetlinkRequest(NEWLINK, _link() + b"".join(parts) + info, NEW, f"make the bridge {name}")
+    return NetlinkRequest(NEWLINK, _link() + b"".join(parts) + info, NEW, f"create bridge {name}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,29 +182,29 @@ class VethEnd:
 
 def veth(near: VethEnd, far: VethEnd) -> NetlinkRequest:
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"veth"), nested(_DATA, attribute(_PEER | _NESTED, far.packed())))
-    return NetlinkRequest(NEWLINK, near.packed() + info, NEW, f"make the pair of links {near.name} and {far.name}")
+    return NetlinkRequest(NEWLINK, near.packed() + info, NEW, f"create veth pair {near.name} and {far.name}")
 
 
 def bring_up(name: str) -> tuple[NetlinkRequest, NetlinkRequest]:
     """Without a link-local IPv6 address: announcements of hundreds of pods would drown other packets."""
     mode = nested(_IFLA_AF_SPEC, nested(socket.AF_INET6, attribute(_ADDRESS_MODE, b"\1")))
     quiet = NetlinkRequest(
-        SETLINK, _link() + _name(name) + mode, 0, f"keep link {name} quiet", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)
+        SETLINK, _link() + _name(name) + mode, 0, f"configure IPv6 of link {name}", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)
     )
     return quiet, NetlinkRequest(SETLINK, _link(flags=_UP) + _name(name), 0, f"set link {name} up")
 
 
 def delete(name: str, *ignored: int) -> NetlinkRequest:
-    return NetlinkRequest(DELLINK, _link() + _name(name), 0, f"delete the link {name}", ignored)
+    return NetlinkRequest(DELLINK, _link() + _name(name), 0, f"delete link {name}", ignored)
 
 
 def set_group(name: str, group: int, *ignored: int) -> NetlinkRequest:
-    return NetlinkRequest(SETLINK, _link() + _name(name) + _number(_IFLA_GROUP, group), 0, f"regroup the link {name}", ignored)
+    return NetlinkRequest(SETLINK, _link() + _name(name) + _number(_IFLA_GROUP, group), 0, f"set group of link {name}", ignored)
 
 
 def delete_group(group: int, *ignored: int) -> NetlinkRequest:
     """Deletes all links of a group. The kernel synchronizes once instead of once for each link."""
-    return NetlinkRequest(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete the links of group {group}", ignored)
+    return NetlinkRequest(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete links of group {group}", ignored)
 
 
 def address(index: int, ip: str, prefix: int, *ignored: int) -> NetlinkRequest:
@@ -215,7 +215,7 @@ def address(index: int, ip: str, prefix: int, *ignored: int) -> NetlinkRequest:
         broadcast = attribute(4, (int.from_bytes(packed, "big") | mask).to_bytes(4, "big"))
     body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
     return NetlinkRequest(
-        NEWADDR, body + attribute(2, packed) + attribute(1, packed) + broadcast, NEW, f"add the address {ip}/{prefix}", ignored
+        NEWADDR, body + attribute(2, packed) + attribute(1, packed) + broadcast, NEW, f"add address {ip}/{prefix}", ignored
     )
 
 
@@ -227,7 +227,7 @@ def route(network: str, prefix: int, gateway: str, index: int) -> NetlinkRequest
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, 254, 3, 0, 1, 0)
     parts = attribute(1, socket.inet_aton(network)) if prefix else b""
     parts += attribute(5, socket.inet_aton(gateway)) + _number(4, index)
-    return NetlinkRequest(NEWROUTE, body + parts, NEW, f"route {network}/{prefix} by way of {gateway}")
+    return NetlinkRequest(NEWROUTE, body + parts, NEW, f"add route {network}/{prefix} via {gateway}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Route:
 
 def routes(link: Netlink) -> list[Route]:
     """IPv4 routes of all tables, without local routes."""
-    asked = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list the routes")
+    asked = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list routes")
     found = []
     for payload in link.dump(asked):
         prefix, kind = payload[1], payload[7]
@@ -252,7 +252,7 @@ def routes(link: Netlink) -> list[Route]:
 
 def mtu(link: Netlink, index: int) -> int:
     """0: the link does not exist."""
-    for payload in link.dump(NetlinkRequest(GETLINK, _link(), what="list the links")):
+    for payload in link.dump(NetlinkRequest(GETLINK, _link(), what="list links")):
         if struct.unpack_from("=i", payload, 4)[0] == index:
             value = dict(attributes(payload[16:])).get(_IFLA_MTU)
             return int(struct.unpack("=I", value)[0]) if value else 0

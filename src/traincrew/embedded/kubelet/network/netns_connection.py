@@ -33,7 +33,7 @@ class NetnsConnection:
 
     @classmethod
     async def open(cls, directory: pathlib.Path) -> NetnsConnection:
-        """Raises HolderGone."""
+        """Raises NetnsDaemonGone."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
         try:
@@ -49,7 +49,7 @@ class NetnsConnection:
         return cls(sock)
 
     async def request(self, operation: str, **arguments: Any) -> NetnsReply:
-        """Raises HolderGone; OSError if the request fails."""
+        """Raises NetnsDaemonGone; OSError if the request fails."""
         if self.ended.is_set():
             raise NetnsDaemonGone("the netns daemon has exited")
         self._number += 1

@@ -115,4 +115,4 @@ async def _run(function: str, directory: pathlib.Path, *arguments: str) -> dict[
         outcome = json.loads(done.stdout)
     except ValueError:
         outcome = None
-    return outcome if isinstance(outcome, dict) else {"failed": f"the launcher failed; see {directory / netns_state.LOG}"}
+    return outcome if isinstance(outcome, dict) else {"failed": f"the launcher failed. See {directory / netns_state.LOG}."}

@@ -29,12 +29,12 @@ def main() -> None:
 
     Prints the outcome as a line of JSON.
     """
-    directory, isolation, wanted, userns = sys.argv[1:5]
+    directory, isolation, subnet_option, userns = sys.argv[1:5]
     os.umask(0o077)
     os.chdir(directory)
     try:
         lock = _lock()
-        print(json.dumps(_start(isolation, wanted, int(userns)) if lock is not None else {"busy": True}), flush=True)
+        print(json.dumps(_start(isolation, subnet_option, int(userns)) if lock is not None else {"busy": True}), flush=True)
     except Exception as error:
         traceback.print_exc()
         print(json.dumps({"failed": str(error)}), flush=True)
@@ -66,7 +66,7 @@ def _lock() -> int | None:
         os.close(lock)
 
 
-def _start(isolation: str, wanted: str, userns: int) -> Record:
+def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     last, attachments = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
     egress.tear_down(last.get("egress") or {})
     running = [found for found in attachments.values() if isinstance(found, dict) and netns_state.is_alive(found)]
@@ -76,7 +76,7 @@ def _start(isolation: str, wanted: str, userns: int) -> Record:
         outward = next((route.index for route in routes if route.prefix == 0), 0)
         mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
     keep = last.get("subnet") if running else None
-    subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(wanted, _networks_in_use(routes, upstream.servers()))
+    subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(subnet_option, _networks_in_use(routes, upstream.servers()))
     near, far = socket.socketpair()
     identity, attached = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in running)
     config = LaunchConfig(isolation, subnet, mtu, identity, attached, userns, last.get("ids") or {})
@@ -122,7 +122,7 @@ class LineChannel:
     def receive(self) -> Record:
         """Raises OSError if the other process reports a failure."""
         line = self._file.readline()
-        found: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start; see holder.log"}
+        found: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start. See holder.log."}
         if "failed" in found:
             raise OSError(5, str(found["failed"]))
         return found

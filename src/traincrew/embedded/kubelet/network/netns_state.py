@@ -45,11 +45,11 @@ def identity(pid: int) -> Record:
     return {"pid": pid, "started": process_start(pid), "boot": boot_id()}
 
 
-def is_alive(found: Record) -> bool:
+def is_alive(record: Record) -> bool:
     """Whether that process still runs: not a later one with the same id, nor a zombie."""
     try:
-        same = found["boot"] == boot_id() and process_start(int(found["pid"])) == found["started"]
-        return bool(same and not _is_zombie(int(found["pid"])))
+        same = record["boot"] == boot_id() and process_start(int(record["pid"])) == record["started"]
+        return bool(same and not _is_zombie(int(record["pid"])))
     except (OSError, KeyError, ValueError, IndexError):
         return False
 

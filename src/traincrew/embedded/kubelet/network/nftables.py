@@ -1,4 +1,4 @@
-"""Masquerading with nf_tables through netlink, in a table of its own. No tool is needed."""
+"""Masquerading with nf_tables through netlink, in a separate table. No tool is required."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
     rule = name + attribute(2, b"postrouting\0") + nested(4, *expressions)
     remove(table)
     _run_batch(
-        ("make a table of nf_tables", _NEWTABLE, name, _CREATE),
-        ("make a chain of nf_tables", _NEWCHAIN, chain, _CREATE),
-        ("masquerade by nf_tables", _NEWRULE, rule, _CREATE | _APPEND),
+        ("create an nf_tables table", _NEWTABLE, name, _CREATE),
+        ("create an nf_tables chain", _NEWCHAIN, chain, _CREATE),
+        ("masquerade with nf_tables", _NEWRULE, rule, _CREATE | _APPEND),
     )
 
 
 def remove(table: str) -> None:
     try:
-        _run_batch(("delete a table of nf_tables", _DELTABLE, attribute(1, table.encode() + b"\0"), 0))
+        _run_batch(("delete an nf_tables table", _DELTABLE, attribute(1, table.encode() + b"\0"), 0))
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise

@@ -57,30 +57,30 @@ class ResolvConf:
 
 
 def resolv_conf(pod: Object, gateway: str, domain: str = CLUSTER_DOMAIN, host: ResolvConf | None = None) -> str:
-    """host: what the host's own says. Without a gateway nobody but the host's servers can be asked."""
+    """host: the resolv.conf of the host. Without a gateway, pods use the servers of the host."""
     spec = pod.get("spec") or {}
     policy, host = spec.get("dnsPolicy") or "ClusterFirst", host or ResolvConf()
     if policy == "ClusterFirst" and spec.get("hostNetwork"):
         policy = "Default"
     if policy == "None":
-        found = ResolvConf()
+        conf = ResolvConf()
     elif policy == "Default":
-        found = host
+        conf = host
     else:
         namespace = (pod.get("metadata") or {}).get("namespace") or "default"
         own = (f"{namespace}.svc.{domain}", f"svc.{domain}", domain)
-        found = ResolvConf((gateway,) if gateway else host.servers, (*own, *host.search), ("ndots:5",))
-    return _configured(found, spec.get("dnsConfig") or {}).text()
+        conf = ResolvConf((gateway,) if gateway else host.servers, (*own, *host.search), ("ndots:5",))
+    return _configured(conf, spec.get("dnsConfig") or {}).text()
 
 
-def _configured(found: ResolvConf, config: Object) -> ResolvConf:
+def _configured(conf: ResolvConf, config: Object) -> ResolvConf:
     """Servers and domains of dnsConfig come after the policy's; an option replaces one of the same name."""
-    options = {option.partition(":")[0]: option for option in found.options}
+    options = {option.partition(":")[0]: option for option in conf.options}
     for each in config.get("options") or ():
         value = each.get("value")
         options[each["name"]] = f"{each['name']}:{value}" if value not in (None, "") else each["name"]
-    servers = (*found.servers, *(config.get("nameservers") or ()))
-    search = (*found.search, *(each.rstrip(".") or "." for each in config.get("searches") or ()))
+    servers = (*conf.servers, *(config.get("nameservers") or ()))
+    search = (*conf.search, *(each.rstrip(".") or "." for each in config.get("searches") or ()))
     return ResolvConf(tuple(dict.fromkeys(servers)), tuple(dict.fromkeys(search)), tuple(options.values()))
 
 

@@ -11,20 +11,20 @@ import time
 from traincrew.embedded.kubelet.network import executables, netns_state
 from traincrew.embedded.kubelet.network.netns_state import Record
 
-_PATIENCE = 5.0
+_START_TIMEOUT = 5.0
 _INSTALL = "install one of them (Debian, Ubuntu: apt-get install passt; Fedora: dnf install passt; Arch: pacman -S passt)"
 _TUN = "/dev/net/tun"
 
 
 def start(pid: int, link: str) -> Record:
     """Starts one for the network namespace of that process, where it creates the link. `why`: empty, or the reason."""
-    found = [(name, path) for name in ("pasta", "slirp4netns") if (path := executables.find(name))]
-    if not found:
+    installed = [(name, path) for name in ("pasta", "slirp4netns") if (path := executables.find(name))]
+    if not installed:
         return {"why": f"neither pasta nor slirp4netns is installed; {_INSTALL}"}
     if not os.access(_TUN, os.R_OK | os.W_OK):
         return {"why": f"{_TUN} cannot be opened by this user (as root: modprobe tun; chmod 666 {_TUN})"}
     refused = []
-    for name, path in found:
+    for name, path in installed:
         try:
             process = (_pasta if name == "pasta" else _slirp)(path, pid, link)
         except OSError as error:
@@ -49,7 +49,7 @@ def _pasta(path: str, pid: int, link: str) -> int:
     user = ("--runas", "0") if os.geteuid() == 0 else ()
     command = [path, "--config-net", "--ns-ifname", link, *closed, *user, "--pid", os.path.abspath(written), str(pid)]
     try:
-        done = subprocess.run(command, stdin=-3, stdout=-3, stderr=subprocess.PIPE, timeout=_PATIENCE, text=True)
+        done = subprocess.run(command, stdin=-3, stdout=-3, stderr=subprocess.PIPE, timeout=_START_TIMEOUT, text=True)
         if done.returncode != 0:
             raise OSError(5, (done.stderr.strip().splitlines() or ["no reason given"])[-1])
         with open(written) as file:
@@ -70,10 +70,10 @@ def _slirp(path: str, pid: int, link: str) -> int:
         process = subprocess.Popen(command, stdin=-3, stdout=-3, stderr=log, pass_fds=(tell,), start_new_session=True)
     os.close(tell)
     try:
-        if not select.select([ready], [], [], _PATIENCE)[0] or os.read(ready, 1) != b"1":
+        if not select.select([ready], [], [], _START_TIMEOUT)[0] or os.read(ready, 1) != b"1":
             process.kill()
             process.wait()
-            raise OSError(5, f"it did not come up; its words are in {netns_state.LOG}")
+            raise OSError(5, f"it did not start. See its output in {netns_state.LOG}.")
     finally:
         os.close(ready)
     process.returncode = 0  # it outlives this process; avoids a ResourceWarning

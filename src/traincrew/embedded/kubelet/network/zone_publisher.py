@@ -1,4 +1,4 @@
-"""Services and their endpoints, as containers' variables tell them, and as the resolver does: the netns is told at once."""
+"""Watches Services and EndpointSlices, and publishes their DNS zone to the netns daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 BATCH_SECONDS = 0.005
-"""Changes are collected for this time: the pods of a job become ready together."""
+"""Seconds in which changes are collected, because the pods of a job become ready together."""
 RETRY_SECONDS = 1.0
 
 
@@ -24,14 +24,14 @@ class ZonePublisher:
     def __init__(self, client: port.Reader, netns: NetnsClient | None, domain: str) -> None:
         self._netns, self._domain = netns, domain
         self._changed = asyncio.Event()
-        self._stores = {each: store.Store(decode, self._note) for each in (SERVICES, ENDPOINT_SLICES)}
+        self._stores = {each: store.Store(decode, self._on_change) for each in (SERVICES, ENDPOINT_SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), store_) for each, store_ in self._stores.items()]
 
-    def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
+    def _on_change(self, old: Unstructured | None, new: Unstructured | None) -> None:
         self._changed.set()
 
     def services(self) -> list[dict[str, Any]]:
-        return [seen.body for seen in self._stores[SERVICES]]
+        return [each.body for each in self._stores[SERVICES]]
 
     async def synced(self) -> None:
         for each in self._informers:
@@ -51,7 +51,7 @@ class ZonePublisher:
             await self._changed.wait()
             await asyncio.sleep(BATCH_SECONDS)
             self._changed.clear()
-            bodies = {resource: [seen.body for seen in store_] for resource, store_ in self._stores.items()}
+            bodies = {resource: [each.body for each in store_] for resource, store_ in self._stores.items()}
             try:
                 await netns.publish(build_zone(bodies[SERVICES], bodies[ENDPOINT_SLICES], (), self._domain))
             except OSError as error:

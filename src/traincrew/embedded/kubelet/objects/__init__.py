@@ -1,1 +1,1 @@
-"""The objects that the pods of this node refer to, read from the API server: config maps, secrets, tokens."""
+"""The objects that the pods of this node refer to, read from the API server: ConfigMaps, Secrets, tokens."""

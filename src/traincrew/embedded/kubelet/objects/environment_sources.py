@@ -15,23 +15,25 @@ Object = dict[str, Any]
 
 
 async def load_sources(pod: Object, container: Object, objects: ObjectSource, rest: EnvironmentSources) -> EnvironmentSources:
-    """`rest` with the config maps and secrets that the container names. Raises ConfigError if the API server does not say."""
+    """`rest` with the ConfigMaps and Secrets that the container refers to. Raises ConfigError if they cannot be read."""
     namespace = pod["metadata"]["namespace"]
     maps, secrets = referenced_objects(container)
     try:
-        found = await asyncio.gather(
+        loaded = await asyncio.gather(
             *(_or_none(objects.get_config_map(namespace, name)) for name in sorted(maps)),
             *(_or_none(objects.get_secret(namespace, name)) for name in sorted(secrets)),
         )
     except errors.ApiError as error:
         raise ConfigError(error.message) from None
-    config_maps = dict(zip(sorted(maps), found[: len(maps)], strict=True))
-    return dataclasses.replace(rest, config_maps=config_maps, secrets=dict(zip(sorted(secrets), found[len(maps) :], strict=True)))
+    config_maps = dict(zip(sorted(maps), loaded[: len(maps)], strict=True))
+    return dataclasses.replace(
+        rest, config_maps=config_maps, secrets=dict(zip(sorted(secrets), loaded[len(maps) :], strict=True))
+    )
 
 
-async def _or_none(asked: Any) -> Object | None:
+async def _or_none(request: Any) -> Object | None:
     try:
-        found: Object = await asked
+        loaded: Object = await request
     except ObjectNotFound:
         return None
-    return found
+    return loaded

@@ -42,7 +42,7 @@ class ObjectSource(Protocol):
 
 
 class ObjectCache:
-    """The `ObjectSource` of an API server. A node's rights suffice: each object is listed and watched by its name.
+    """The `ObjectSource` of an API server. The permissions of a node suffice: each object is listed and watched by its name.
 
     on_change is called with a pod's uid when an object that it refers to has changed, or a token must be renewed.
     """
@@ -60,27 +60,27 @@ class ObjectCache:
         return await self._get(ObjectKey(SECRETS, namespace, name))
 
     async def get_claim(self, namespace: str, name: str) -> Object:
-        found: Object = msgspec.json.decode(await self._client.get(CLAIMS, namespace, name))
-        return found
+        claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, namespace, name))
+        return claim
 
     async def get_volume(self, name: str) -> Object:
-        found: Object = msgspec.json.decode(await self._client.get(VOLUMES, None, name))
-        return found
+        volume: Object = msgspec.json.decode(await self._client.get(VOLUMES, None, name))
+        return volume
 
     async def get_service_account_token(self, namespace: str, account: str, ask: TokenRequest) -> str:
         return await self.tokens.get(namespace, account, ask)
 
     def register_pod(self, pod: Object) -> None:
-        uid, wanted = pod["metadata"]["uid"], set(referenced_objects(pod))
+        uid, referenced = pod["metadata"]["uid"], set(referenced_objects(pod))
         before = self._registered.get(uid, set())
-        self._registered[uid] = wanted
-        for key in wanted - before:
+        self._registered[uid] = referenced
+        for key in referenced - before:
             watch = self._watches.get(key)
             if watch is None:
                 watch = self._watches[key] = ObjectWatch(self._client, key, self._changed)
                 watch.start()
             watch.users.add(uid)
-        for key in before - wanted:
+        for key in before - referenced:
             self._release(key, uid)
 
     async def unregister_pod(self, uid: str) -> None:
@@ -110,10 +110,10 @@ class ObjectCache:
         if watch is not None:
             return await watch.get()
         try:
-            found: Object = msgspec.json.decode(await self._client.get(key.resource, key.namespace, key.name))
+            fetched: Object = msgspec.json.decode(await self._client.get(key.resource, key.namespace, key.name))
         except errors.NotFound:
             raise ObjectNotFound(key.resource.kind.lower(), key.name) from None
-        return found
+        return fetched
 
 
 def referenced_objects(pod: Object) -> Iterator[ObjectKey]:
@@ -122,10 +122,10 @@ def referenced_objects(pod: Object) -> Iterator[ObjectKey]:
     for volume in spec.get("volumes") or ():
         projected = (volume.get("projected") or {}).get("sources") or ()
         for source in (volume, *projected):
-            if found := source.get("configMap"):
-                yield ObjectKey(CONFIG_MAPS, namespace, found.get("name") or "")
-            if found := source.get("secret"):
-                yield ObjectKey(SECRETS, namespace, found.get("secretName") or found.get("name") or "")
+            if reference := source.get("configMap"):
+                yield ObjectKey(CONFIG_MAPS, namespace, reference.get("name") or "")
+            if reference := source.get("secret"):
+                yield ObjectKey(SECRETS, namespace, reference.get("secretName") or reference.get("name") or "")
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         maps, secrets = named_by(container)
         yield from (ObjectKey(CONFIG_MAPS, namespace, name) for name in maps)

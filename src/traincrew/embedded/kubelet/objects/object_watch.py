@@ -48,7 +48,7 @@ class ObjectWatch:
             self._task.cancel()
 
     async def get(self) -> Object:
-        """Raises Missing, or the error that keeps it from being known."""
+        """Raises ObjectNotFound, or the error of the last request."""
         await self._known.wait()
         if self._object is not None:
             return self._object
@@ -83,13 +83,13 @@ class ObjectWatch:
 
     async def _list(self) -> str:
         fields = f"metadata.name={self.key.name}"
-        found, version = None, ""
+        listed, version = None, ""
         pages = self._client.pages(self.key.resource, self.key.namespace, fields=fields)
         async with contextlib.aclosing(pages):
             async for page in pages:
-                found = _decode(page.items[0]) if page.items else found
+                listed = _decode(page.items[0]) if page.items else listed
                 version = page.resource_version
-        self._set(found)
+        self._set(listed)
         return version
 
     async def _watch(self, version: str) -> None:
@@ -108,20 +108,20 @@ class ObjectWatch:
         """An immutable object need not be watched: its pods keep the files after its deletion."""
         return self._object is not None and self._object.get("immutable") is True
 
-    def _set(self, found: Object | None) -> None:
+    def _set(self, latest: Object | None) -> None:
         first, self._failure = not self._known.is_set(), None
-        changed = _version(found) != _version(self._object)
-        self._object = found
+        changed = _version(latest) != _version(self._object)
+        self._object = latest
         self._known.set()
         if changed and not first:
             self._on_change(frozenset(self.users))
 
 
 def _decode(raw: bytes) -> Object:
-    found: Object = msgspec.json.decode(raw)
-    return found
+    decoded: Object = msgspec.json.decode(raw)
+    return decoded
 
 
-def _version(found: Object | None) -> tuple[str, str]:
-    meta = (found or {}).get("metadata") or {}
+def _version(decoded: Object | None) -> tuple[str, str]:
+    meta = (decoded or {}).get("metadata") or {}
     return meta.get("uid", ""), meta.get("resourceVersion", "")

@@ -80,7 +80,7 @@ class TokenCache:
         self._timers[key] = loop.call_later(max(after.total_seconds(), 0.0), self._on_due, key[2].uid)
 
     def renewal(self, uid: str) -> dt.datetime | None:
-        """When the pod's volumes are to be looked at again for the sake of its tokens."""
+        """When the first token of the pod must be renewed."""
         return min((token.renewed for (_, _, request), token in self._tokens.items() if request.uid == uid), default=None)
 
     def forget(self, uid: str) -> None:
@@ -100,8 +100,8 @@ class TokenCache:
         }
         body = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": spec}
         raw = await self._client.post(SERVICE_ACCOUNTS, namespace, account, "token", msgspec.json.encode(body))
-        answer = msgspec.json.decode(raw, type=_TokenResponse)
-        lifetime, expires = dt.timedelta(seconds=answer.spec.expiration_seconds), answer.status.expiration_timestamp
+        response = msgspec.json.decode(raw, type=_TokenResponse)
+        lifetime, expires = dt.timedelta(seconds=response.spec.expiration_seconds), response.status.expiration_timestamp
         early = dt.timedelta(seconds=random.uniform(0, JITTER))  # spreads the requests of many pods
         renewed = min(expires - lifetime / 5, expires - lifetime + MAX_TOKEN_AGE) - early
-        return _Token(answer.status.token, renewed, expires)
+        return _Token(response.status.token, renewed, expires)

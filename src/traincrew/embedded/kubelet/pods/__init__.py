@@ -1,1 +1,1 @@
-"""The node agent: a client of the Kubernetes API that runs the pods of its node as processes of this machine."""
+"""The pods of this node: the kubelet runs them as processes of this machine."""

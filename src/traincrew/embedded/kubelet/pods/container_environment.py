@@ -25,7 +25,7 @@ Object = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class HostEnvironment:
-    """For containers without isolation: pods have neither a network nor files of their own, every Service is at localhost."""
+    """For containers without isolation: pods share the network and the files of the host, and every Service is at localhost."""
 
     client: port.Reader
     domain: str

@@ -141,7 +141,7 @@ class PodWorker:
 
     def _resolve_now(self, step: ResolveImage) -> bool:
         """Without a task: the step waits for nothing, and the next step follows in the same turn."""
-        with contextlib.suppress(Exception):  # a task of its own logs the exception and retries
+        with contextlib.suppress(Exception):  # a separate task logs the exception and retries
             self._executor.resolve_image(step.container)
             return True
         return False

@@ -1,4 +1,4 @@
-"""The state directory of a pod, DATA/node/pods/<uid>/: what the kubelet has to find again after a restart.
+"""The state directory of a pod, DATA/node/pods/<uid>/: the state that the kubelet needs after a restart.
 
 The names of the files and their keys are read by later versions: they do not change without a migration.
 """
@@ -67,7 +67,7 @@ class PodStateDirectory:
         return self._read(EVICTION, Eviction)
 
     def write_eviction(self, eviction: Eviction) -> None:
-        """Before the pod is terminated: after a restart of the kubelet it must not look as if the pod had failed by itself."""
+        """Before the pod is terminated: after a restart of the kubelet the pod must still count as evicted."""
         private_files.write(self.path / EVICTION, msgspec.json.encode(eviction))
 
     def devices(self) -> Allocation | None:

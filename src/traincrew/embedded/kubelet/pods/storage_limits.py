@@ -1,4 +1,4 @@
-"""Limits what pods take of the disk: evicts pods that exceed their storage limits, removes expired logs."""
+"""Limits the disk usage of pods: evicts pods that exceed their storage limits, removes expired logs."""
 
 from __future__ import annotations
 

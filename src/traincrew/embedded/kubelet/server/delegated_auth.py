@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
 ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
-REMEMBERED = 30.0
+CACHE_SECONDS = 30.0
 """Seconds for which a decision is cached: a metrics server sends a request every 15 seconds."""
-MOST = 256
+MAX_CACHED = 256
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -33,37 +33,37 @@ class DelegatedAuth:
 
     def __init__(self, client: port.Client, node: str) -> None:
         self._client, self._node = client, node
-        self._answers: dict[tuple[str, str, str], tuple[float, bool | None]] = {}
+        self._decisions: dict[tuple[str, str, str], tuple[float, bool | None]] = {}
 
     async def __call__(self, token: str, method: str, path: str) -> bool | None:
         """Whether the request is allowed; None: the token is not valid."""
         key = (token, _VERBS.get(method, "get"), subresource(path))
         now = time.monotonic()
-        known = self._answers.get(key)
-        if known is not None and known[0] > now:
-            return known[1]
+        cached = self._decisions.get(key)
+        if cached is not None and cached[0] > now:
+            return cached[1]
         try:
-            answer = await self._ask(*key)
+            allowed = await self._authorize(*key)
         except errors.ApiError as error:
             log.warning("cannot review token", extra={"error": str(error)})
             return None
-        if len(self._answers) >= MOST:
-            self._answers.clear()
-        self._answers[key] = now + REMEMBERED, answer
-        return answer
+        if len(self._decisions) >= MAX_CACHED:
+            self._decisions.clear()
+        self._decisions[key] = now + CACHE_SECONDS, allowed
+        return allowed
 
-    async def _ask(self, token: str, verb: str, part: str) -> bool | None:
-        found = await self._review(TOKEN_REVIEWS, {"token": token})
-        if not found.get("authenticated"):
+    async def _authorize(self, token: str, verb: str, part: str) -> bool | None:
+        identity = await self._review(TOKEN_REVIEWS, {"token": token})
+        if not identity.get("authenticated"):
             return None
-        user = found.get("user") or {}
-        wanted = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": part, "name": self._node}
-        who = {"user": user.get("username", ""), "groups": user.get("groups") or [], "uid": user.get("uid", "")}
-        message = await self._review(ACCESS_REVIEWS, {**who, "extra": user.get("extra") or {}, "resourceAttributes": wanted})
-        return bool(message.get("allowed"))
+        user = identity.get("user") or {}
+        node = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": part, "name": self._node}
+        subject = {"user": user.get("username", ""), "groups": user.get("groups") or [], "uid": user.get("uid", "")}
+        decision = await self._review(ACCESS_REVIEWS, {**subject, "extra": user.get("extra") or {}, "resourceAttributes": node})
+        return bool(decision.get("allowed"))
 
     async def _review(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
-        answer = msgspec.json.decode(await self._client.create(resource, None, msgspec.json.encode(body)))
-        found: dict[str, Any] = answer.get("status") or {}
-        return found
+        review = msgspec.json.decode(await self._client.create(resource, None, msgspec.json.encode(body)))
+        status: dict[str, Any] = review.get("status") or {}
+        return status

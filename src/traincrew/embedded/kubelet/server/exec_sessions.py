@@ -1,4 +1,4 @@
-"""Exec and attach sessions, independent of the protocol: copies between a client and a container."""
+"""Exec and attach sessions, independent of the protocol: copying between a client and a container."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class StreamClient(Protocol):
-    """The client's side."""
+    """The client of an exec session, independent of the protocol."""
 
     async def listen(self, sink: SessionInput) -> None:
         """Passes on the client's messages. Returns when the client has disconnected."""
@@ -75,27 +75,27 @@ async def run_session(peer: StreamClient, task: SessionRequest) -> None:
         await peer.finish(exec_status.from_error(f"{task.fault}: {error}"))
         return
     listening = asyncio.create_task(peer.listen(SessionInput(session)))
-    working = asyncio.create_task(_work(peer, session))
+    copying = asyncio.create_task(_copy_output(peer, session))
     try:
-        await asyncio.wait({listening, working}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
+        await asyncio.wait({listening, copying}, return_when=asyncio.FIRST_COMPLETED)
+        if copying.done():
             with contextlib.suppress(ConnectionError):
-                await peer.finish(_told(working, task))
+                await peer.finish(_final_status(copying, task))
     finally:
         session.close()
         listening.cancel()
-        working.cancel()
-        await asyncio.gather(listening, working, return_exceptions=True)
+        copying.cancel()
+        await asyncio.gather(listening, copying, return_exceptions=True)
 
 
-def _told(working: asyncio.Task[int], task: SessionRequest) -> exec_status.Status:
-    if (error := working.exception()) is None:
-        return task.status(working.result())
-    _log.error("%s: %s", task.fault, error, exc_info=error)
+def _final_status(copying: asyncio.Task[int], task: SessionRequest) -> exec_status.Status:
+    if (error := copying.exception()) is None:
+        return task.status(copying.result())
+    _log.error("exec session failed", extra={"error": str(error)}, exc_info=error)
     return exec_status.from_error(f"{task.fault}: {error}")
 
 
-async def _work(peer: StreamClient, session: StreamSession) -> int:
+async def _copy_output(peer: StreamClient, session: StreamSession) -> int:
     async with asyncio.TaskGroup() as group:
         for channel, reader in ((STDOUT, session.stdout), (STDERR, session.stderr)):
             if reader is not None:
@@ -106,11 +106,11 @@ async def _work(peer: StreamClient, session: StreamSession) -> int:
 
 
 async def _copy(reader: ByteReader, peer: StreamClient, channel: int) -> None:
-    wanted = True
+    writable = True
     while data := await reader.read(_PIECE):
-        # A client that closed its output stream still wants the command to go on.
-        if wanted:
+        # A client may close its output stream and still expect the command to continue.
+        if writable:
             try:
                 await peer.send(channel, data)
             except ConnectionError:
-                wanted = False
+                writable = False

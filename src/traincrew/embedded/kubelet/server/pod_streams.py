@@ -1,4 +1,4 @@
-"""Logs, exec, attach and port-forward of the pods that this kubelet pods."""
+"""Logs, exec, attach and port-forward of the pods of this kubelet."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from traincrew.embedded.kubelet.runtime.streaming import (
 )
 
 TICKET_COMMANDS = ("traincrew-exec-ticket", "traincrew-leave")
-"""The command with which the kubectl in a launcher requests an exec ticket: a client that may exec may have one.
+"""The commands with which the kubectl in a launcher requests an exec ticket. Every client with access to exec may request one.
 
-The second name is that of releases before 0.2, whose kubectl still pods in their pods. It expects the key `door` in the reply."""
+The second command is that of releases before 0.2, whose pods may still run. Their kubectl expects the key `door` in the reply."""
 TICKET_SECONDS = 30.0
 
 
 class ServedPod(Protocol):
-    """A pod, as the kubelet's server sees it."""
+    """A pod of this node, as the server needs it."""
 
     @property
     def object(self) -> dict[str, Any]: ...
@@ -96,7 +96,7 @@ class PodStreams:
         async for piece in reader.read(directory, attempt, options, now, reader.LogWriter(ended, served.wait_for_update)):
             yield piece
 
-    def _entered(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:
+    def _running_shim(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:
         served = self._find(namespace, pod)
         shim = served.shim
         if shim is None or not served.is_running(container):
@@ -104,7 +104,7 @@ class PodStreams:
         return shim
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
-        shim = self._entered(namespace, pod, container)
+        shim = self._running_shim(namespace, pod, container)
         if len(command) == 1 and command[0] in TICKET_COMMANDS:
             return await self._issue_ticket(self._find(namespace, pod), shim, container)
         return await shim.exec(container, tuple(command), io)
@@ -117,7 +117,7 @@ class PodStreams:
         )
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
-        return await self._entered(namespace, pod, container).attach(container, io)
+        return await self._running_shim(namespace, pod, container).attach(container, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await self._pods.connect(self._find(namespace, pod), port)
@@ -171,7 +171,7 @@ def _attempt(logged: list[int], previous: bool, pod: dict[str, Any], container: 
 
 
 def _status(pod: dict[str, Any], container: str) -> dict[str, Any]:
-    message = pod.get("status") or {}
+    status = pod.get("status") or {}
     kinds = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-    found = (each for kind in kinds for each in message.get(kind) or () if each["name"] == container)
-    return next(found, {})
+    matching = (each for kind in kinds for each in status.get(kind) or () if each["name"] == container)
+    return next(matching, {})

@@ -15,7 +15,7 @@ VERSION = "X-Stream-Protocol-Version"
 def spdy(request: web.Request, known: Sequence[str]) -> str:
     if not upgrades.is_upgrade(request) or SPDY.lower() not in request.headers.get("Upgrade", "").lower():
         raise web.HTTPBadRequest(text="unable to upgrade: missing upgrade headers in request")
-    offered = _listed(request, VERSION)
+    offered = _header_values(request, VERSION)
     if not offered:
         raise web.HTTPBadRequest(text=f"unable to upgrade: {VERSION} is required")
     chosen = next((each for each in offered if each in known), None)
@@ -32,7 +32,7 @@ def switching(protocol: str) -> bytes:
 
 def websocket(request: web.Request, known: Sequence[str]) -> str:
     """A client that offers no protocol gets the empty one, if it is known."""
-    offered = _listed(request, "Sec-WebSocket-Protocol") or [""]
+    offered = _header_values(request, "Sec-WebSocket-Protocol") or [""]
     chosen = next((each for each in offered if each in known), None)
     if chosen is None:
         message = f"requested protocol(s) are not supported: [{' '.join(offered)}]; supports [{' '.join(known)}]"
@@ -40,6 +40,6 @@ def websocket(request: web.Request, known: Sequence[str]) -> str:
     return chosen
 
 
-def _listed(request: web.Request, header: str) -> list[str]:
+def _header_values(request: web.Request, header: str) -> list[str]:
     values = ",".join(request.headers.getall(header, ()))
     return [value.strip() for value in values.split(",") if value.strip()]

@@ -26,31 +26,31 @@ from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_u
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Page = Callable[[], tuple[str, str]]
-"""What is to be read at some path: its content type and text."""
+"""Returns the content type and the text of a page."""
 
 
 class TokenReviewer(Protocol):
-    """Asks the cluster about the bearer of a token: whether he may; None: nobody knows him."""
+    """Reviews a token at the API server: whether the request is allowed; None: the token is not valid."""
 
     async def __call__(self, token: str, method: str, path: str) -> bool | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
 class KubeletAuth:
-    """Who may ask: bearers of the token, and of a client certificate that the TLS handshake has found good."""
+    """Admits clients with the token, with a verified client certificate, or with a token that the API server accepts."""
 
     token: str = ""
     names: frozenset[str] = frozenset()
-    """Common names of the certificates that count; none: all of the authority's."""
+    """The common names that are admitted; empty: every certificate of the authority."""
     review: TokenReviewer | None = None
-    """Who is asked about everybody else."""
+    """Reviews all other tokens."""
 
     async def judge(self, request: web.Request) -> web.Response | None:
-        """Nothing, or the refusal."""
+        """None if the request is allowed, else the error response."""
         if self._admit(request):
             return None
-        given = _bearer(request)
-        allowed = await self.review(given, request.method, request.path) if given and self.review is not None else None
+        token = _bearer(request)
+        allowed = await self.review(token, request.method, request.path) if token and self.review is not None else None
         if allowed is None:
             return web.Response(status=401, text="Unauthorized")
         return None if allowed else web.Response(status=403, text="Forbidden")
@@ -66,12 +66,12 @@ class KubeletAuth:
 
 
 def _bearer(request: web.Request) -> str:
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    return given.strip() if scheme.lower() == "bearer" else ""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContext:
-    """Paths of PEM files. Clients need no certificate, but one that they show must be the authority's."""
+    """Arguments are paths of PEM files. A client certificate is optional, but must be signed by the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     if client_authority:
@@ -82,10 +82,10 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
 
 def application(containers: StreamingRuntime, callers: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await callers.judge(request) or await handler(request)
 
-    app = web.Application(middlewares=[guard])
+    app = web.Application(middlewares=[authenticate])
     endpoints = Endpoints(containers)
     app.router.add_get("/healthz", endpoints.healthz)
     app.router.add_get("/pods", endpoints.pods)
@@ -97,11 +97,11 @@ def application(containers: StreamingRuntime, callers: KubeletAuth, pages: Mappi
         for form in ("{namespace}/{pod}", "{namespace}/{pod}/{uid}"):
             app.router.add_route(method, f"/portForward/{form}", endpoints.port_forward)
     for path, page in (pages or {}).items():
-        app.router.add_get(path, _shown(page))
+        app.router.add_get(path, _page_handler(page))
     return app
 
 
-def _shown(page: Page) -> Handler:
+def _page_handler(page: Page) -> Handler:
     async def respond(request: web.Request) -> web.StreamResponse:
         kind, text = page()
         return web.Response(body=text.encode(), headers={"Content-Type": kind})
@@ -111,8 +111,8 @@ def _shown(page: Page) -> Handler:
 
 @contextlib.asynccontextmanager
 async def serve(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
-    """Serves while it is open; the value is the port. At the end every stream is cut."""
-    # Whoever reads a log and hangs up must not leave a follower behind.
+    """Serves while the context is open, and yields the port. All streams are closed at the end."""
+    # handler_cancellation: a client that disconnects while it follows a log must not leave a follower behind.
     runner = web.AppRunner(
         app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.connection_logger()
     )
@@ -140,33 +140,33 @@ class Endpoints:
 
     async def exec(self, request: web.Request) -> web.StreamResponse:
         io = _options(request)
-        namespace, pod, container = await self._found(request, 'container not found ("{container}")')
+        namespace, pod, container = await self._find(request, 'container not found ("{container}")')
         command = request.query.getall("command", [])
         task = exec_sessions.SessionRequest(
             start=lambda: self._containers.exec(namespace, pod, container, command, io),
             status=lambda code: exec_status.from_exit_code(command, code),
             fault="error executing command in container",
         )
-        return await _converse(request, io, task)
+        return await _stream(request, io, task)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:
         io = _options(request)
-        namespace, pod, container = await self._found(request, "container {container} not found in pod {pod}_{namespace}")
+        namespace, pod, container = await self._find(request, "container {container} not found in pod {pod}_{namespace}")
         task = exec_sessions.SessionRequest(
             start=lambda: self._containers.attach(namespace, pod, container, io),
             status=lambda code: exec_status.SUCCESS,
             fault="error attaching to container",
         )
-        return await _converse(request, io, task)
+        return await _stream(request, io, task)
 
     async def port_forward(self, request: web.Request) -> web.StreamResponse:
-        namespace, pod, _ = await self._found(request, "pod not found")
-        place = spdy_port_forward.PortForwardTarget(self._containers, namespace, pod, request.match_info.get("uid", ""))
+        namespace, pod, _ = await self._find(request, "pod not found")
+        target = spdy_port_forward.PortForwardTarget(self._containers, namespace, pod, request.match_info.get("uid", ""))
         if is_websocket_upgrade(request):
-            return await websocket_port_forward.over_websocket(request, place)
-        return await spdy_port_forward.over_spdy(request, place)
+            return await websocket_port_forward.over_websocket(request, target)
+        return await spdy_port_forward.over_spdy(request, target)
 
-    async def _found(self, request: web.Request, complaint: str) -> tuple[str, str, str]:
+    async def _find(self, request: web.Request, message: str) -> tuple[str, str, str]:
         info = request.match_info
         namespace, pod, container = info["namespace"], info["pod"], info.get("container", "")
         try:
@@ -174,7 +174,7 @@ class Endpoints:
         except PodNotFound as error:
             raise web.HTTPNotFound(text="pod does not exist") from error
         except ContainerNotFound as error:
-            text = complaint.format(namespace=namespace, pod=pod, container=container)
+            text = message.format(namespace=namespace, pod=pod, container=container)
             raise web.HTTPInternalServerError(text=text) from error
         return namespace, pod, container
 
@@ -187,7 +187,7 @@ def _options(request: web.Request) -> ExecOptions:
     return ExecOptions(stdin, stdout, stderr, tty)
 
 
-async def _converse(request: web.Request, io: ExecOptions, task: exec_sessions.SessionRequest) -> web.StreamResponse:
+async def _stream(request: web.Request, io: ExecOptions, task: exec_sessions.SessionRequest) -> web.StreamResponse:
     if is_websocket_upgrade(request):
         async with websocket_exec.accept(request, io) as (peer, socket):
             await exec_sessions.run_session(peer, task)

@@ -1,7 +1,7 @@
-"""A SPDY/3.1 connection, as Kubernetes uses it: streams that clients open, bytes both ways.
+"""A SPDY/3.1 connection, as Kubernetes uses it: clients open streams, both sides send data.
 
-Back-pressure is that of the wire below: a stream whose reader does not keep up stops the reading of the whole connection, as in
-Go's spdystream; toward a peer that announces windows (a SETTINGS or a WINDOW_UPDATE frame), SPDY's own flow control works too.
+Back-pressure is that of the transport: a stream whose reader is slow stops the reading of the whole connection, as in Go's
+spdystream. For a peer that sends a SETTINGS or a WINDOW_UPDATE frame, SPDY's flow control applies in addition.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from traincrew.embedded.kubelet.server import spdy_flow_control, spdy_frames
 from traincrew.embedded.kubelet.server.transports import Transport
 
-_ENOUGH, _ENOUGH_OF_ALL = 256 * 1024, 8 * 1024 * 1024
-"""Bytes of one stream, and of all, that wait for their readers before the connection is read no further."""
+_MAX_STREAM_BUFFER, _MAX_CONNECTION_BUFFER = 256 * 1024, 8 * 1024 * 1024
+"""Bytes that one stream, and all streams, may buffer before the connection is no longer read."""
 _PIECE = 64 * 1024
-_MOST_STREAMS = 2000
+_MAX_STREAMS = 2000
 LINGER = 5.0
-"""Seconds that the other end has to close, after we have."""
+"""Seconds to wait for the peer to close the connection."""
 
 
 class StreamGone(ConnectionError):
-    """The stream was reset, or its connection is over."""
+    """The stream was reset, or its connection is closed."""
 
 
 class SpdyStream:
@@ -35,27 +35,27 @@ class SpdyStream:
         self.got_all = False
         self._connection = connection
         self._pieces: collections.deque[bytes] = collections.deque()
-        self._held = 0
-        self._news = asyncio.Event()
+        self._buffered = 0
+        self._readable = asyncio.Event()
         self._receipts = spdy_flow_control.Receipts()
 
     @property
     def full(self) -> bool:
-        return self._held > _ENOUGH
+        return self._buffered > _MAX_STREAM_BUFFER
 
     @property
     def over(self) -> bool:
         return self.was_reset or (self.sent_all and self.got_all)
 
     async def read(self, n: int = -1, /) -> bytes:
-        """The next piece, whatever its size; b"" at the end, however that came about."""
+        """The next data of any size; b"" at the end of the stream or after a reset."""
         while not self._pieces:
             if self.got_all or self.was_reset:
                 return b""
-            self._news.clear()
-            await self._news.wait()
+            self._readable.clear()
+            await self._readable.wait()
         piece = self._pieces.popleft()
-        self._held -= len(piece)
+        self._buffered -= len(piece)
         self._connection.held -= len(piece)
         await self._connection.taken(self, len(piece), self._receipts)
         return piece
@@ -68,7 +68,7 @@ class SpdyStream:
             rest = rest[amount:]
 
     async def finish(self) -> None:
-        """Nothing more will be written."""
+        """Closes the sending side."""
         if not self.sent_all and not self.was_reset:
             self.sent_all = True
             await self._connection.send(spdy_frames.data(self.id, b"", fin=True))
@@ -83,29 +83,29 @@ class SpdyStream:
     def receive(self, data: bytes, fin: bool) -> None:
         if data and not self.got_all:
             self._pieces.append(data)
-            self._held += len(data)
+            self._buffered += len(data)
             self._connection.held += len(data)
         if fin:
             self.got_all = True
-        self._news.set()
+        self._readable.set()
 
     def end(self, reset: bool) -> None:
-        """No more comes in; after a reset nothing goes out either."""
+        """Closes the receiving side; after a reset the sending side, too."""
         self.got_all = True
         self.was_reset = self.was_reset or reset
         self.window.release()
-        self._news.set()
+        self._readable.set()
 
 
 class SpdyConnection:
-    """`run` must be under way for anything to happen."""
+    """The connection works only while `run` is running."""
 
     def __init__(self, wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> None:
         self.gone = asyncio.Event()
-        """The other end is away, or has said that it is about to be."""
+        """The peer has disconnected, or has sent GOAWAY."""
         self.initial_window = spdy_flow_control.DEFAULT
         self.counts = False
-        """The peer keeps windows."""
+        """Whether the peer uses flow control."""
         self.held = 0
         self._wire, self._admits = wire, admits
         self._window = spdy_flow_control.SendWindow()
@@ -138,11 +138,11 @@ class SpdyConnection:
         self._end()
 
     async def accept(self) -> SpdyStream | None:
-        """The next stream that the client opens; None when there will be none."""
+        """The next stream that the client opens; None after GOAWAY or the end of the connection."""
         return await self._opened.get()
 
     async def open(self, headers: Mapping[str, str]) -> SpdyStream:
-        """As a client."""
+        """Opens a stream as a client."""
         stream = SpdyStream(self, self._next, dict(headers))
         self._next += 2
         self._streams[stream.id] = stream
@@ -150,7 +150,7 @@ class SpdyConnection:
         return stream
 
     async def close(self) -> None:
-        """Tells the other end, and leaves the rest to it; `run` goes on until that has closed."""
+        """Resets all streams and sends GOAWAY. `run` continues until the peer has closed the connection."""
         self._closing = True
         self._room.set()
         with contextlib.suppress(ConnectionError):
@@ -161,12 +161,12 @@ class SpdyConnection:
     async def send(self, frame: bytes) -> None:
         await self._wire.write(frame)
 
-    async def allowance(self, stream: SpdyStream, wanted: int) -> int:
-        """How much of that may be sent now, at least one byte; it is taken from the windows."""
+    async def allowance(self, stream: SpdyStream, size: int) -> int:
+        """Waits until the windows allow at least one byte. Takes the number of bytes from them and returns it."""
         while True:
             if stream.was_reset or stream.sent_all or self.gone.is_set():
                 raise StreamGone(f"stream {stream.id} is closed")
-            if amount := self._window.room(stream.window.room(wanted)):
+            if amount := self._window.room(stream.window.room(size)):
                 stream.window.take(amount)
                 self._window.take(amount)
                 return amount
@@ -188,7 +188,7 @@ class SpdyConnection:
             self._room.set()
 
     async def _wait_for_room(self) -> None:
-        while not self._closing and (self.held > _ENOUGH_OF_ALL or any(stream.full for stream in self._streams.values())):
+        while not self._closing and (self.held > _MAX_CONNECTION_BUFFER or any(stream.full for stream in self._streams.values())):
             self._room.clear()
             await self._room.wait()
 
@@ -202,7 +202,7 @@ class SpdyConnection:
         elif isinstance(frame, spdy_frames.RstStream):
             self._reset(frame)
         elif isinstance(frame, spdy_frames.Ping):
-            if frame.id % 2:  # even numbers are ours, and we send none
+            if frame.id % 2:  # even ids are those of a server, which sends no pings
                 await self.send(spdy_frames.ping(frame.id))
         elif isinstance(frame, spdy_frames.Settings):
             self._settings(frame.values)
@@ -229,7 +229,7 @@ class SpdyConnection:
             await self.send(spdy_frames.rst_stream(frame.stream, spdy_frames.PROTOCOL_ERROR))
             return
         self._last = frame.stream
-        if len(self._streams) >= _MOST_STREAMS or not self._admits(frame.headers):
+        if len(self._streams) >= _MAX_STREAMS or not self._admits(frame.headers):
             await self.send(spdy_frames.rst_stream(frame.stream, spdy_frames.REFUSED_STREAM))
             return
         stream = self._streams[frame.stream] = SpdyStream(self, frame.stream, frame.headers)
@@ -263,7 +263,7 @@ class SpdyConnection:
                 window.count()
 
     def _go_away(self) -> None:
-        """The other end opens no more streams; with none open, it is about to go."""
+        """The peer opens no more streams. If none is open, it is about to disconnect."""
         self._opened.put_nowait(None)
         if not self._streams:
             self.gone.set()
@@ -281,12 +281,12 @@ class SpdyConnection:
 async def serve(
     wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
 ) -> AsyncIterator[SpdyConnection]:
-    """A connection at work; at the end it is closed, once the other end has done so too or was given time enough."""
+    """Runs a connection. At the end waits for the peer to close it, for LINGER seconds at most."""
     connection = SpdyConnection(wire, admits)
     running, watching = asyncio.create_task(connection.run()), asyncio.create_task(connection.watch())
     try:
         yield connection
-        # Bytes that the client still sends are read, for if they met a closed socket, what it has not read yet would be lost.
+        # Data that the client still sends is read: data that meets a closed socket resets it, and the client loses unread output.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
                 await connection.close()

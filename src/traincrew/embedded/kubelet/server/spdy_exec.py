@@ -17,7 +17,7 @@ from traincrew.embedded.serving.upgrades import hijack
 
 V1, V2, V3, V4 = "channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io", "v4.channel.k8s.io"
 PROTOCOLS = (V4, V3, V2, V1)
-CREATION = 30.0
+STREAM_CREATION_TIMEOUT = 30.0
 """Seconds in which the client must open its streams."""
 _NAMES = {exec_sessions.STDIN: "stdin", exec_sessions.STDOUT: "stdout", exec_sessions.STDERR: "stderr"}
 
@@ -33,13 +33,13 @@ class SpdyPeer:
         self._connection, self._streams, self._protocol = connection, streams, protocol
 
     async def listen(self, sink: exec_sessions.SessionInput) -> None:
-        carrying = [asyncio.create_task(self._input(sink)), asyncio.create_task(self._sizes(sink))]
+        copying = [asyncio.create_task(self._input(sink)), asyncio.create_task(self._sizes(sink))]
         try:
             await self._connection.gone.wait()
         finally:
-            for task in carrying:
+            for task in copying:
                 task.cancel()
-            await asyncio.gather(*carrying, return_exceptions=True)
+            await asyncio.gather(*copying, return_exceptions=True)
 
     async def send(self, channel: int, data: bytes) -> None:
         if stream := self._streams.get(_NAMES[channel]):
@@ -78,7 +78,7 @@ async def accept(request: web.Request, io: ExecOptions) -> AsyncIterator[SpdyPee
         spdy_connection.serve(StreamTransport(reader, writer)) as connection,
     ):
         try:
-            async with asyncio.timeout(CREATION):
+            async with asyncio.timeout(STREAM_CREATION_TIMEOUT):
                 streams = await _streams(connection, _expected(io, protocol))
         except TimeoutError:
             raise StreamsIncomplete("timed out waiting for client to create streams") from None
@@ -95,7 +95,7 @@ async def _streams(connection: spdy_connection.SpdyConnection, expected: int) ->
     while len(streams) < expected:
         stream = await connection.accept()
         if stream is None:
-            raise StreamsIncomplete("the client left before it had opened its streams")
+            raise StreamsIncomplete("the client disconnected before it had opened its streams")
         kind = stream.headers.get("streamtype", "")
         if kind in ("error", "stdin", "stdout", "stderr", "resize") and kind not in streams:
             streams[kind] = stream

@@ -1,4 +1,4 @@
-"""How much may be sent before the receiver says more: the windows of SPDY/3.1's flow control."""
+"""Flow control of SPDY/3.1: the windows that limit how much may be sent."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ DEFAULT = 64 * 1024
 
 
 class SendWindow:
-    """Free until it is told to count: the peers that Kubernetes is made of (Go's spdystream) do no flow control at all.
+    """Unlimited until `count` is called, because the peers in Kubernetes (Go's spdystream) use no flow control.
 
-    They rely on TCP and never send a WINDOW_UPDATE, so whoever waits for one waits for ever. What was sent is counted from the
-    start, for a peer that turns out to keep windows after all.
+    They rely on TCP and never send a WINDOW_UPDATE, so waiting for one would never end. Sent bytes are counted from the start,
+    in case the peer uses flow control after all.
     """
 
     def __init__(self, size: int = DEFAULT, counts: bool = False) -> None:
@@ -28,15 +28,15 @@ class SendWindow:
         self._set()
 
     def release(self) -> None:
-        """The stream or the connection is over: whoever waits shall see that."""
+        """Wakes all waiters, because the stream or the connection is closed."""
         self._counts = False
         self._open.set()
 
     async def wait(self) -> None:
         await self._open.wait()
 
-    def room(self, wanted: int) -> int:
-        return min(wanted, max(self._size, 0)) if self._counts else wanted
+    def room(self, size: int) -> int:
+        return min(size, max(self._size, 0)) if self._counts else size
 
     def take(self, amount: int) -> None:
         self._size -= amount
@@ -50,15 +50,15 @@ class SendWindow:
 
 
 class Receipts:
-    """What was taken in and not yet acknowledged."""
+    """Counts received bytes that are not yet acknowledged."""
 
     def __init__(self) -> None:
-        self._taken = 0
+        self._received = 0
 
     def add(self, amount: int) -> int:
-        """How much to acknowledge now; 0 for nothing yet."""
-        self._taken += amount
-        if self._taken < DEFAULT // 2:
+        """The number of bytes to acknowledge now; 0: none yet."""
+        self._received += amount
+        if self._received < DEFAULT // 2:
             return 0
-        due, self._taken = self._taken, 0
+        due, self._received = self._received, 0
         return due

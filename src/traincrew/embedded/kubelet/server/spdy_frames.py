@@ -1,4 +1,4 @@
-"""The frames of SPDY/3.1 as values, read from bytes and written to bytes."""
+"""Encodes and decodes the frames of SPDY/3.1."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import NamedTuple
 from traincrew.embedded.kubelet.server.spdy_headers import BadHeaders, Deflater, Inflater
 
 PROTOCOL_ERROR, INVALID_STREAM, REFUSED_STREAM, CANCEL, FLOW_CONTROL_ERROR = 1, 2, 3, 5, 7
-"""Why a stream is reset."""
+"""Status codes of RST_STREAM and GOAWAY."""
 INITIAL_WINDOW = 7
-"""The setting."""
+"""The id of the setting."""
 
 _CONTROL = 0x8003_0000
 _SYN_STREAM, _SYN_REPLY, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
 _FIN = 1
-_MOST_CONTROL = 64 * 1024
+_MAX_CONTROL = 64 * 1024
 _HEAD = struct.Struct(">II")
 _STREAM = 0x7FFF_FFFF
 _LENGTH = 0x00FF_FFFF
 
 
 class BadFrame(Exception):
-    """What came is not SPDY/3.1; nothing after it can be understood."""
+    """The data is not SPDY/3.1. The rest of the connection cannot be decoded."""
 
 
 class DataFrame(NamedTuple):
-    """A piece of a data frame: pieces are handed on as they come."""
+    """A part of a data frame: the parts are passed on as they arrive."""
 
     stream: int
     data: bytes
@@ -41,7 +41,7 @@ class SynStream(NamedTuple):
 
 
 class SynReply(NamedTuple):
-    """The answer to an opening, or further headers."""
+    """The reply to SYN_STREAM, or a HEADERS frame."""
 
     stream: int
     headers: dict[str, str]
@@ -67,7 +67,7 @@ class GoAway(NamedTuple):
 
 
 class WindowUpdate(NamedTuple):
-    """Stream 0 is the connection as a whole."""
+    """Stream 0 is the whole connection."""
 
     stream: int
     delta: int
@@ -85,7 +85,7 @@ class Decoder:
         self._fin = False
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Every frame must be taken before more is fed."""
+        """Consume all frames before the next call."""
         if self._pending:
             data, self._pending = self._pending + data, b""
         at, end = 0, len(data)
@@ -96,7 +96,7 @@ class Decoder:
                 self._left -= len(piece)
                 yield DataFrame(self._stream, piece, self._fin and not self._left)
                 continue
-            size = self._whole(data, at)
+            size = self._frame_size(data, at)
             if size is None:
                 break
             word, length = _HEAD.unpack_from(data, at)
@@ -111,30 +111,30 @@ class Decoder:
             at += size
         self._pending = data[at:]
 
-    def _whole(self, data: bytes, at: int) -> int | None:
-        """How much to take for a control frame or a data frame's head; None: not all of it is there."""
-        there = len(data) - at
-        if there < 8:
+    def _frame_size(self, data: bytes, at: int) -> int | None:
+        """The size of a control frame, or of the head of a data frame; None: it is incomplete."""
+        available = len(data) - at
+        if available < 8:
             return None
         word, length = _HEAD.unpack_from(data, at)
         if not word & 0x8000_0000:
             return 8
         size = length & _LENGTH
-        if word & 0xFFFF_0000 != _CONTROL or size > _MOST_CONTROL:
-            raise BadFrame("not a frame of SPDY/3.1")
-        return size + 8 if there >= size + 8 else None
+        if word & 0xFFFF_0000 != _CONTROL or size > _MAX_CONTROL:
+            raise BadFrame("not a SPDY/3.1 frame")
+        return size + 8 if available >= size + 8 else None
 
     def _control(self, word: int, flags: int, body: bytes) -> Frame | None:
         try:
-            return self._parsed(word & 0xFFFF, bool(flags & _FIN), body)
+            return self._parse(word & 0xFFFF, bool(flags & _FIN), body)
         except (struct.error, BadHeaders) as error:
             raise BadFrame(str(error)) from error
 
-    def _parsed(self, kind: int, fin: bool, body: bytes) -> Frame | None:
+    def _parse(self, kind: int, fin: bool, body: bytes) -> Frame | None:
         if kind == _SETTINGS:
             return Settings(_settings(body))
         if kind not in (_SYN_STREAM, _SYN_REPLY, _RST_STREAM, _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE):
-            return None  # the specification has unknown kinds ignored
+            return None  # the specification requires to ignore unknown types
         (first,) = struct.unpack_from(">I", body)
         if kind == _PING:
             return Ping(first)
@@ -151,13 +151,13 @@ class Decoder:
 def _settings(body: bytes) -> dict[int, int]:
     (count,) = struct.unpack_from(">I", body)
     if len(body) < 4 + count * 8:
-        raise BadFrame("settings end too early")
+        raise BadFrame("truncated SETTINGS frame")
     pairs = (struct.unpack_from(">II", body, 4 + index * 8) for index in range(count))
     return {id & _LENGTH: value for id, value in pairs}
 
 
 class Encoder:
-    """Frames with headers must be sent in the order in which they were encoded."""
+    """Frames with headers must be sent in the order of their encoding, because they share a compression state."""
 
     def __init__(self) -> None:
         self._deflater = Deflater()

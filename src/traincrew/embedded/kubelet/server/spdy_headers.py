@@ -1,4 +1,4 @@
-"""The header blocks of SPDY/3.1: names and values behind a zlib stream that lasts as long as the connection."""
+"""The header blocks of SPDY/3.1: names and values, compressed in one zlib stream per connection."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import struct
 import zlib
 from collections.abc import Mapping
 
-MOST = 64 * 1024
-"""More than this in one block is refused, whatever it was compressed to."""
+MAX_BLOCK = 64 * 1024
+"""The maximum size of a decompressed block."""
 
 _NAMES = (
     "options", "head", "post", "put", "delete", "trace", "accept", "accept-charset", "accept-encoding", "accept-language",
@@ -30,7 +30,7 @@ DICTIONARY = b"".join(struct.pack(">I", len(name)) + name.encode() for name in _
 
 
 class BadHeaders(Exception):
-    """The block cannot be read, nor, since the compression goes on through all blocks, can any after it."""
+    """The block cannot be decoded. Neither can later blocks, because they share a compression state."""
 
 
 class Deflater:
@@ -50,17 +50,17 @@ class Inflater:
         self._zlib = zlib.decompressobj(zdict=DICTIONARY)
 
     def unpack(self, block: bytes) -> dict[str, str]:
-        """Names in lower case; of several values (a NUL stands between them) the first."""
+        """Names are in lower case. Of several values, which a NUL separates, the first is returned."""
         try:
-            plain = self._zlib.decompress(block, MOST)
+            plain = self._zlib.decompress(block, MAX_BLOCK)
             if self._zlib.unconsumed_tail:
-                raise BadHeaders(f"more than {MOST} bytes of headers")
-            return _parsed(plain)
+                raise BadHeaders(f"headers are larger than {MAX_BLOCK} bytes")
+            return _parse(plain)
         except (zlib.error, struct.error, UnicodeDecodeError) as error:
             raise BadHeaders(str(error)) from error
 
 
-def _parsed(plain: bytes) -> dict[str, str]:
+def _parse(plain: bytes) -> dict[str, str]:
     (count,) = struct.unpack_from(">I", plain)
     at, headers = 4, {}
     for _ in range(count):
@@ -74,5 +74,5 @@ def _text(plain: bytes, at: int) -> tuple[str, int]:
     (length,) = struct.unpack_from(">I", plain, at)
     end = at + 4 + length
     if end > len(plain):
-        raise BadHeaders("a header ends after its block")
+        raise BadHeaders("truncated header")
     return plain[at + 4 : end].decode(), end

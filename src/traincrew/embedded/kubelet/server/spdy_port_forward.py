@@ -17,9 +17,9 @@ from traincrew.embedded.serving.upgrades import HijackedResponse, hijack
 
 PROTOCOL = "portforward.k8s.io"
 TUNNELED = f"{protocol_negotiation.SPDY}+{PROTOCOL}"
-"""SPDY inside the messages of a WebSocket: kubectl from 1.31 on."""
+"""SPDY inside the messages of a WebSocket, as kubectl uses it since 1.31."""
 PAIRING = 30.0
-"""Seconds between the two streams of a connection."""
+"""Seconds to wait for the second stream of a connection."""
 _PIECE = 64 * 1024
 
 
@@ -39,23 +39,23 @@ class PortForwardTarget:
         return f"error forwarding port {port} to pod {self.pod}, uid {self.uid}: {error}"
 
 
-async def over_spdy(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
+async def over_spdy(request: web.Request, target: PortForwardTarget) -> web.StreamResponse:
     protocol = protocol_negotiation.spdy(request, (PROTOCOL,))
     with contextlib.suppress(ConnectionError):
         async with (
             hijack(request, protocol_negotiation.switching(protocol)) as (reader, writer),
             spdy_connection.serve(StreamTransport(reader, writer), _admits) as connection,
         ):
-            await SpdyForwarder(connection, place).run()
+            await SpdyForwarder(connection, target).run()
     return HijackedResponse()
 
 
-async def over_tunnel(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
+async def over_tunnel(request: web.Request, target: PortForwardTarget) -> web.StreamResponse:
     async with (
         websocket_channels.accept(request, TUNNELED) as socket,
         spdy_connection.serve(WebSocketTransport(socket, request.transport), _admits) as connection,
     ):
-        await SpdyForwarder(connection, place).run()
+        await SpdyForwarder(connection, target).run()
     return socket
 
 
@@ -67,13 +67,13 @@ def _admits(headers: Mapping[str, str]) -> bool:
 class SpdyForwarder:
     """Pairs the streams by request id, and forwards each pair."""
 
-    def __init__(self, connection: spdy_connection.SpdyConnection, place: PortForwardTarget) -> None:
-        self._connection, self._place = connection, place
+    def __init__(self, connection: spdy_connection.SpdyConnection, target: PortForwardTarget) -> None:
+        self._connection, self._target = connection, target
         self._pairs: dict[str, dict[str, spdy_connection.SpdyStream]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Until the client is gone."""
+        """Runs until the client has disconnected."""
         try:
             while stream := await self._connection.accept():
                 await self._pair(stream)
@@ -118,14 +118,14 @@ class SpdyForwarder:
         port = int(data.headers["port"])
         with contextlib.suppress(ConnectionError):
             try:
-                reader, writer = await self._place.connect(port)
-            except (OSError, StreamError) as fault:
-                await error.write(self._place.fault(port, fault).encode())
+                reader, writer = await self._target.connect(port)
+            except (OSError, StreamError) as failure:
+                await error.write(self._target.fault(port, failure).encode())
                 await error.finish()
                 await data.reset()
                 return
             try:
-                await _both_ways(data, reader, writer)
+                await _copy_both_ways(data, reader, writer)
             finally:
                 writer.close()
             await data.finish()
@@ -139,7 +139,7 @@ def _request(stream: spdy_connection.SpdyStream) -> str:
     return str(stream.id if stream.headers["streamtype"] == "error" else stream.id - 2)
 
 
-async def _both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Each side may close its half; a reset closes both."""
     sending = asyncio.create_task(_send(data, writer))
     try:
@@ -153,16 +153,16 @@ async def _both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamRea
 
 
 async def _send(data: spdy_connection.SpdyStream, writer: asyncio.StreamWriter) -> None:
-    heard = True
+    writable = True
     while piece := await data.read():
         # After the server has closed, data is dropped: it would block the client's other connections.
-        if heard:
+        if writable:
             try:
                 writer.write(piece)
                 await writer.drain()
             except ConnectionError:
-                heard = False
+                writable = False
     if data.was_reset:
         writer.transport.abort()
-    elif heard and writer.can_write_eof():
+    elif writable and writer.can_write_eof():
         writer.write_eof()

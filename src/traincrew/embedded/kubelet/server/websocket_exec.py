@@ -1,4 +1,4 @@
-"""Exec and attach over a WebSocket: channels 0 to 4, and in v5 the closing of one by a message."""
+"""Exec and attach over a WebSocket: channels 0 to 4; v5 has a message that closes a channel."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ class WebSocketPeer:
         self._sizes = TerminalSizes()
 
     async def listen(self, sink: exec_sessions.SessionInput) -> None:
-        carrying, leaving = asyncio.create_task(self._carry(sink)), asyncio.create_task(wait_for_disconnect(self._transport))
+        copying, disconnect = (
+            asyncio.create_task(self._copy_input(sink)),
+            asyncio.create_task(wait_for_disconnect(self._transport)),
+        )
         try:
-            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({copying, disconnect}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            carrying.cancel()
-            leaving.cancel()
-            await asyncio.gather(carrying, leaving, return_exceptions=True)
+            copying.cancel()
+            disconnect.cancel()
+            await asyncio.gather(copying, disconnect, return_exceptions=True)
 
-    async def _carry(self, sink: exec_sessions.SessionInput) -> None:
+    async def _copy_input(self, sink: exec_sessions.SessionInput) -> None:
         while (message := await self._channels.receive()) is not None:
             channel, data = message
             if channel == exec_sessions.STDIN:
@@ -63,7 +66,7 @@ async def accept(request: web.Request, io: ExecOptions) -> AsyncIterator[tuple[W
     protocol = protocol_negotiation.websocket(request, PROTOCOLS)
     async with websocket_channels.accept(request, protocol) as socket:
         channels = websocket_channels.WebSocketChannels(socket, protocol)
-        # Clients take the first message, empty as it is, for the sign that the connection stands.
+        # Clients wait for a first, empty message as the sign that the session is established.
         await channels.send(
             exec_sessions.STDOUT if io.stdout else exec_sessions.STDERR if io.stderr else exec_sessions.ERROR, b""
         )

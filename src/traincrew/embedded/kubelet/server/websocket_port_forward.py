@@ -17,14 +17,14 @@ PROTOCOLS = (V4, V4_BASE64, PROTOCOL, TUNNELED, "")
 _PIECE = 64 * 1024
 
 
-async def over_websocket(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
+async def over_websocket(request: web.Request, target: PortForwardTarget) -> web.StreamResponse:
     protocol = protocol_negotiation.websocket(request, PROTOCOLS)
     if protocol == TUNNELED:
-        return await over_tunnel(request, place)
+        return await over_tunnel(request, target)
     ports = _ports(request)
     async with websocket_channels.accept(request, protocol) as socket:
         with contextlib.suppress(ConnectionError):
-            await _Forwarder(websocket_channels.WebSocketChannels(socket, protocol), place, ports).run()
+            await _Forwarder(websocket_channels.WebSocketChannels(socket, protocol), target, ports).run()
     return socket
 
 
@@ -39,8 +39,8 @@ def _port(text: str, value: str) -> int:
     if not value:
         raise web.HTTPBadRequest(text='query parameter "port" cannot be empty')
     if not (text.isascii() and text.isdecimal()):
-        fault = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise web.HTTPBadRequest(text=f'unable to parse "{value}" as a port: {fault}')
+        error = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise web.HTTPBadRequest(text=f'unable to parse "{value}" as a port: {error}')
     if int(text) > 65535:
         raise web.HTTPBadRequest(
             text=f'unable to parse "{value}" as a port: strconv.ParseUint: parsing "{text}": value out of range'
@@ -51,12 +51,12 @@ def _port(text: str, value: str) -> int:
 
 
 class _Forwarder:
-    def __init__(self, channels: websocket_channels.WebSocketChannels, place: PortForwardTarget, ports: list[int]) -> None:
-        self._channels, self._place, self._ports = channels, place, ports
+    def __init__(self, channels: websocket_channels.WebSocketChannels, target: PortForwardTarget, ports: list[int]) -> None:
+        self._channels, self._target, self._ports = channels, target, ports
         self._writers: dict[int, asyncio.StreamWriter] = {}
 
     async def run(self) -> None:
-        """Until every connection has ended, or the client is gone."""
+        """Runs until every connection has ended, or the client has disconnected."""
         for index, port in enumerate(self._ports):
             for channel in (2 * index, 2 * index + 1):
                 await self._channels.send(channel, struct.pack("<H", port))
@@ -78,9 +78,9 @@ class _Forwarder:
 
     async def _forward(self, index: int, port: int) -> None:
         try:
-            reader, self._writers[2 * index] = await self._place.connect(port)
-        except (OSError, StreamError) as fault:
-            await self._channels.send(2 * index + 1, self._place.fault(port, fault).encode())
+            reader, self._writers[2 * index] = await self._target.connect(port)
+        except (OSError, StreamError) as error:
+            await self._channels.send(2 * index + 1, self._target.fault(port, error).encode())
             return
         while piece := await reader.read(_PIECE):
             await self._channels.send(2 * index, piece)

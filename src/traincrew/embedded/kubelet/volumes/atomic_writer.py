@@ -48,8 +48,8 @@ def _current(volume: pathlib.Path) -> str | None:
 
 
 def _differs(directory: pathlib.Path, payload: Payload) -> bool:
-    found = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
-    return found != payload.keys() or any(not _same(directory / path, file) for path, file in payload.items())
+    existing = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
+    return existing != payload.keys() or any(not _same(directory / path, file) for path, file in payload.items())
 
 
 def _same(path: pathlib.Path, file: ProjectedFile) -> bool:

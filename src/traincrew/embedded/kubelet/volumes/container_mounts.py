@@ -24,16 +24,16 @@ def build_mounts(
     if devices := container.get("volumeDevices"):
         message = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
         raise ConfigError(f"{message}: block volumes are not supported")
-    wanted = container.get("volumeMounts") or ()
-    return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
+    volume_mounts = container.get("volumeMounts") or ()
+    return tuple(_mount(each, container["name"], mounted, variables or {}) for each in volume_mounts)
 
 
-def _mount(wanted: Object, container: str, mounted: MountedVolumes, variables: Mapping[str, str]) -> spec.Mount:
-    name = wanted["name"]
+def _mount(volume_mount: Object, container: str, mounted: MountedVolumes, variables: Mapping[str, str]) -> spec.Mount:
+    name = volume_mount["name"]
     volume = mounted.volumes.get(name)
     if volume is None:
         raise ConfigError(f'cannot find volume "{name}" to mount into container "{container}"')
-    inner = _inner(wanted, variables)
+    inner = _sub_path(volume_mount, variables)
     source = volume.path
     if inner:
         try:
@@ -42,17 +42,17 @@ def _mount(wanted: Object, container: str, mounted: MountedVolumes, variables: M
             # The message must not reveal paths of the machine to the pod's user.
             message = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(message, "CreateContainerConfigError") from None
-    path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
+    path = posixpath.normpath(posixpath.join("/", volume_mount["mountPath"]))
     # Optional: few pods need their service account, and isolation level "none" cannot mount it.
-    return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
+    return spec.Mount(path, source, bool(volume_mount.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
 
 
-def _inner(wanted: Object, variables: Mapping[str, str]) -> str:
-    inner = str(wanted.get("subPath") or "")
-    if wanted.get("subPathExpr"):
-        inner, lacking = expand_all(wanted["subPathExpr"], variables)
-        if lacking:
-            raise ConfigError(f"missing value for {', '.join(lacking)}")
+def _sub_path(volume_mount: Object, variables: Mapping[str, str]) -> str:
+    inner = str(volume_mount.get("subPath") or "")
+    if volume_mount.get("subPathExpr"):
+        inner, missing = expand_all(volume_mount["subPathExpr"], variables)
+        if missing:
+            raise ConfigError(f"missing value for {', '.join(missing)}")
     if inner.startswith("/"):
         raise ConfigError(f"error SubPath `{inner}` must not be an absolute path")
     if ".." in inner.split("/"):

@@ -1,7 +1,7 @@
 """emptyDir: a directory that lives as long as its pod, on the disk or in memory.
 
-In memory means: as root a file system of its own, with the size that was asked for; else a directory where the machine keeps
-its shared memory, whose size is watched (`storage.exceeded`), not enforced.
+In memory: root mounts a tmpfs with the requested size. Other users get a directory in the shared memory of the machine, whose
+size is measured (`ephemeral_storage.exceeded_limit`) but not enforced.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Object = dict[str, Any]
 SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself, and only a directory that nobody else may enter
 
 
-def create(name: str, source: Object, place: VolumeHost) -> str:
+def create(name: str, source: Object, host: VolumeHost) -> str:
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
         raise VolumeSourceError(f"medium {medium} is not supported. Use Memory, or omit it.")
     if not medium:
-        return str(_world_writable(place.volumes / name))
-    if place.isolation is Isolation.ROOT and os.geteuid() == 0:
-        return str(_tmpfs(place.volumes / name, source.get("sizeLimit")))
-    return str(_world_writable(_private(memory_directory(place)) / name))
+        return str(_world_writable(host.volumes / name))
+    if host.isolation is Isolation.ROOT and os.geteuid() == 0:
+        return str(_tmpfs(host.volumes / name, source.get("sizeLimit")))
+    return str(_world_writable(_private(memory_directory(host)) / name))
 
 
 def _world_writable(path: pathlib.Path) -> pathlib.Path:
@@ -48,9 +48,9 @@ def _tmpfs(path: pathlib.Path, limit: str | None) -> pathlib.Path:
     return path
 
 
-def memory_directory(place: VolumeHost) -> pathlib.Path:
+def memory_directory(host: VolumeHost) -> pathlib.Path:
     """The pod's directory in shared memory, which a reboot clears."""
-    return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / place.directory.name
+    return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / host.directory.name
 
 
 def _private(path: pathlib.Path) -> pathlib.Path:
@@ -58,8 +58,8 @@ def _private(path: pathlib.Path) -> pathlib.Path:
         raise VolumeSourceError(f"medium Memory: {SHARED_MEMORY} is not a tmpfs on this machine")
     for each in (path.parent, path):
         each.mkdir(mode=0o700, exist_ok=True)
-        found = os.lstat(each)
-        if found.st_uid != os.geteuid() or each.is_symlink():
+        status = os.lstat(each)
+        if status.st_uid != os.geteuid() or each.is_symlink():
             raise VolumeSourceError(f"medium Memory: {each} belongs to another user")
         os.chmod(each, 0o700, follow_symlinks=True)
     return path
@@ -71,6 +71,6 @@ def size_limit(volume: Object) -> str:
     return str(limit) if limit and quantities.nanos(limit) > 0 else ""
 
 
-def candidate_paths(name: str, place: VolumeHost) -> tuple[pathlib.Path, ...]:
+def candidate_paths(name: str, host: VolumeHost) -> tuple[pathlib.Path, ...]:
     """Directories that may hold the files of an emptyDir."""
-    return place.volumes / name, memory_directory(place) / name
+    return host.volumes / name, memory_directory(host) / name

@@ -1,6 +1,6 @@
-"""How much of the disk a pod takes for itself, against what it may. The words are a kubelet's: operators read them.
+"""Measures the ephemeral storage of a pod against its limits. The messages are those of the kubelet.
 
-Counted is what the user of the agent may look into: without root, directories that another user of the pod has closed are not.
+Without root, directories that are not readable to the user of the kubelet are not counted.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ def has_limits(pod: Object) -> bool:
     return any(empty_dir.size_limit(each) for each in volumes) or RESOURCE in _limits(pod)
 
 
-def exceeded_limit(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
+def exceeded_limit(pod: Object, host: VolumeHost, logs: pathlib.Path) -> str:
     """The eviction message for the limit that the pod exceeds, or an empty string. Walks directories, so it is slow.
 
     logs: of the pod, with a directory for each container.
     """
     for volume in pod["spec"].get("volumes") or ():
         limit = empty_dir.size_limit(volume)
-        if limit and sum(map(disk_usage, empty_dir.candidate_paths(volume["name"], place))) > quantities.value(limit):
+        if limit and sum(map(disk_usage, empty_dir.candidate_paths(volume["name"], host))) > quantities.value(limit):
             return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
-    return _exceeded_ephemeral(pod, place, logs) if RESOURCE in _limits(pod) else ""
+    return _exceeded_ephemeral(pod, host, logs) if RESOURCE in _limits(pod) else ""
 
 
-def _exceeded_ephemeral(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
+def _exceeded_ephemeral(pod: Object, host: VolumeHost, logs: pathlib.Path) -> str:
     spec = pod["spec"]
     names = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
-    own = {name: disk_usage(place.directory / "layers" / name) + disk_usage(logs / name) for name in names}
+    own = {name: disk_usage(host.directory / "layers" / name) + disk_usage(logs / name) for name in names}
     on_disk = [each["name"] for each in spec.get("volumes") or () if _is_local(each)]
-    whole = sum(own.values()) + sum(disk_usage(place.volumes / name) for name in on_disk)
+    total = sum(own.values()) + sum(disk_usage(host.volumes / name) for name in on_disk)
     limit = _limits(pod)[RESOURCE]
-    if whole > quantities.value(limit):
+    if total > quantities.value(limit):
         return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
     for each in spec["containers"]:
         own_limit = ((each.get("resources") or {}).get("limits") or {}).get(RESOURCE)
@@ -77,13 +77,13 @@ def disk_usage(path: pathlib.Path) -> int:
     for directory, inner, files in os.walk(path):
         for name in (*inner, *files):
             try:
-                found = os.lstat(os.path.join(directory, name))
+                status = os.lstat(os.path.join(directory, name))
             except OSError:
                 continue
-            if found.st_dev == top.st_dev and found.st_ino not in seen:
-                total += found.st_blocks
-                if found.st_nlink > 1:
-                    seen.add(found.st_ino)
-            elif found.st_dev != top.st_dev and name in inner:
+            if status.st_dev == top.st_dev and status.st_ino not in seen:
+                total += status.st_blocks
+                if status.st_nlink > 1:
+                    seen.add(status.st_ino)
+            elif status.st_dev != top.st_dev and name in inner:
                 inner.remove(name)
     return total * _BLOCK

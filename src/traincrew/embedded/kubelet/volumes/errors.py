@@ -1,10 +1,10 @@
-"""Why a volume cannot be mounted, in the kubelet's words.
+"""Errors of volumes, with the kubelet's messages.
 
 ::
 
-    Unmade                 a volume is not there: the event's reason and message
-    ├── NotYet             it may be later: try again
-    └── Broken             it will never be: this node does not have such volumes
+    VolumeError                a volume cannot be mounted; has the reason and the message of the event
+    ├── VolumeNotReady         the mount is retried
+    └── VolumeUnsupported      this node does not support the volume; the mount is not retried
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def attach_failed(volume: str, why: object) -> str:
     return f"Unable to attach or mount volumes: {message}: {why}"
 
 
-def join_reasons(found: list[str]) -> str:
+def join_reasons(reasons: list[str]) -> str:
     """Joins reasons without duplicates, as Kubernetes' aggregate errors."""
-    single = list(dict.fromkeys(found))
+    single = list(dict.fromkeys(reasons))
     return single[0] if len(single) == 1 else f"[{', '.join(single)}]"

@@ -28,13 +28,13 @@ def _apply_one(name: str, group: int, read_only: bool, directory: int | None = N
     os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISLNK(mode):
         return
-    wanted = mode | (READ if read_only else READ_WRITE)
+    required = mode | (READ if read_only else READ_WRITE)
     if stat.S_ISDIR(mode):
-        wanted |= ENTER | stat.S_ISGID
+        required |= ENTER | stat.S_ISGID
     opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory) if _has_mode(mode) else -1
     if opened >= 0:
         try:
-            os.fchmod(opened, stat.S_IMODE(wanted))
+            os.fchmod(opened, stat.S_IMODE(required))
         finally:
             os.close(opened)
 
@@ -46,13 +46,13 @@ def _has_mode(mode: int) -> bool:
 
 def is_applied(path: str, group: int) -> bool:
     """Whether the top directory already has the group and mode (fsGroupChangePolicy OnRootMismatch)."""
-    found = os.stat(path)
-    wanted = READ_WRITE | ENTER
+    status = os.stat(path)
+    required = READ_WRITE | ENTER
     return (
-        found.st_gid == group
-        and stat.S_ISDIR(found.st_mode)
-        and found.st_mode & wanted == wanted
-        and bool(found.st_mode & stat.S_ISGID)
+        status.st_gid == group
+        and stat.S_ISDIR(status.st_mode)
+        and status.st_mode & required == required
+        and bool(status.st_mode & stat.S_ISGID)
     )
 
 

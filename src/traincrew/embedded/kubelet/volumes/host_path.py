@@ -24,7 +24,7 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
 
 
 def resolve(source: Object, data: pathlib.Path | None = None) -> str:
-    """Raises Unfit."""
+    """Raises VolumeSourceError."""
     path, kind = source["path"], source.get("type") or ""
     if data is not None and _within(path, data):
         raise VolumeSourceError(f"hostPath {path} is in the cluster's data directory {data}, which cannot be mounted into pods")

@@ -10,7 +10,7 @@ Object = dict[str, Any]
 
 def nested_mount_points(volume: str, pod: Object) -> list[str]:
     """The directories that a volume needs because a container mounts another volume there."""
-    found = set()
+    directories = set()
     spec = pod["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         mounts = container.get("volumeMounts") or ()
@@ -18,5 +18,5 @@ def nested_mount_points(volume: str, pod: Object) -> list[str]:
         for each, path in zip(mounts, paths, strict=True):
             if each["name"] == volume and not each.get("subPath") and not each.get("subPathExpr"):
                 below = path.rstrip("/") + "/"
-                found |= {other[len(below) :] for other in paths if other.startswith(below)}
-    return sorted(found)
+                directories |= {other[len(below) :] for other in paths if other.startswith(below)}
+    return sorted(directories)

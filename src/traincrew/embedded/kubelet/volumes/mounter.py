@@ -39,28 +39,28 @@ FS_GROUP_MARKERS = "volumes.given"
 class _PodMounts:
     """The volumes of one pod that are set up so far."""
 
-    def __init__(self, pod: Object, objects: ObjectSource, place: VolumeHost) -> None:
-        self.pod, self.objects, self.place = pod, objects, place
+    def __init__(self, pod: Object, objects: ObjectSource, host: VolumeHost) -> None:
+        self.pod, self.objects, self.host = pod, objects, host
         self.group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
         self.volumes: dict[str, Volume] = {}
         self.notes: list[str] = []
-        if self.group and place.single:
-            self.notes.append(f"fsGroup {self.group} is not applied: {place.single}")
+        if self.group and host.single:
+            self.notes.append(f"fsGroup {self.group} is not applied: {host.single}")
             self.group = None
         self.groups: set[int] = set() if self.group is None else {self.group}
 
 
 async def mount(pod: Object, objects: ObjectSource, host: VolumeHost) -> MountedVolumes:
-    """Raises NotYet or Broken, of the first volume that cannot be had."""
+    """Raises VolumeNotReady or VolumeUnsupported, for the first volume that cannot be mounted."""
     objects.register_pod(pod)
     mounts = _PodMounts(pod, objects, host)
     _private(host.directory)
     _private(host.volumes)
     volumes = pod["spec"].get("volumes") or ()
-    found = await asyncio.gather(*(_make(each, mounts) for each in volumes), return_exceptions=True)
-    for outcome in found:
-        if isinstance(outcome, BaseException):
-            raise outcome
+    results = await asyncio.gather(*(_make(each, mounts) for each in volumes), return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
     return MountedVolumes(mounts.volumes, tuple(dict.fromkeys(mounts.notes)), tuple(sorted(mounts.groups)))
 
 
@@ -116,11 +116,11 @@ async def _make(volume: Object, mounts: _PodMounts) -> None:
         if any(kind in volume for kind in projection_sources.KINDS):
             await _project(volume, mounts)
         elif (source := volume.get("emptyDir")) is not None:
-            path = empty_dir.create(name, source, mounts.place)
+            path = empty_dir.create(name, source, mounts.host)
             await _apply_to_directory(name, path, mounts)
             mounts.volumes[name] = Volume(path)
         elif (source := volume.get("hostPath")) is not None:
-            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.place.data))
+            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.host.data))
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await _claim(volume, mounts)
         else:
@@ -144,12 +144,12 @@ def _message(error: OSError) -> str:
 
 
 async def _project(volume: Object, mounts: _PodMounts) -> bool:
-    name, place = volume["name"], mounts.place
+    name, host = volume["name"], mounts.host
     try:
-        payload = await projection_sources.collect_payload(volume, mounts.pod, mounts.objects, place)
+        payload = await projection_sources.collect_payload(volume, mounts.pod, mounts.objects, host)
     except VolumeSourceError as error:
         raise VolumeNotReady(setup_failed(name, error)) from None
-    path = place.volumes / name
+    path = host.volumes / name
     try:
         changed = _write_payload(path, payload, mounts)
     except (VolumeSourceError, OSError) as error:
@@ -172,36 +172,36 @@ def _write_payload(path: pathlib.Path, payload: Payload, mounts: _PodMounts) -> 
 
 def _apply_to_payload(name: str, fresh: pathlib.Path, mounts: _PodMounts) -> None:
     if mounts.group is not None:
-        _note(name, _apply_fs_group(str(fresh), mounts.group, True, mounts.place), mounts)
+        _note(name, _apply_fs_group(str(fresh), mounts.group, True, mounts.host), mounts)
 
 
 async def _apply_to_directory(name: str, path: str, mounts: _PodMounts) -> None:
     """Applies fsGroup to an emptyDir, which is empty at first."""
     if mounts.group is not None and not fs_group.is_applied(path, mounts.group):
-        _note(name, await asyncio.to_thread(_apply_fs_group, path, mounts.group, False, mounts.place), mounts)
+        _note(name, await asyncio.to_thread(_apply_fs_group, path, mounts.group, False, mounts.host), mounts)
 
 
 async def _claim(volume: Object, mounts: _PodMounts) -> None:
-    name, place = volume["name"], mounts.place
+    name, host = volume["name"], mounts.host
     found = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects)
     read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
     if found.group is not None:
         mounts.groups.add(found.group)
     policy = (mounts.pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy") or "Always"
     if found.managed and mounts.group is not None and not read_only:
-        marker = place.directory / FS_GROUP_MARKERS / name
+        marker = host.directory / FS_GROUP_MARKERS / name
         fits = policy == "OnRootMismatch" and fs_group.is_applied(found.path, mounts.group)
         if not marker.exists() and not fits:
-            _note(name, await asyncio.to_thread(_apply_fs_group, found.path, mounts.group, False, place), mounts)
+            _note(name, await asyncio.to_thread(_apply_fs_group, found.path, mounts.group, False, host), mounts)
         marker.parent.mkdir(exist_ok=True)
         marker.touch()
     mounts.volumes[name] = Volume(found.path, read_only)
 
 
-def _apply_fs_group(path: str, group: int, read_only: bool, place: VolumeHost) -> str:
+def _apply_fs_group(path: str, group: int, read_only: bool, host: VolumeHost) -> str:
     """Applies fsGroup. Returns the reason if it cannot, else an empty string."""
-    if place.isolation is Isolation.USER and place.userns:
-        return fs_group.apply_in_namespace(place.userns, path, group, read_only)
+    if host.isolation is Isolation.USER and host.userns:
+        return fs_group.apply_in_namespace(host.userns, path, group, read_only)
     if group == os.getegid() or os.geteuid() == 0:
         fs_group.apply(path, group, read_only)
         return ""

@@ -32,19 +32,19 @@ class ClaimedVolume(NamedTuple):
 
 
 async def resolve_claim(volume: Object, pod: Object, objects: ObjectSource) -> ClaimedVolume:
-    """Raises Unmade."""
+    """Raises VolumeError."""
     name, namespace = volume["name"], pod["metadata"]["namespace"]
     claim_name = _claim_name(volume, pod)
     try:
         claim = await _bound(namespace, claim_name, objects)
         if "ephemeral" in volume:
             _check_owner(claim, pod)
-        found = await _volume(claim, objects)
+        volume_object = await _volume(claim, objects)
     except VolumeSourceError as error:
         raise VolumeNotReady(attach_failed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
-    if (found["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
+    if (volume_object["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
         raise VolumeUnsupported(attach_failed(name, f"volume {name} has volumeMode Block, but is specified in volumeMounts"))
-    return _opened(found)
+    return _directory(volume_object)
 
 
 def _claim_name(volume: Object, pod: Object) -> str:
@@ -78,21 +78,21 @@ def _check_owner(claim: Object, pod: Object) -> None:
 async def _volume(claim: Object, objects: ObjectSource) -> Object:
     name = claim["spec"]["volumeName"]
     try:
-        found = await objects.get_volume(name)
+        volume = await objects.get_volume(name)
     except errors.ApiError as error:
         raise VolumeSourceError(f"failed to fetch PV {name} from API server: {error.message}") from None
-    holder = found["spec"].get("claimRef")
-    if not holder:
+    claim_ref = volume["spec"].get("claimRef")
+    if not claim_ref:
         why = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"
         raise VolumeSourceError(f"found PV object {name} but {why}")
-    if holder.get("uid") != claim["metadata"]["uid"]:
-        why = f"its pv.Spec.ClaimRef.UID {holder.get('uid', '')} does not point to claim.UID {claim['metadata']['uid']}"
+    if claim_ref.get("uid") != claim["metadata"]["uid"]:
+        why = f"its pv.Spec.ClaimRef.UID {claim_ref.get('uid', '')} does not point to claim.UID {claim['metadata']['uid']}"
         raise VolumeSourceError(f"found PV object {name} but {why}")
-    return found
+    return volume
 
 
-def _opened(found: Object) -> ClaimedVolume:
-    name, spec = found["metadata"]["name"], found["spec"]
+def _directory(volume: Object) -> ClaimedVolume:
+    name, spec = volume["metadata"]["name"], volume["spec"]
     kind = next((each for each in _PATHS if each in spec), "")
     if not kind:
         other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and key not in _NOT_SOURCES))
@@ -103,7 +103,7 @@ def _opened(found: Object) -> ClaimedVolume:
         path = host_path.resolve(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
     except VolumeSourceError as error:
         raise VolumeNotReady(setup_failed(name, error)) from None
-    group = ((found["metadata"].get("annotations") or {}).get(GROUP)) or ""
+    group = ((volume["metadata"].get("annotations") or {}).get(GROUP)) or ""
     return ClaimedVolume(path, int(group) if group.isdecimal() else None, kind == "local")
 
 

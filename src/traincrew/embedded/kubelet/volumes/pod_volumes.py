@@ -1,4 +1,4 @@
-"""The place of a pod's volumes on the host, and the mounted volumes."""
+"""The directories of a pod's volumes on the host, and the mounted volumes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 @dataclasses.dataclass(frozen=True)
 class VolumeHost:
     directory: pathlib.Path
-    """The pod's own directory, mode 0700."""
+    """The directory of the pod, mode 0700."""
     data: pathlib.Path | None = None
     """The cluster's data directory, which hostPath must not expose."""
     isolation: Isolation = Isolation.ROOT
     userns: int = 0
-    """Level USER: a process in the user namespace of the pods; 0: there is none."""
+    """Level USER: the id of a process in the user namespace of the pods; else 0."""
     single: str = ""
-    """Level USER: why only one user and group is mapped, and the remedy; empty: there are more."""
+    """Level USER: why only one user and group is mapped, and the remedy; empty: more ids are mapped."""
     allocatable: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The node's, for containers that have no limits of their own."""
+    """Allocatable of the node, for containers without limits."""
 
     @property
     def volumes(self) -> pathlib.Path:

@@ -28,19 +28,19 @@ class ProjectedFile:
 Payload = dict[str, ProjectedFile]
 
 
-def config_map(source: Object, found: Object | None, mode: int) -> Payload:
-    texts, binaries = (found or {}).get("data") or {}, (found or {}).get("binaryData") or {}
+def config_map(source: Object, config_map: Object | None, mode: int) -> Payload:
+    texts, binaries = (config_map or {}).get("data") or {}, (config_map or {}).get("binaryData") or {}
     contents = {key: text.encode("utf-8", "surrogateescape") for key, text in texts.items()}
     contents |= {key: base64.b64decode(data) for key, data in binaries.items() if key not in contents}
-    return _chosen(source, contents, mode, "configmap references non-existent config key: {}")
+    return _select(source, contents, mode, "configmap references non-existent config key: {}")
 
 
-def secret(source: Object, found: Object | None, mode: int) -> Payload:
-    contents = {key: base64.b64decode(data or "") for key, data in ((found or {}).get("data") or {}).items()}
-    return _chosen(source, contents, mode, "references non-existent secret key: {}")
+def secret(source: Object, secret: Object | None, mode: int) -> Payload:
+    contents = {key: base64.b64decode(data or "") for key, data in ((secret or {}).get("data") or {}).items()}
+    return _select(source, contents, mode, "references non-existent secret key: {}")
 
 
-def _chosen(source: Object, contents: Mapping[str, bytes], mode: int, lacking: str) -> Payload:
+def _select(source: Object, contents: Mapping[str, bytes], mode: int, missing: str) -> Payload:
     if not source.get("items"):
         return {key: ProjectedFile(data, mode) for key, data in contents.items()}
     chosen = {}
@@ -48,26 +48,26 @@ def _chosen(source: Object, contents: Mapping[str, bytes], mode: int, lacking: s
         if item["key"] in contents:
             chosen[item["path"]] = ProjectedFile(contents[item["key"]], item.get("mode", mode))
         elif not source.get("optional"):
-            raise VolumeSourceError(lacking.format(item["key"]))
+            raise VolumeSourceError(missing.format(item["key"]))
     return chosen
 
 
 def downward(source: Object, pod: Object, allocatable: Mapping[str, str], mode: int) -> Payload:
-    found: Payload = {}
-    wrong = []
+    payload: Payload = {}
+    errors = []
     for item in source.get("items") or ():
         try:
-            found[posixpath.normpath(item["path"])] = ProjectedFile(
-                _shown(item, pod, allocatable).encode(), item.get("mode", mode)
+            payload[posixpath.normpath(item["path"])] = ProjectedFile(
+                _value(item, pod, allocatable).encode(), item.get("mode", mode)
             )
         except downward_api.UnsupportedField as error:
-            wrong.append(str(error))
-    if wrong:
-        raise VolumeSourceError(join_reasons(wrong))
-    return found
+            errors.append(str(error))
+    if errors:
+        raise VolumeSourceError(join_reasons(errors))
+    return payload
 
 
-def _shown(item: Object, pod: Object, allocatable: Mapping[str, str]) -> str:
+def _value(item: Object, pod: Object, allocatable: Mapping[str, str]) -> str:
     if reference := item.get("fieldRef"):
         return downward_api.metadata(pod, reference["fieldPath"])
     if reference := item.get("resourceFieldRef"):

@@ -19,61 +19,61 @@ KINDS = ("configMap", "secret", "downwardAPI", "projected")
 TOKEN_MODE = 0o600
 
 
-async def collect_payload(volume: Object, pod: Object, objects: ObjectSource, place: VolumeHost) -> Payload:
-    """Raises Unfit with every reason there is."""
+async def collect_payload(volume: Object, pod: Object, objects: ObjectSource, host: VolumeHost) -> Payload:
+    """Raises VolumeSourceError with all reasons."""
     kind = next(each for each in KINDS if each in volume)
     source = volume[kind] or {}
     mode = source.get("defaultMode", projected_files.MODE)
     sources = source.get("sources") or () if kind == "projected" else ({kind: source},)
-    found: Payload = {}
+    payload: Payload = {}
     wrong = []
     for each in sources:
         try:
-            found |= await _part(each, pod, objects, place, mode)
+            payload |= await _part(each, pod, objects, host, mode)
         except (VolumeSourceError, ObjectNotFound) as error:
             wrong.append(str(error))
         except errors.ApiError as error:
             wrong.append(error.message)
     if wrong:
         raise VolumeSourceError(join_reasons(wrong))
-    return found
+    return payload
 
 
-async def _part(source: Object, pod: Object, objects: ObjectSource, place: VolumeHost, mode: int) -> Payload:
+async def _part(source: Object, pod: Object, objects: ObjectSource, host: VolumeHost, mode: int) -> Payload:
     namespace = pod["metadata"]["namespace"]
-    if (wanted := source.get("configMap")) is not None:
-        return projected_files.config_map(wanted, await _config_map(wanted, namespace, objects), mode)
-    if (wanted := source.get("secret")) is not None:
-        return projected_files.secret(wanted, await _secret(wanted, namespace, objects), mode)
-    if (wanted := source.get("downwardAPI")) is not None:
-        return projected_files.downward(wanted, pod, place.allocatable, mode)
-    if (wanted := source.get("serviceAccountToken")) is not None:
-        return {wanted["path"]: await _token(wanted, pod, objects, mode)}
+    if (projection := source.get("configMap")) is not None:
+        return projected_files.config_map(projection, await _config_map(projection, namespace, objects), mode)
+    if (projection := source.get("secret")) is not None:
+        return projected_files.secret(projection, await _secret(projection, namespace, objects), mode)
+    if (projection := source.get("downwardAPI")) is not None:
+        return projected_files.downward(projection, pod, host.allocatable, mode)
+    if (projection := source.get("serviceAccountToken")) is not None:
+        return {projection["path"]: await _token(projection, pod, objects, mode)}
     raise VolumeSourceError(f"projections of {', '.join(source)} are not supported")
 
 
-async def _config_map(wanted: Object, namespace: str, objects: ObjectSource) -> Object | None:
+async def _config_map(projection: Object, namespace: str, objects: ObjectSource) -> Object | None:
     try:
-        return await objects.get_config_map(namespace, wanted.get("name") or "")
+        return await objects.get_config_map(namespace, projection.get("name") or "")
     except ObjectNotFound:
-        if wanted.get("optional"):
+        if projection.get("optional"):
             return None
         raise
 
 
-async def _secret(wanted: Object, namespace: str, objects: ObjectSource) -> Object | None:
+async def _secret(projection: Object, namespace: str, objects: ObjectSource) -> Object | None:
     try:
-        return await objects.get_secret(namespace, wanted.get("secretName") or wanted.get("name") or "")
+        return await objects.get_secret(namespace, projection.get("secretName") or projection.get("name") or "")
     except ObjectNotFound:
-        if wanted.get("optional"):
+        if projection.get("optional"):
             return None
         raise
 
 
-async def _token(wanted: Object, pod: Object, objects: ObjectSource, mode: int) -> ProjectedFile:
+async def _token(projection: Object, pod: Object, objects: ObjectSource, mode: int) -> ProjectedFile:
     meta, spec = pod["metadata"], pod["spec"]
     ask = TokenRequest(
-        meta["name"], meta["uid"], wanted.get("audience") or "", wanted.get("expirationSeconds") or DEFAULT_LIFETIME
+        meta["name"], meta["uid"], projection.get("audience") or "", projection.get("expirationSeconds") or DEFAULT_LIFETIME
     )
     try:
         text = await objects.get_service_account_token(meta["namespace"], spec.get("serviceAccountName") or "default", ask)

@@ -9,12 +9,12 @@ from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 
 
 def resolve(volume: str, inner: str) -> str:
-    """Where in the volume it is, without links; made as a directory if it is missing. Raises Unfit, OSError."""
+    """The path in the volume without symbolic links. Creates a missing directory. Raises VolumeSourceError or OSError."""
     base = os.path.realpath(volume)
-    wanted = os.path.join(base, inner)
-    if not os.path.lexists(wanted):
+    target = os.path.join(base, inner)
+    if not os.path.lexists(target):
         _make(base, inner)
-    real = os.path.realpath(wanted, strict=True)
+    real = os.path.realpath(target, strict=True)
     _check(real, base)
     return os.path.normpath(os.path.join(volume, os.path.relpath(real, base)))
 
