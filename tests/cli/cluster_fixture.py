@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import yaml
 from tests.cluster.api import Api, eventually
 from tests.cluster.fake_kubelet import FakeKubelet, now
-from tests.embedded.kubelet.server import workshop
-from tests.embedded.kubelet.server.workshop import Container, Workshop
+from tests.embedded.kubelet.server import process_runtime
+from tests.embedded.kubelet.server.process_runtime import Container, ProcessRuntime
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import server
@@ -102,8 +102,8 @@ class Running:
 
 
 class JobCluster:
-    def __init__(self, cluster: Cluster, shop: Workshop, node: str, namespace: str) -> None:
-        self.cluster, self.shop, self.node, self.namespace = cluster, shop, node, namespace
+    def __init__(self, cluster: Cluster, runtime: ProcessRuntime, node: str, namespace: str) -> None:
+        self.cluster, self.runtime, self.node, self.namespace = cluster, runtime, node, namespace
         self.api = cluster.api
         self.kubelet = FakeKubelet(self.api, namespace)
         self._restarts: dict[str, int] = {}
@@ -131,10 +131,10 @@ class JobCluster:
             out, err = await running.process.communicate(input)
         return running.process.returncode or 0, out.decode(), err.decode()
 
-    async def in_terminal(self, *arguments: str) -> workshop.Running:
+    async def in_terminal(self, *arguments: str) -> process_runtime.ProcessSession:
         settings = [f"{name}={value}" for name, value in self.environment().items() if name != "COLUMNS"]
         io = ExecOptions(stdin=True, stdout=True, tty=True)
-        return await workshop.start(["env", "TERM=xterm", *settings, *self.command(*arguments)], io, pathlib.Path.cwd())
+        return await process_runtime.start(["env", "TERM=xterm", *settings, *self.command(*arguments)], io, pathlib.Path.cwd())
 
     async def do(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Call in a thread, so that the node can respond meanwhile."""
@@ -144,23 +144,23 @@ class JobCluster:
         """Wait for the pods, bind them to the node and report them as running."""
         for name in pods:
             await self.do(self.kubelet.pod, name)
-            if (self.namespace, name, container) not in self.shop.places:
-                self.shop.add(self.namespace, name, container)
+            if (self.namespace, name, container) not in self.runtime.containers:
+                self.runtime.add(self.namespace, name, container)
             await self.do(self.kubelet.bind, name, self.node)
             await self.do(self.kubelet.run, name)
 
     def container(self, pod: str, container: str = "pytorch") -> Container:
-        return self.shop.places[self.namespace, pod, container]
+        return self.runtime.containers[self.namespace, pod, container]
 
     async def write_log(self, pod: str, *texts: str) -> None:
-        await self.container(pod).say(*texts)
+        await self.container(pod).write_log(*texts)
 
     async def restart(self, pod: str, code: int = 1) -> None:
         """Restart the container: it gets a new log, and the old one is its previous log."""
         old = self.container(pod)
         fresh = Container(old.directory)
         fresh.previous = old.lines
-        self.shop.places[self.namespace, pod, "pytorch"] = fresh
+        self.runtime.containers[self.namespace, pod, "pytorch"] = fresh
         self._restarts[pod] = self._restarts.get(pod, 0) + 1
         await self.do(self.kubelet.restart, pod, self._restarts[pod], code)
         await old.end()
@@ -189,7 +189,7 @@ class JobCluster:
     async def delete_pod(self, pod: str) -> None:
         """Delete the pod at once with its log. Its replacement has its own log."""
         old = self.container(pod)
-        self.shop.places[self.namespace, pod, "pytorch"] = Container(old.directory)
+        self.runtime.containers[self.namespace, pod, "pytorch"] = Container(old.directory)
         await self.do(self.kubelet.gone, pod)
         await old.end()
 
@@ -209,11 +209,11 @@ class JobCluster:
 @contextlib.asynccontextmanager
 async def job_cluster(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[JobCluster]:
     name = uuid.uuid4().hex[:10]
-    shop = Workshop(directory / "containers")
+    runtime = ProcessRuntime(directory / "containers")
     context = cluster.context(directory)
     callers = server.KubeletAuth(names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with server.serve(server.application(shop, callers), "127.0.0.1", 0, context) as port:
-        found = JobCluster(cluster, shop, f"node-{name}", f"test-{name}")
+    async with server.serve(server.application(runtime, callers), "127.0.0.1", 0, context) as port:
+        found = JobCluster(cluster, runtime, f"node-{name}", f"test-{name}")
         await found.do(_register, found.api, found.node, found.namespace, port)
         try:
             yield found

@@ -7,13 +7,13 @@ import pathlib
 
 from tests.cli.cluster_fixture import PATIENCE, JobCluster, write_manifests
 from tests.cluster import manifests
-from tests.embedded.kubelet.server.workshop import Running
+from tests.embedded.kubelet.server.process_runtime import ProcessSession
 
 JOB = manifests.job("PyTorchJob", Master=1)
 QUESTION = "Delete pytorchjob/j? [Y/n/detach]"
 
 
-async def until(running: Running, text: str) -> str:
+async def until(running: ProcessSession, text: str) -> str:
     assert running.stdout is not None
     found, deadline = "", asyncio.get_running_loop().time() + PATIENCE
     while text not in found:
@@ -27,13 +27,13 @@ async def until(running: Running, text: str) -> str:
     return found
 
 
-async def typed(running: Running, text: str) -> None:
+async def typed(running: ProcessSession, text: str) -> None:
     assert running.stdin is not None
     running.stdin.write(text.encode())
     await running.stdin.drain()
 
 
-async def running_job(job_cluster: JobCluster, directory: pathlib.Path) -> Running:
+async def running_job(job_cluster: JobCluster, directory: pathlib.Path) -> ProcessSession:
     running = await job_cluster.in_terminal("run", write_manifests(directory, JOB))
     await job_cluster.run("j-master-0")
     await job_cluster.write_log("j-master-0", "hello")

@@ -21,7 +21,7 @@ async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobClu
     await job_cluster("run", "--detach", write_manifests(tmp_path, JOB))
     await job_cluster.run(*PODS)
     for second, pod in enumerate(("j-worker-1", "j-master-0", "j-worker-0", "j-worker-1")):
-        await job_cluster.container(pod).say(f"line {second}", at=THEN + dt.timedelta(seconds=second))
+        await job_cluster.container(pod).write_log(f"line {second}", at=THEN + dt.timedelta(seconds=second))
     return job_cluster
 
 
@@ -139,7 +139,7 @@ async def test_pods_deleted_while_followed_are_read_to_their_end_from_files(
     await job_cluster.run("j-master-0")
     pod = await job_cluster.do(job_cluster.kubelet.pod, "j-master-0")
     now = dt.datetime.now(dt.UTC)
-    await job_cluster.container("j-master-0").say("heard", at=now)
+    await job_cluster.container("j-master-0").write_log("heard", at=now)
     assert await running.line() == "[master-0] heard\n"
     keep(job_cluster, "j-master-0", pod["metadata"]["uid"], 0, (now, b"heard"), (now + dt.timedelta(seconds=1), b"not heard"))
     await job_cluster.delete_pod("j-master-0")

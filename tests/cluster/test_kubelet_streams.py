@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Iterator
 import aiohttp
 import pytest
 from tests.cluster.api import Api
-from tests.embedded.kubelet.server import front, workshop
-from tests.embedded.kubelet.server.dialects import until
+from tests.embedded.kubelet.server import process_runtime, streaming_apiserver
 from tests.embedded.kubelet.server.nodes import TOKEN, Node
-from tests.embedded.kubelet.server.workshop import Workshop
+from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
+from tests.embedded.kubelet.server.stream_clients import wait_until
 from tools.kube import build, certificates, cluster, control_plane, embedded
 
 from traincrew.embedded.kubelet.runtime.streaming import ByteReader, ExecOptions
@@ -60,9 +60,9 @@ def program(request: pytest.FixtureRequest) -> pathlib.Path:
 class World:
     """A pod with the containers `main` and `side`, on a node that is ours."""
 
-    def __init__(self, shop: Workshop, namespace: str, program: pathlib.Path, kubeconfig: pathlib.Path) -> None:
-        self.shop, self.namespace = shop, namespace
-        self.main = shop.places[namespace, "pod", "main"]
+    def __init__(self, runtime: ProcessRuntime, namespace: str, program: pathlib.Path, kubeconfig: pathlib.Path) -> None:
+        self.runtime, self.namespace = runtime, namespace
+        self.main = runtime.containers[namespace, "pod", "main"]
         self._environment = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(kubeconfig.with_name("kubectl-cache"))}
         self._command = [str(program), "--namespace", namespace]
 
@@ -80,10 +80,10 @@ class World:
             output, errors = await process.communicate(input)
         return process.returncode or 0, output, errors.decode()
 
-    async def in_terminal(self, *arguments: str) -> workshop.Running:
+    async def in_terminal(self, *arguments: str) -> process_runtime.ProcessSession:
         settings = [f"{name}={value}" for name, value in self._environment.items()]
         io = ExecOptions(stdin=True, stdout=True, tty=True)
-        return await workshop.start(["env", *settings, *self._command, *arguments], io, pathlib.Path.cwd())
+        return await process_runtime.start(["env", *settings, *self._command, *arguments], io, pathlib.Path.cwd())
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +98,9 @@ async def world(
     request: pytest.FixtureRequest, authority: certificates.Authority, program: pathlib.Path, tmp_path: pathlib.Path
 ) -> AsyncIterator[World]:
     namespace = f"test-{uuid.uuid4().hex[:10]}"
-    shop = Workshop(tmp_path / "containers")
+    runtime = ProcessRuntime(tmp_path / "containers")
     for name in ("main", "side"):
-        shop.add(namespace, "pod", name)
+        runtime.add(namespace, "pod", name)
     certificate, key = authority.server("kubelet")
     trusted = authority.path
     if request.param == "embedded API server":
@@ -108,15 +108,15 @@ async def world(
         (certificate, key), trusted = kube.node_certificate(tmp_path), kube.authority
     context = server_server.tls(str(certificate), str(key), str(trusted))
     callers = server_server.KubeletAuth(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with server_server.serve(server_server.application(shop, callers), "127.0.0.1", 0, context) as port:
+    async with server_server.serve(server_server.application(runtime, callers), "127.0.0.1", 0, context) as port:
         if request.param == "tunnel":
-            async with front.serving(Node(shop, port, authority), authority) as serving:
+            async with streaming_apiserver.serve(Node(runtime, port, authority), authority) as serving:
                 serving.add(namespace, "pod", *CONTAINERS)
-                yield World(shop, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
+                yield World(runtime, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
         else:
             kube = request.getfixturevalue("server" if request.param == "kube-apiserver" else "ours")
             with _registered(Api(kube.kubeconfig), namespace, port):
-                yield World(shop, namespace, program, kube.kubeconfig)
+                yield World(runtime, namespace, program, kube.kubeconfig)
 
 
 @contextlib.contextmanager
@@ -140,10 +140,10 @@ def _registered(api: Api, namespace: str, port: int) -> Iterator[None]:
 
 
 async def test_logs_with_every_option(world: World) -> None:
-    await world.main.say("old", at=datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC))
-    await world.main.say("one", "two")
+    await world.main.write_log("old", at=datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC))
+    await world.main.write_log("one", "two")
     world.main.previous = [(datetime.datetime.now(datetime.UTC), b"before\n")]
-    await world.shop.places[world.namespace, "pod", "side"].say("aside")
+    await world.runtime.containers[world.namespace, "pod", "side"].write_log("aside")
     for options, expected in (
         ("", "old\none\ntwo\n"),
         ("--tail=1", "two\n"),
@@ -158,11 +158,11 @@ async def test_logs_with_every_option(world: World) -> None:
 
 
 async def test_following_logs_ends_with_the_container(world: World) -> None:
-    await world.main.say("one")
+    await world.main.write_log("one")
     process = await world.kubectl("logs", "-f", "pod")
     assert process.stdout
     assert await process.stdout.readline() == b"one\n"
-    await world.main.say("two")
+    await world.main.write_log("two")
     assert await process.stdout.readline() == b"two\n"
     await world.main.end()
     assert await process.wait() == 0
@@ -189,7 +189,7 @@ async def test_exec_of_what_is_not_there(world: World) -> None:
     code, _, stderr = await world("exec", "pod", "-c", "main", "--", "no-such-program")
     assert code == 1
     assert 'error executing command in container: exec: "no-such-program": executable file not found' in stderr
-    del world.shop.places[world.namespace, "pod", "side"]
+    del world.runtime.containers[world.namespace, "pod", "side"]
     code, _, stderr = await world("exec", "pod", "-c", "side", "--", "true")
     assert code == 1
     assert 'container not found ("side")' in stderr
@@ -229,7 +229,7 @@ async def _everything(reader: ByteReader) -> bytes:
 
 async def test_hanging_up_ends_the_command(world: World) -> None:
     process = await world.kubectl("exec", "pod", "-c", "main", "--", "sleep", "1000")
-    await until(lambda: world.main.sessions)
+    await wait_until(lambda: world.main.sessions)
     process.send_signal(signal.SIGKILL)
     assert await world.main.sessions[0].wait() == 137
 
@@ -249,7 +249,7 @@ async def test_cp_both_ways(world: World, tmp_path: pathlib.Path) -> None:
 
 async def test_attach_speaks_with_the_main_process(world: World) -> None:
     everything = ExecOptions(stdin=True, stdout=True, stderr=True)
-    world.main.main = await workshop.start(["sh", "-c", "read line; echo got $line"], everything, world.main.directory)
+    world.main.main = await process_runtime.start(["sh", "-c", "read line; echo got $line"], everything, world.main.directory)
     code, output, _ = await world("attach", "-i", "pod", "-c", "main", input=b"it\n")
     assert (code, output) == (0, b"got it\n")
     assert await world.main.main.wait() == 0
@@ -293,7 +293,7 @@ async def _round_trip(port: int, content: bytes) -> bool:
 
 async def test_port_forward_carries_many_connections(world: World) -> None:
     async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
-        world.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        world.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         async with _forwarded(world, 80) as (port, _):
             contents = [os.urandom(200_000) for _ in range(10)]
             assert all(await asyncio.gather(*(_round_trip(port, content) for content in contents)))
@@ -302,7 +302,7 @@ async def test_port_forward_carries_many_connections(world: World) -> None:
 
 async def test_fifty_megabytes_through_a_forwarded_port_come_back_unchanged(world: World) -> None:
     async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
-        world.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        world.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         async with _forwarded(world, 80) as (port, _):
             assert await _round_trip(port, os.urandom(BIG))
 
@@ -355,16 +355,16 @@ async def test_our_words_are_those_of_the_api_server(
     server: cluster.Cluster, authority: certificates.Authority, tmp_path: pathlib.Path
 ) -> None:
     namespace = f"test-{uuid.uuid4().hex[:10]}"
-    shop = Workshop(tmp_path / "containers")
-    await shop.add(namespace, "pod", "main").say("one", "two")
-    shop.add(namespace, "pod", "side").waiting = "PodInitializing"
+    runtime = ProcessRuntime(tmp_path / "containers")
+    await runtime.add(namespace, "pod", "main").write_log("one", "two")
+    runtime.add(namespace, "pod", "side").waiting = "PodInitializing"
     certificate, key = authority.server("kubelet")
     context = server_server.tls(str(certificate), str(key), str(authority.path))
-    app = server_server.application(shop, server_server.KubeletAuth(TOKEN))
+    app = server_server.application(runtime, server_server.KubeletAuth(TOKEN))
     real = Api(server.kubeconfig)
     async with server_server.serve(app, "127.0.0.1", 0, context) as port:
-        node = Node(shop, port, authority)
-        async with front.serving(node, authority) as ours:
+        node = Node(runtime, port, authority)
+        async with streaming_apiserver.serve(node, authority) as ours:
             ours.add(namespace, "pod", *CONTAINERS)
             with _registered(real, namespace, port):
                 for path in PATHS:

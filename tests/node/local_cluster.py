@@ -12,7 +12,7 @@ import tempfile
 from typing import Any
 
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 
 from traincrew.embedded import data_directory
 
@@ -154,7 +154,7 @@ class LocalCluster:
         """Stops the cluster. Fails if a process, a mount or a socket is left."""
         try:
             self.end()
-            leaks.assert_none(self.data)
+            leak_detection.assert_no_leaks(self.data)
         finally:
             shutil.rmtree(self.home, ignore_errors=True)
 

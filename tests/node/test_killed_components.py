@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 from tests.node import pod_programs
 from tests.node.local_cluster import LocalCluster, pod, terminated
 
@@ -84,7 +84,7 @@ def test_a_pod_whose_shim_was_killed_fails_with_the_reason_sandbox_lost(any_clus
     assert (ended["status"]["phase"], ended["status"]["reason"]) == ("Failed", "SandboxLost")
     assert _target(ended) == "TerminationByKubelet"
     assert terminated(ended)["reason"] == "ContainerStatusUnknown"
-    left = leaks.found(any_cluster.data, ended["metadata"]["uid"])
+    left = leak_detection.find_leaks(any_cluster.data, ended["metadata"]["uid"])
     assert not [each for each in left if each.startswith("control group") or "shim.sock" in each]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 from tests.node import pod_programs
 from tests.node.local_cluster import LocalCluster, pod, terminated
 
@@ -150,7 +150,7 @@ def test_two_hundred_pods_start_and_leave_nothing_behind(limited: LocalCluster, 
         limited.api.delete("pods", "default", name)
     eventually(lambda: not _many(limited), 120)
     eventually(lambda: not [uid for uid in uids if (limited.data / "node" / "pods" / uid).exists()], 120)
-    left = [each for each in leaks.found(limited.data) if any(uid in each for uid in uids)]
+    left = [each for each in leak_detection.find_leaks(limited.data) if any(uid in each for uid in uids)]
     assert not left
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import eventually
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 from tests.node.local_cluster import LEVELS, LocalCluster, pod
 
 PAUSE = 0.002
@@ -62,7 +62,7 @@ def fail_to_start(cluster: LocalCluster) -> None:
 
 def test_a_failed_start_leaves_nothing_running(fresh: LocalCluster) -> None:
     fail_to_start(fresh)
-    assert leaks.found(fresh.data) == []
+    assert leak_detection.find_leaks(fresh.data) == []
 
 
 def test_a_failed_start_keeps_the_network_of_adopted_pods(fresh: LocalCluster) -> None:

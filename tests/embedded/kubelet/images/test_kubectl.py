@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 import yaml
 from tests.embedded.controllers.in_process_cluster import NAMESPACE, cluster
-from tests.embedded.kubelet.server import front as fronts
-from tests.embedded.kubelet.server.conftest import authority, node, shop
+from tests.embedded.kubelet.server import streaming_apiserver
+from tests.embedded.kubelet.server.conftest import authority, node, runtime
 from tests.embedded.kubelet.server.nodes import Node
 from tools.kube import certificates
 
@@ -21,7 +21,7 @@ from traincrew.embedded.kubelet.images import tools_directory
 from traincrew.embedded.kubelet.images.programs import jsonpath, kubeconfig
 from traincrew.model.resources import PODS
 
-__all__ = ["authority", "node", "shop"]
+__all__ = ["authority", "node", "runtime"]
 
 
 class Kubectl:
@@ -43,10 +43,10 @@ async def kubectl(
     request: pytest.FixtureRequest, node: Node, authority: certificates.Authority, tmp_path: pathlib.Path
 ) -> AsyncIterator[Kubectl]:
     """With the verb `get` for streams, and with `create` only, as launchers have it."""
-    async with fronts.serving(node, authority) as front:
-        front.add("ns", "pod", "main")
-        front.create_only = request.param
-        yield Kubectl(tmp_path, front.kubeconfig(tmp_path / "kubeconfig"))
+    async with streaming_apiserver.serve(node, authority) as api_server:
+        api_server.add("ns", "pod", "main")
+        api_server.create_only = request.param
+        yield Kubectl(tmp_path, api_server.kubeconfig(tmp_path / "kubeconfig"))
 
 
 async def test_exec_returns_output_and_exit_code(kubectl: Kubectl) -> None:

@@ -12,12 +12,12 @@ import sys
 from typing import Any
 
 import pytest
-from tests.embedded.kubelet.network import scenes
-from tests.embedded.kubelet.network.stage import ROOT, Pod, Stage
+from tests.embedded.kubelet.network import scenario_runner
+from tests.embedded.kubelet.network.network_harness import ROOT, NetworkHarness, Pod
 
 from traincrew.embedded.kubelet.network.dns_zone import Zone, build_zone
 
-LEVEL = pytest.mark.parametrize("level", scenes.LEVELS)
+LEVEL = pytest.mark.parametrize("level", scenario_runner.LEVELS)
 LOOKUP = """
 import json, socket, sys
 def found(name):
@@ -108,15 +108,15 @@ async def _looked_up(pod: Pod, *names: str) -> list[Any]:
     return list(json.loads(said))
 
 
-async def _asked(stage: Stage, pod: Pod, *questions: tuple[str, int, str]) -> list[Any]:
-    gateway = stage.holder.gateway
+async def _asked(harness: NetworkHarness, pod: Pod, *questions: tuple[str, int, str]) -> list[Any]:
+    gateway = harness.netns.gateway
     said = await pod.run(ASK % (str(ROOT / "src"), questions, gateway, gateway))
     return list(json.loads(said))
 
 
-async def names_of_the_cluster(stage: Stage) -> None:
-    pod, address = await stage.pod(5), stage.address(5)
-    await stage.holder.publish(_zone(worker_0=address, worker_1=stage.address(6)))
+async def names_of_the_cluster(harness: NetworkHarness) -> None:
+    pod, address = await harness.pod(5), harness.address(5)
+    await harness.netns.publish(_zone(worker_0=address, worker_1=harness.address(6)))
     names = (
         "job",
         "job.team",
@@ -127,8 +127,8 @@ async def names_of_the_cluster(stage: Stage) -> None:
         "nobody.job.team.svc",
         "localhost",
     )
-    both = [address, stage.address(6)]
-    found = await _looked_up(pod, *names, address, stage.address(99))
+    both = [address, harness.address(6)]
+    found = await _looked_up(pod, *names, address, harness.address(99))
     assert found[:5] == [both, both, both, both, [address]]
     assert found[5] in UNKNOWN
     assert found[6] in UNKNOWN
@@ -136,33 +136,33 @@ async def names_of_the_cluster(stage: Stage) -> None:
     assert found[8:] == ["worker-0.job.team.svc.cluster.local", None]
 
 
-async def changes_at_once(stage: Stage) -> None:
-    pod = await stage.pod(5)
+async def changes_at_once(harness: NetworkHarness) -> None:
+    pod = await harness.pod(5)
     for number in range(20):
-        await stage.holder.publish(_zone(one=stage.address(100 + number)))
-        assert await _looked_up(pod, "one.job") == [[stage.address(100 + number)]]
-    zones = [_zone(one=stage.address(100 + number)) for number in range(50)]
-    await asyncio.gather(*(stage.holder.publish(each) for each in zones))
-    assert await _looked_up(pod, "one.job") == [[stage.address(149)]]
+        await harness.netns.publish(_zone(one=harness.address(100 + number)))
+        assert await _looked_up(pod, "one.job") == [[harness.address(100 + number)]]
+    zones = [_zone(one=harness.address(100 + number)) for number in range(50)]
+    await asyncio.gather(*(harness.netns.publish(each) for each in zones))
+    assert await _looked_up(pod, "one.job") == [[harness.address(149)]]
 
 
-async def names_outlive_daemon_and_holder(stage: Stage) -> None:
-    pod = await stage.pod(5)
-    await stage.holder.publish(_zone(one=stage.address(5)))
-    await stage.holder.close()
-    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
-    os.kill(stage.holder.pid, signal.SIGKILL)
-    stage.holder = await stage.ensure()
-    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
+async def names_outlive_daemon_and_holder(harness: NetworkHarness) -> None:
+    pod = await harness.pod(5)
+    await harness.netns.publish(_zone(one=harness.address(5)))
+    await harness.netns.close()
+    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
+    os.kill(harness.netns.pid, signal.SIGKILL)
+    harness.netns = await harness.ensure()
+    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
 
 
-async def packets(stage: Stage) -> None:
-    pod = await stage.pod(5)
-    await stage.holder.publish(_zone(**{f"h{number}": stage.address(number + 5) for number in range(300)}))
+async def packets(harness: NetworkHarness) -> None:
+    pod = await harness.pod(5)
+    await harness.netns.publish(_zone(**{f"h{number}": harness.address(number + 5) for number in range(300)}))
     full = "job.team.svc.cluster.local"
     questions = ((full, 1, "udp"), (full, 1, "tcp"), (f"_grpc._tcp.{full}", 33, "tcp"), (full, 28, "udp"))
-    plain, whole, ports, other = await _asked(stage, pod, *questions)
-    nothing, unknown = await _asked(stage, pod, ("svc.cluster.local", 1, "udp"), ("x.cluster.local", 1, "udp"))
+    plain, whole, ports, other = await _asked(harness, pod, *questions)
+    nothing, unknown = await _asked(harness, pod, ("svc.cluster.local", 1, "udp"), ("x.cluster.local", 1, "udp"))
     assert plain[:2] == [0, True]
     assert 0 < len(plain[2]) < 300
     assert (whole[:2], len(whole[2])) == ([0, False], 300)
@@ -178,32 +178,34 @@ def _with_upstream() -> None:
     assert process.stdout.readline() == "ready\n"
 
 
-async def names_of_others(stage: Stage) -> None:
+async def names_of_others(harness: NetworkHarness) -> None:
     """The host's resolver listens on the host's own loopback, where no pod gets to."""
-    pod = await stage.pod(5)
-    await stage.holder.publish(_zone(one=stage.address(5)))
-    large, whole = await _asked(stage, pod, ("large.example", 1, "udp"), ("large.example", 1, "tcp"))
-    silent, alias = await _asked(stage, pod, ("silent.example", 1, "udp"), ("away.team.svc.cluster.local", 1, "udp"))
+    pod = await harness.pod(5)
+    await harness.netns.publish(_zone(one=harness.address(5)))
+    large, whole = await _asked(harness, pod, ("large.example", 1, "udp"), ("large.example", 1, "tcp"))
+    silent, alias = await _asked(harness, pod, ("silent.example", 1, "udp"), ("away.team.svc.cluster.local", 1, "udp"))
     assert large[:2] == [0, True]
     assert (whole[:2], len(whole[2])) == ([0, False], 400)
     assert silent[0] == 2
     assert (alias[0], alias[2][-1]) == (0, [203, 0, 0, 0])
     found = await _looked_up(pod, "known.example", "other.example", "away", "one.job")
-    assert (found[0], found[2], found[3]) == (["203.0.0.0"], ["203.0.0.0"], [stage.address(5)])
+    assert (found[0], found[2], found[3]) == (["203.0.0.0"], ["203.0.0.0"], [harness.address(5)])
     assert found[1] in UNKNOWN
     many = [("large.example", 1, "tcp")] * 20
-    assert {len(each[2]) for each in await _asked(stage, pod, *many)} == {400}
+    assert {len(each[2]) for each in await _asked(harness, pod, *many)} == {400}
 
 
 names_of_others.prepare = _with_upstream  # type: ignore[attr-defined]
 
 
-async def nobody_to_ask(stage: Stage) -> None:
-    pod = await stage.pod(5)
-    await stage.holder.publish(_zone(one=stage.address(5)))
-    found = await _asked(stage, pod, *[(f"host{number}.example", 1, "udp") for number in range(10)], ("known.example", 1, "tcp"))
+async def nobody_to_ask(harness: NetworkHarness) -> None:
+    pod = await harness.pod(5)
+    await harness.netns.publish(_zone(one=harness.address(5)))
+    found = await _asked(
+        harness, pod, *[(f"host{number}.example", 1, "udp") for number in range(10)], ("known.example", 1, "tcp")
+    )
     assert {each[0] for each in found} in ({2}, {3}), "a failure, or no such name if there is nobody to know it"
-    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
+    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
 
 
 FUZZ = """
@@ -230,41 +232,41 @@ print("done")
 """
 
 
-async def rubbish(stage: Stage) -> None:
-    pod, first = await stage.pod(5), stage.holder.pid
-    await stage.holder.publish(_zone(one=stage.address(5)))
-    gateway, seed = stage.holder.gateway, random.randrange(1 << 30)
+async def rubbish(harness: NetworkHarness) -> None:
+    pod, first = await harness.pod(5), harness.netns.pid
+    await harness.netns.publish(_zone(one=harness.address(5)))
+    gateway, seed = harness.netns.gateway, random.randrange(1 << 30)
     assert await pod.run(FUZZ % (str(ROOT / "src"), seed, gateway, gateway)) == "done", seed
-    assert await _looked_up(pod, "one.job") == [[stage.address(5)]], seed
-    assert stage.holder.pid == first
-    assert "Traceback" not in (stage.data / "node/holder.log").read_text(), seed
+    assert await _looked_up(pod, "one.job") == [[harness.address(5)]], seed
+    assert harness.netns.pid == first
+    assert "Traceback" not in (harness.data / "node/holder.log").read_text(), seed
 
 
 @LEVEL
 def test_the_c_library_finds_services_hosts_and_addresses(level: str) -> None:
-    scenes.play(names_of_the_cluster, level)
+    scenario_runner.run_scenario(names_of_the_cluster, level)
 
 
 @LEVEL
 def test_what_was_published_is_answered_at_once(level: str) -> None:
-    scenes.play(changes_at_once, level)
+    scenario_runner.run_scenario(changes_at_once, level)
 
 
 @LEVEL
 def test_names_are_answered_without_a_daemon_and_by_the_next_holder(level: str) -> None:
-    scenes.play(names_outlive_daemon_and_holder, level)
+    scenario_runner.run_scenario(names_outlive_daemon_and_holder, level)
 
 
 @LEVEL
 def test_long_answers_are_cut_by_udp_and_whole_by_tcp(level: str) -> None:
-    scenes.play(packets, level)
+    scenario_runner.run_scenario(packets, level)
 
 
 @LEVEL
 def test_other_names_are_asked_of_the_hosts_resolver(level: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to have a resolver in place of the host's")
-    scenes.play(names_of_others, level, "nameserver 127.0.0.53\\n")
+    scenario_runner.run_scenario(names_of_others, level, "nameserver 127.0.0.53\\n")
 
 
 @LEVEL
@@ -272,9 +274,9 @@ def test_other_names_are_asked_of_the_hosts_resolver(level: str) -> None:
 def test_without_an_answer_from_outside_a_question_fails_rather_than_hangs(level: str, resolvers: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to take the host's resolvers away")
-    scenes.play(nobody_to_ask, level, resolvers)
+    scenario_runner.run_scenario(nobody_to_ask, level, resolvers)
 
 
 @LEVEL
 def test_rubbish_does_not_end_the_resolver(level: str) -> None:
-    scenes.play(rubbish, level)
+    scenario_runner.run_scenario(rubbish, level)

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness
 
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
@@ -15,16 +15,16 @@ NAMESPACES = LEVELS[:1]
 
 
 @pytest.fixture(params=LEVELS)
-async def world(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+async def harness(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[ShimHarness]:
     """At every level that this user can have."""
-    world = await World(tmp_path / "data", Isolation(request.param)).open()
-    yield world
-    await world.close()
+    harness = await ShimHarness(tmp_path / "data", Isolation(request.param)).open()
+    yield harness
+    await harness.close()
 
 
 @pytest.fixture(params=NAMESPACES)
-async def isolated(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+async def isolated(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[ShimHarness]:
     """Only where containers have namespaces."""
-    world = await World(tmp_path / "data", Isolation(request.param)).open()
-    yield world
-    await world.close()
+    harness = await ShimHarness(tmp_path / "data", Isolation(request.param)).open()
+    yield harness
+    await harness.close()

@@ -10,7 +10,7 @@ import contextlib
 import pathlib
 import sys
 
-from tests.embedded.kubelet.runtime.world import World
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness
 
 from traincrew.embedded.kubelet.runtime import runtime, spec
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
@@ -23,17 +23,17 @@ def pod(directory: pathlib.Path) -> spec.Pod:
     return spec.Pod(directory.name, "default", "pod-1", "pod-1", str(directory))
 
 
-def container(world: World) -> spec.Container:
-    return world.shell(COUNTING, log_bytes=200_000, log_files=100)
+def container(harness: ShimHarness) -> spec.Container:
+    return harness.shell(COUNTING, log_bytes=200_000, log_files=100)
 
 
 async def main(data: pathlib.Path, isolation: str, directory: pathlib.Path) -> None:
-    world = await World(data, spec.Isolation(isolation)).open()
-    (directory / "template.pid").write_text(str(world.template.pid))
+    harness = await ShimHarness(data, spec.Isolation(isolation)).open()
+    (directory / "template.pid").write_text(str(harness.template.pid))
     print("template", flush=True)
-    shim = await world.template.fork(pod(directory))
+    shim = await harness.template.fork(pod(directory))
     print("shim", flush=True)
-    await shim.start(container(world))
+    await shim.start(container(harness))
     print("started", flush=True)
     while True:
         with contextlib.suppress(runtime.ExecFailed):

@@ -9,17 +9,17 @@ import sys
 
 import pytest
 from tests.embedded.kubelet.runtime import daemon
-from tests.embedded.kubelet.runtime.world import World, ended, there, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, exists, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import runtime
 
 WORDS = ("", "template", "shim", "started", "exec")
 
 
-async def killed(world: World, directory: pathlib.Path, word: str, seconds: float) -> None:
+async def killed(harness: ShimHarness, directory: pathlib.Path, word: str, seconds: float) -> None:
     """A daemon that is killed so long after it said the word."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, daemon.__file__, str(world.data), world.isolation, str(directory)),
+        *(sys.executable, daemon.__file__, str(harness.data), harness.isolation, str(directory)),
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
@@ -33,36 +33,36 @@ async def killed(world: World, directory: pathlib.Path, word: str, seconds: floa
 
 @pytest.mark.parametrize("seconds", [0.0, 0.003, 0.01, 0.03])
 @pytest.mark.parametrize("word", WORDS[1:])
-async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(world: World, word: str, seconds: float) -> None:
-    directory = world.data / "node/pods/7d0e"
+async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(harness: ShimHarness, word: str, seconds: float) -> None:
+    directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
-    await killed(world, directory, word, seconds)
+    await killed(harness, directory, word, seconds)
     try:
         shim = await runtime.ShimClient.connect(directory)
     except runtime.ShimGone:
         assert word == "template", "a shim that was told of is there"
-        shim = await world.template.fork(daemon.pod(directory))
-    world.keep(shim)
-    await shim.start(daemon.container(world))
-    assert (await ended(shim)).code == 42
-    assert [int(text) for _, _, text in world.log()] == list(range(daemon.COUNT))
+        shim = await harness.template.fork(daemon.pod(directory))
+    harness.keep(shim)
+    await shim.start(daemon.container(harness))
+    assert (await wait_for_exit(shim)).code == 42
+    assert [int(text) for _, _, text in harness.log()] == list(range(daemon.COUNT))
 
 
-async def test_a_container_that_ended_while_nobody_looked_has_its_record(world: World) -> None:
-    directory = world.data / "node/pods/7d0e"
+async def test_a_container_that_ended_while_nobody_looked_has_its_record(harness: ShimHarness) -> None:
+    directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
-    await killed(world, directory, "started", 0.0)
+    await killed(harness, directory, "started", 0.0)
     while runtime.read_exit(directory, "main", 0) is None:  # noqa: ASYNC110 -- nobody is there who could announce it
         await asyncio.sleep(0.01)
-    shim = world.keep(await runtime.ShimClient.connect(directory))
-    assert (await ended(shim)).code == 42
+    shim = harness.keep(await runtime.ShimClient.connect(directory))
+    assert (await wait_for_exit(shim)).code == 42
     assert not (await shim.container_statuses())["main"].running
 
 
-async def test_the_template_ends_with_its_daemon(world: World) -> None:
-    directory = world.data / "node/pods/7d0e"
+async def test_the_template_ends_with_its_daemon(harness: ShimHarness) -> None:
+    directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
-    await killed(world, directory, "shim", 0.0)
-    world.keep(await runtime.ShimClient.connect(directory))
+    await killed(harness, directory, "shim", 0.0)
+    harness.keep(await runtime.ShimClient.connect(directory))
     template = int((directory / "template.pid").read_text())
-    await until(lambda: not there(f"/proc/{template}"))
+    await wait_until(lambda: not exists(f"/proc/{template}"))

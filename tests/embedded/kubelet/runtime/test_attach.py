@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, ended, everything, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, read_all, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecOptions
 
@@ -13,87 +13,87 @@ OUTPUT = ExecOptions(stdout=True, stderr=True)
 ALL = ExecOptions(stdin=True, stdout=True, stderr=True)
 
 
-async def test_output_comes_from_now_on_and_is_in_the_log_as_well(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("echo before; read go; echo after; echo aside >&2", stdin=True))
-    await until(lambda: world.output() == b"before\n")
+async def test_output_comes_from_now_on_and_is_in_the_log_as_well(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("echo before; read go; echo after; echo aside >&2", stdin=True))
+    await wait_until(lambda: harness.output() == b"before\n")
     session = await shim.attach("main", ALL)
     assert session.stdin is not None
     session.stdin.write(b"go\n")
-    out, err, _ = await asyncio.gather(everything(session.stdout), everything(session.stderr), session.wait())
+    out, err, _ = await asyncio.gather(read_all(session.stdout), read_all(session.stderr), session.wait())
     session.close()
     assert (out, err) == (b"after\n", b"aside\n")
-    assert world.output() == b"before\nafter\n"
+    assert harness.output() == b"before\nafter\n"
 
 
-async def test_input_ends_with_the_first_client_if_it_is_open_once(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("cat", stdin=True, stdin_once=True))
+async def test_input_ends_with_the_first_client_if_it_is_open_once(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("cat", stdin=True, stdin_once=True))
     session = await shim.attach("main", ALL)
     assert session.stdin is not None
     session.stdin.write(b"x" * 300_000 + b"\n")
     session.stdin.close()
-    assert (await ended(shim)).code == 0
-    assert await everything(session.stdout) == b"x" * 300_000 + b"\n"
+    assert (await wait_for_exit(shim)).code == 0
+    assert await read_all(session.stdout) == b"x" * 300_000 + b"\n"
     session.close()
-    assert world.output() == b"x" * 300_000 + b"\n"
+    assert harness.output() == b"x" * 300_000 + b"\n"
 
 
-async def test_input_stays_open_for_the_next_client_otherwise(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("head", "-n", "2", stdin=True))
+async def test_input_stays_open_for_the_next_client_otherwise(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("head", "-n", "2", stdin=True))
     for word in (b"one\n", b"two\n"):
         session = await shim.attach("main", ALL)
         assert session.stdin is not None
         session.stdin.write(word)
         session.stdin.close()
-        await until(lambda: session.stdin.gone)  # noqa: B023 -- awaited in the same round
+        await wait_until(lambda: session.stdin.gone)  # noqa: B023 -- awaited in the same round
         session.close()
-    assert (await ended(shim)).code == 0
-    assert world.output() == b"one\ntwo\n"
+    assert (await wait_for_exit(shim)).code == 0
+    assert harness.output() == b"one\ntwo\n"
 
 
-async def test_a_client_who_does_not_read_holds_nobody_up(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell(f"read go; yes {'word' * 25} | head -n 200000; echo end", stdin=True, log_bytes=1 << 20))
+async def test_a_client_who_does_not_read_holds_nobody_up(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell(f"read go; yes {'word' * 25} | head -n 200000; echo end", stdin=True, log_bytes=1 << 20))
     session = await shim.attach("main", ALL)
     assert session.stdin is not None
     session.stdin.write(b"go\n")
-    assert (await ended(shim)).code == 0
-    assert world.log()[-1] == ("stdout", "F", b"end")
+    assert (await wait_for_exit(shim)).code == 0
+    assert harness.log()[-1] == ("stdout", "F", b"end")
     session.close()
 
 
-async def test_closing_leaves_the_container_alone(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("while :; do echo tick; sleep 0.01; done"))
+async def test_closing_leaves_the_container_alone(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("while :; do echo tick; sleep 0.01; done"))
     session = await shim.attach("main", OUTPUT)
     assert session.stdout is not None
     assert b"tick\n" in await session.stdout.read(1000)
     session.close()
-    seen = len(world.log())
-    await until(lambda: len(world.log()) > seen + 5)
+    seen = len(harness.log())
+    await wait_until(lambda: len(harness.log()) > seen + 5)
     assert (await shim.container_statuses())["main"].running
 
 
-async def test_a_container_with_a_terminal_has_one_stream(world: World) -> None:
-    shim = await world.pod()
+async def test_a_container_with_a_terminal_has_one_stream(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     await shim.start(
-        world.shell("tty >/dev/null && echo terminal; read word; stty size; echo got $word >&2", stdin=True, tty=True)
+        harness.shell("tty >/dev/null && echo terminal; read word; stty size; echo got $word >&2", stdin=True, tty=True)
     )
-    await until(lambda: world.output() == b"terminal\r\n")
+    await wait_until(lambda: harness.output() == b"terminal\r\n")
     session = await shim.attach("main", ExecOptions(stdin=True, stdout=True, tty=True))
     assert session.stdin is not None
     assert session.stderr is None
     session.resize(100, 30)
     session.stdin.write(b"apple\n")
-    assert (await ended(shim)).code == 0
-    assert b"30 100\r\ngot apple\r\n" in await everything(session.stdout)
+    assert (await wait_for_exit(shim)).code == 0
+    assert b"30 100\r\ngot apple\r\n" in await read_all(session.stdout)
     session.close()
-    assert {stream for stream, _, _ in world.log()} == {"stdout"}
+    assert {stream for stream, _, _ in harness.log()} == {"stdout"}
 
 
-async def test_a_container_that_does_not_run_cannot_be_looked_at(world: World) -> None:
-    shim = await world.pod()
+async def test_a_container_that_does_not_run_cannot_be_looked_at(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with pytest.raises(ContainerNotFound):
         await shim.attach("main", OUTPUT)

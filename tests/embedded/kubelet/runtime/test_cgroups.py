@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.embedded.kubelet.runtime.boxes import box
+from tests.embedded.kubelet.runtime.rootfs_harness import rootfs_harness
 
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, entry, hierarchies
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
@@ -215,7 +215,7 @@ def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Cgroup, lev
     group = pod.create_child("main", Limits(memory=64 << 20))
     ways = group.open_entries()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
-    with box(level) as one:
+    with rootfs_harness(level) as one:
         outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
     for descriptor in ways:
         os.close(descriptor)

@@ -7,112 +7,114 @@ import datetime
 import signal
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, command_line, ended, run, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, command_line, run_to_exit, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import runtime
 
 
-async def test_output_and_exit_code_are_on_the_disk_when_the_end_is_told(world: World) -> None:
-    shim = await world.pod()
-    record, output = await run(world, shim, "echo one; echo two >&2; exit 3")
+async def test_output_and_exit_code_are_on_the_disk_when_the_end_is_told(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    record, output = await run_to_exit(harness, shim, "echo one; echo two >&2; exit 3")
     assert (record.code, record.signal, record.oom) == (3, 0, False)
     assert output == b"one\n"
-    assert world.output(stream="stderr") == b"two\n"
+    assert harness.output(stream="stderr") == b"two\n"
     assert datetime.datetime.fromisoformat(record.started) <= datetime.datetime.fromisoformat(record.finished)
 
 
-async def test_a_signal_is_told_as_a_kubelet_tells_it(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000"))
+async def test_a_signal_is_told_as_a_kubelet_tells_it(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
     await shim.signal("main", signal.SIGTERM)
-    record = await ended(shim)
+    record = await wait_for_exit(shim)
     assert (record.code, record.signal) == (143, signal.SIGTERM)
 
 
-async def test_the_command_may_answer_a_signal(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"))
-    await until(lambda: world.output() == b"ready\n")
+async def test_the_command_may_answer_a_signal(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"))
+    await wait_until(lambda: harness.output() == b"ready\n")
     await shim.signal("main", signal.SIGTERM)
-    assert (await ended(shim)).code == 7
-    assert world.output() == b"ready\nbye\n"
+    assert (await wait_for_exit(shim)).code == 7
+    assert harness.output() == b"ready\nbye\n"
 
 
-async def test_kill_reaches_every_process_whatever_it_ignores(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("trap '' TERM; (trap '' TERM HUP; setsid sleep 1000) & echo ready; wait"))
-    await until(lambda: world.output() == b"ready\n")
+async def test_kill_reaches_every_process_whatever_it_ignores(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("trap '' TERM; (trap '' TERM HUP; setsid sleep 1000) & echo ready; wait"))
+    await wait_until(lambda: harness.output() == b"ready\n")
     await shim.kill("main")
-    record = await ended(shim)
+    record = await wait_for_exit(shim)
     assert (record.code, record.signal) == (137, signal.SIGKILL)
 
 
-async def test_what_a_command_leaves_running_is_killed_at_its_end(world: World) -> None:
-    shim = await world.pod()
+async def test_what_a_command_leaves_running_is_killed_at_its_end(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     # The second one has the log's pipe open, and would keep it open for a long time.
-    record, output = await run(world, shim, "setsid sleep 1000 >/dev/null & (setsid sleep 1001 &) ; echo done")
+    record, output = await run_to_exit(harness, shim, "setsid sleep 1000 >/dev/null & (setsid sleep 1001 &) ; echo done")
     assert record.code == 0
     assert output == b"done\n"
 
 
-async def test_orphans_are_reaped_while_the_command_runs(world: World) -> None:
-    shim = await world.pod()
+async def test_orphans_are_reaped_while_the_command_runs(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     script = "for i in 1 2 3 4 5; do (sleep 0.01 &); done; sleep 0.3; grep -l '^State:.Z' /proc/[0-9]*/status | wc -l; echo end"
-    if world.isolation == "none":
+    if harness.isolation == "none":
         pytest.skip("the host's processes are in /proc, too")
-    _, output = await run(world, shim, script)
+    _, output = await run_to_exit(harness, shim, script)
     assert output == b"0\nend\n"
 
 
-async def test_starting_an_attempt_twice_starts_it_once(world: World) -> None:
-    shim = await world.pod()
-    container = world.shell("echo once; sleep 1000")
+async def test_starting_an_attempt_twice_starts_it_once(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    container = harness.shell("echo once; sleep 1000")
     first, second = await asyncio.gather(shim.start(container), shim.start(container))
     third = await shim.start(container)
     assert first == second == third
-    await until(lambda: world.output() == b"once\n")
+    await wait_until(lambda: harness.output() == b"once\n")
     await shim.kill("main")
-    await ended(shim)
+    await wait_for_exit(shim)
     assert await shim.start(container) == first
-    assert world.output() == b"once\n"
+    assert harness.output() == b"once\n"
 
 
-async def test_another_attempt_waits_for_the_end_of_the_one_before(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000"))
+async def test_another_attempt_waits_for_the_end_of_the_one_before(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
     with pytest.raises(runtime.StartContainerError, match=r"still runs \(attempt 0\)"):
-        await shim.start(world.container("true", attempt=1))
+        await shim.start(harness.container("true", attempt=1))
     await shim.kill("main")
-    await ended(shim)
-    await shim.start(world.container("true", attempt=1))
-    assert (await ended(shim, attempt=1)).code == 0
+    await wait_for_exit(shim)
+    await shim.start(harness.container("true", attempt=1))
+    assert (await wait_for_exit(shim, attempt=1)).code == 0
 
 
-async def test_the_environment_is_the_containers_own(world: World) -> None:
-    shim = await world.pod()
-    _, output = await run(world, shim, "env | sort", env={"GREETING": "good day", "HOME": "/home", "PATH": "/usr/bin:/bin"})
+async def test_the_environment_is_the_containers_own(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    _, output = await run_to_exit(
+        harness, shim, "env | sort", env={"GREETING": "good day", "HOME": "/home", "PATH": "/usr/bin:/bin"}
+    )
     names = {line.partition(b"=")[0] for line in output.splitlines()}
     assert b"GREETING=good day" in output.splitlines()
     assert names <= {b"GREETING", b"HOME", b"PATH", b"HERE", b"PWD", b"OLDPWD", b"SHLVL", b"_"}
 
 
-async def test_path_and_home_are_given_when_nobody_said_anything(world: World) -> None:
-    shim = await world.pod()
-    _, output = await run(world, shim, 'echo "$PATH" && test -n "$HOME" && echo home')
+async def test_path_and_home_are_given_when_nobody_said_anything(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    _, output = await run_to_exit(harness, shim, 'echo "$PATH" && test -n "$HOME" && echo home')
     assert output == b"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nhome\n"
 
 
-async def test_a_broken_pipe_ends_a_command_as_it_would_anywhere(world: World) -> None:
-    shim = await world.pod()
-    record, _ = await run(world, shim, "kill -PIPE $$; echo survived")
+async def test_a_broken_pipe_ends_a_command_as_it_would_anywhere(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    record, _ = await run_to_exit(harness, shim, "kill -PIPE $$; echo survived")
     assert record.signal == signal.SIGPIPE
 
 
-async def test_states_tell_what_runs(world: World) -> None:
-    shim = await world.pod()
-    started = await shim.start(world.container("sleep", "1000"))
-    await shim.start(world.container("true", name="other"))
-    await ended(shim, "other")
+async def test_states_tell_what_runs(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    started = await shim.start(harness.container("sleep", "1000"))
+    await shim.start(harness.container("true", name="other"))
+    await wait_for_exit(shim, "other")
     states = await shim.container_statuses()
     assert states["main"].running
     assert states["main"].started == started
@@ -120,9 +122,9 @@ async def test_states_tell_what_runs(world: World) -> None:
     assert command_line(states["main"].pid) == ["sleep", "1000"]
 
 
-async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000"))
+async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
     await shim.stop()
     record = runtime.read_exit(shim.directory, "main", 0)
     assert record is not None
@@ -131,30 +133,30 @@ async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(worl
     with pytest.raises(runtime.ShimGone):
         await runtime.ShimClient.connect(shim.directory)
     with pytest.raises(runtime.ShimGone):
-        await shim.start(world.container("true"))
+        await shim.start(harness.container("true"))
 
 
-async def test_ends_are_told_to_those_who_come_later(world: World) -> None:
-    shim = await world.pod()
-    await run(world, shim, "exit 4")
+async def test_ends_are_told_to_those_who_come_later(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await run_to_exit(harness, shim, "exit 4")
     later = await runtime.ShimClient.connect(shim.directory)
-    assert (await ended(later)).code == 4
+    assert (await wait_for_exit(later)).code == 4
     assert (later.pid, later.protocol) == (shim.pid, shim.protocol)
     later.close()
 
 
-async def test_several_containers_run_side_by_side(world: World) -> None:
-    shim = await world.pod()
+async def test_several_containers_run_side_by_side(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     names = [f"c{number}" for number in range(8)]
-    await asyncio.gather(*(shim.start(world.shell(f"echo {name}; sleep 1000", name=name)) for name in names))
-    await until(lambda: all(world.output(name) == name.encode() + b"\n" for name in names))
+    await asyncio.gather(*(shim.start(harness.shell(f"echo {name}; sleep 1000", name=name)) for name in names))
+    await wait_until(lambda: all(harness.output(name) == name.encode() + b"\n" for name in names))
     assert {name for name, state in (await shim.container_statuses()).items() if state.running} == set(names)
 
 
-async def test_usage_counts_a_containers_processes(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("echo ready; sleep 1000 & sleep 1000"))
-    await until(lambda: world.output() == b"ready\n")
+async def test_usage_counts_a_containers_processes(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("echo ready; sleep 1000 & sleep 1000"))
+    await wait_until(lambda: harness.output() == b"ready\n")
 
     async def counted() -> bool:
         usage = (await shim.usage())["main"]

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from tests.embedded.kubelet.runtime.boxes import ORDINARY, Box, box
+from tests.embedded.kubelet.runtime.rootfs_harness import ORDINARY_UID, RootfsHarness, rootfs_harness
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.container import capabilities
@@ -17,14 +17,14 @@ _STATUS = "grep -E 'Cap|NoNew' /proc/self/status; id -u; id -g; id -G"
 
 
 @pytest.fixture(params=[Isolation.ROOT, Isolation.USER])
-def made(request: pytest.FixtureRequest) -> Iterator[Box]:
-    with box(request.param) as one:
+def made(request: pytest.FixtureRequest) -> Iterator[RootfsHarness]:
+    with rootfs_harness(request.param) as one:
         yield one
 
 
 @pytest.fixture
-def rooted() -> Iterator[Box]:
-    with box(Isolation.ROOT) as one:
+def rooted() -> Iterator[RootfsHarness]:
+    with rootfs_harness(Isolation.ROOT) as one:
         yield one
 
 
@@ -32,7 +32,7 @@ def status(out: str) -> dict[str, str]:
     return dict(line.split(":\t") for line in out.splitlines() if ":\t" in line)
 
 
-def test_root_has_the_default_capabilities_of_container_runtimes_and_no_more(made: Box) -> None:
+def test_root_has_the_default_capabilities_of_container_runtimes_and_no_more(made: RootfsHarness) -> None:
     found = status(made.run(_STATUS).out)
 
     assert found["CapBnd"] == found["CapEff"] == found["CapPrm"] == "00000000a80425fb"
@@ -40,7 +40,7 @@ def test_root_has_the_default_capabilities_of_container_runtimes_and_no_more(mad
     assert found["NoNewPrivs"] == "0"
 
 
-def test_capabilities_are_added_and_dropped(made: Box) -> None:
+def test_capabilities_are_added_and_dropped(made: RootfsHarness) -> None:
     found = status(made.run(_STATUS, add_capabilities=("NET_ADMIN",), drop_capabilities=("CAP_CHOWN", "mknod")).out)
 
     default = 0xA80425FB
@@ -48,7 +48,7 @@ def test_capabilities_are_added_and_dropped(made: Box) -> None:
     assert int(found["CapEff"], 16) == default & ~(1 << numbers["CHOWN"] | 1 << numbers["MKNOD"]) | 1 << numbers["NET_ADMIN"]
 
 
-def test_all_dropped_leaves_what_is_added(made: Box) -> None:
+def test_all_dropped_leaves_what_is_added(made: RootfsHarness) -> None:
     found = status(made.run(_STATUS, add_capabilities=("KILL",), drop_capabilities=("ALL",)).out)
 
     assert int(found["CapEff"], 16) == int(found["CapBnd"], 16) == 1 << capabilities.NUMBERS["KILL"]
@@ -60,17 +60,17 @@ def test_all_added_leaves_out_what_is_dropped() -> None:
     assert bits == capabilities.ALL & ~(1 << capabilities.NUMBERS["SYS_ADMIN"])
 
 
-def test_an_unknown_capability_is_told_by_name(made: Box) -> None:
+def test_an_unknown_capability_is_told_by_name(made: RootfsHarness) -> None:
     outcome = made.run("true", add_capabilities=("FLY",))
 
     assert (outcome.code, outcome.out) == (200, 'unknown capability "FLY"')
 
 
-def test_no_new_privileges_is_set(made: Box) -> None:
+def test_no_new_privileges_is_set(made: RootfsHarness) -> None:
     assert status(made.run(_STATUS, no_new_privileges=True).out)["NoNewPrivs"] == "1"
 
 
-def test_another_user_has_his_groups_and_no_capabilities(rooted: Box) -> None:
+def test_another_user_has_his_groups_and_no_capabilities(rooted: RootfsHarness) -> None:
     outcome = rooted.run(_STATUS, user=4321, group=77, groups=(88, 99))
     found = status(outcome.out)
 
@@ -78,7 +78,7 @@ def test_another_user_has_his_groups_and_no_capabilities(rooted: Box) -> None:
     assert outcome.out.splitlines()[-3:] == ["4321", "77", "77 88 99"]
 
 
-def test_a_user_without_a_group_has_that_of_the_table_or_group_0(rooted: Box) -> None:
+def test_a_user_without_a_group_has_that_of_the_table_or_group_0(rooted: RootfsHarness) -> None:
     assert rooted.run("id -u; id -g", user=1).words == ["1", "1"]
     assert rooted.run("id -u; id -g", user=4321).words == ["4321", "0"]
 
@@ -92,7 +92,7 @@ def test_a_user_without_a_group_has_that_of_the_table_or_group_0(rooted: Box) ->
     ],
 )
 def test_without_subordinate_ids_a_second_one_is_refused_with_the_reason(values: dict[str, object], words: str) -> None:
-    with box(Isolation.USER) as one:
+    with rootfs_harness(Isolation.USER) as one:
         outcome = one.run("true", **values)  # type: ignore[arg-type]
 
     assert outcome.code == 200
@@ -102,7 +102,7 @@ def test_without_subordinate_ids_a_second_one_is_refused_with_the_reason(values:
 @pytest.mark.skipif(os.geteuid() != 0, reason="ids are lent by root")
 @pytest.mark.skipif(shutil.which("newuidmap") is None, reason="newuidmap is not installed (package uidmap)")
 def test_with_subordinate_ids_another_user_is_had() -> None:
-    with box(Isolation.USER) as one:
+    with rootfs_harness(Isolation.USER) as one:
         one.first = lambda: lend_ids(one.base)
         outcome = one.run(_STATUS + "; touch /tmp/mine; stat -c %u /tmp/mine", user=1000, group=1000, groups=(5,))
 
@@ -112,7 +112,7 @@ def test_with_subordinate_ids_another_user_is_had() -> None:
 def lend_ids(base: pathlib.Path) -> None:
     """In this mount namespace alone: the host's tables stay as they are."""
     lines = {
-        "passwd": pathlib.Path("/etc/passwd").read_text() + f"lender:x:{ORDINARY}:{ORDINARY}::/:/bin/sh\n",
+        "passwd": pathlib.Path("/etc/passwd").read_text() + f"lender:x:{ORDINARY_UID}:{ORDINARY_UID}::/:/bin/sh\n",
         "subuid": "lender:300000:65536\n",
         "subgid": "lender:300000:65536\n",
     }

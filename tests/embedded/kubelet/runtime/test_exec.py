@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, ended, everything, execute, there, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, exists, read_all, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import runtime
 from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecFailed, ExecOptions
@@ -17,34 +17,34 @@ ALL = ExecOptions(stdin=True, stdout=True, stderr=True)
 TERMINAL = ExecOptions(stdin=True, stdout=True, tty=True)
 
 
-async def sleeper(world: World, **values: Any) -> runtime.ShimClient:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000", **values))
+async def sleeper(harness: ShimHarness, **values: Any) -> runtime.ShimClient:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000", **values))
     return shim
 
 
-async def test_a_command_has_streams_and_an_exit_code(world: World) -> None:
-    shim = await sleeper(world)
+async def test_a_command_has_streams_and_an_exit_code(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     code, out, err = await execute(shim, "sh", "-c", "tr a-z A-Z; echo complaint >&2; exit 5", stdin=b"words")
     assert (code, out, err) == (5, b"WORDS", b"complaint\n")
 
 
-async def test_a_command_killed_by_a_signal_is_told_so(world: World) -> None:
-    shim = await sleeper(world)
+async def test_a_command_killed_by_a_signal_is_told_so(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     assert (await execute(shim, "sh", "-c", "kill -KILL $$"))[0] == 137
 
 
-async def test_a_command_has_the_containers_environment_and_directory(world: World) -> None:
-    shim = await sleeper(world, env={"COLOUR": "blue"}, cwd="/usr")
+async def test_a_command_has_the_containers_environment_and_directory(harness: ShimHarness) -> None:
+    shim = await sleeper(harness, env={"COLOUR": "blue"}, cwd="/usr")
     session = await shim.exec("main", ["sh", "-c", "echo $COLOUR $SIZE; pwd"], ExecOptions(stdout=True), {"SIZE": "9"})
     assert session.stdin is None
     assert session.stderr is None
-    assert await everything(session.stdout) == b"blue 9\n/usr\n"
+    assert await read_all(session.stdout) == b"blue 9\n/usr\n"
     assert await session.wait() == 0
     session.close()
 
 
-async def test_a_command_is_in_the_containers_namespaces(isolated: World) -> None:
+async def test_a_command_is_in_the_containers_namespaces(isolated: ShimHarness) -> None:
     shim = await sleeper(isolated)
     kinds = ("mnt", "pid", "net", "ipc", "uts")
     pid = (await shim.container_statuses())["main"].pid
@@ -53,15 +53,15 @@ async def test_a_command_is_in_the_containers_namespaces(isolated: World) -> Non
     assert (await execute(shim, "hostname"))[1] == b"pod-1\n"
 
 
-async def test_files_that_a_command_makes_are_the_containers(isolated: World) -> None:
+async def test_files_that_a_command_makes_are_the_containers(isolated: ShimHarness) -> None:
     shim = await sleeper(isolated)
     await execute(shim, "sh", "-c", "echo here > /tmp/of-the-container")
     assert (await execute(shim, "cat", "/tmp/of-the-container"))[1] == b"here\n"  # noqa: S108
-    assert not there("/tmp/of-the-container")  # noqa: S108
+    assert not exists("/tmp/of-the-container")  # noqa: S108
 
 
-async def test_fifty_megabytes_go_both_ways_at_once(world: World) -> None:
-    shim = await sleeper(world)
+async def test_fifty_megabytes_go_both_ways_at_once(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     data = os.urandom(1 << 20) * 50
     session = await shim.exec("main", ["cat"], ALL)
     assert session.stdin is not None
@@ -73,14 +73,14 @@ async def test_fifty_megabytes_go_both_ways_at_once(world: World) -> None:
             await session.stdin.drain()
         session.stdin.close()
 
-    _, out, code = await asyncio.gather(feed(), everything(session.stdout), session.wait())
+    _, out, code = await asyncio.gather(feed(), read_all(session.stdout), session.wait())
     session.close()
     assert code == 0
     assert hashlib.sha256(out).digest() == hashlib.sha256(data).digest()
 
 
-async def test_input_that_nobody_reads_does_not_pile_up_without_end(world: World) -> None:
-    shim = await sleeper(world)
+async def test_input_that_nobody_reads_does_not_pile_up_without_end(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     session = await shim.exec("main", ["sleep", "1000"], ALL)
     assert session.stdin is not None
     session.stdin.write(b"x" * (8 << 20))
@@ -89,68 +89,68 @@ async def test_input_that_nobody_reads_does_not_pile_up_without_end(world: World
     session.close()
 
 
-async def test_closing_a_session_kills_the_command_and_its_children(world: World) -> None:
-    shim = await sleeper(world)
+async def test_closing_a_session_kills_the_command_and_its_children(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     session = await shim.exec("main", ["sh", "-c", "sleep 1001 & echo $!; wait"], ExecOptions(stdout=True))
     assert session.stdout is not None
     assert await session.stdout.read(100)
     session.close()
     assert await session.wait() == 137
     session.close()
-    await until(lambda: not _runs("1001", world))
+    await wait_until(lambda: not _runs("1001", harness))
 
 
-async def test_a_connection_that_ends_takes_its_commands_with_it(world: World) -> None:
-    shim = await sleeper(world)
+async def test_a_connection_that_ends_takes_its_commands_with_it(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     other = await runtime.ShimClient.connect(shim.directory)
     session = await other.exec("main", ["sleep", "1002"], ExecOptions(stdout=True))
     other.close()
     assert await session.wait() == 137
     session.close()
-    await until(lambda: not _runs("1002", world))
+    await wait_until(lambda: not _runs("1002", harness))
     assert (await shim.container_statuses())["main"].running
 
 
-async def test_what_a_command_leaves_behind_goes_on_until_the_container_ends(world: World) -> None:
-    shim = await sleeper(world)
+async def test_what_a_command_leaves_behind_goes_on_until_the_container_ends(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     await execute(shim, "sh", "-c", "setsid sleep 1003 >/dev/null 2>&1 </dev/null &")
-    await until(lambda: _runs("1003", world))
+    await wait_until(lambda: _runs("1003", harness))
     await shim.kill("main")
-    await ended(shim)
-    await until(lambda: not _runs("1003", world))
+    await wait_for_exit(shim)
+    await wait_until(lambda: not _runs("1003", harness))
 
 
-async def test_a_container_that_ends_ends_its_commands(world: World) -> None:
-    shim = await sleeper(world)
+async def test_a_container_that_ends_ends_its_commands(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     session = await shim.exec("main", ["sleep", "1004"], ExecOptions(stdout=True))
     await shim.kill("main")
     assert await session.wait() == 137
-    assert await everything(session.stdout) == b""
+    assert await read_all(session.stdout) == b""
     session.close()
 
 
-async def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(world: World) -> None:
-    shim = await sleeper(world, env={"PATH": "/usr/bin:/opt/none"})
+async def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(harness: ShimHarness) -> None:
+    shim = await sleeper(harness, env={"PATH": "/usr/bin:/opt/none"})
     with pytest.raises(
         ExecFailed, match=r'exec: "absent": executable file not found in \$PATH \(looked in /usr/bin, /opt/none\)'
     ):
         await shim.exec("main", ["absent"], ALL)
 
 
-async def test_there_is_no_command_in_a_container_that_does_not_run(world: World) -> None:
-    shim = await sleeper(world)
+async def test_there_is_no_command_in_a_container_that_does_not_run(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     with pytest.raises(ContainerNotFound, match="other"):
         await shim.exec("other", ["true"], ALL)
 
 
-async def test_a_terminal_is_the_commands_own_and_has_the_clients_size(world: World) -> None:
-    shim = await sleeper(world)
+async def test_a_terminal_is_the_commands_own_and_has_the_clients_size(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     session = await shim.exec("main", ["sh", "-c", "read go; stty size; tty; echo $TERM"], TERMINAL)
     assert session.stdin is not None
     assert session.stderr is None
     session.resize(123, 45)
     session.stdin.write(b"go\n")
-    words = (await everything(session.stdout)).decode().split()
+    words = (await read_all(session.stdout)).decode().split()
     assert await session.wait() == 0
     session.close()
     assert words[:3] == ["go", "45", "123"]
@@ -158,8 +158,8 @@ async def test_a_terminal_is_the_commands_own_and_has_the_clients_size(world: Wo
     assert words[4] == "xterm"
 
 
-async def test_an_interrupt_typed_at_a_terminal_reaches_the_command(world: World) -> None:
-    shim = await sleeper(world)
+async def test_an_interrupt_typed_at_a_terminal_reaches_the_command(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     session = await shim.exec("main", ["sh", "-c", "echo ready; exec sleep 1000"], TERMINAL)
     assert session.stdin is not None
     assert session.stdout is not None
@@ -169,17 +169,17 @@ async def test_an_interrupt_typed_at_a_terminal_reaches_the_command(world: World
     session.close()
 
 
-async def test_many_commands_at_once(world: World) -> None:
-    shim = await sleeper(world)
+async def test_many_commands_at_once(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
     answers = await asyncio.gather(*(execute(shim, "sh", "-c", f"cat; exit {n}", stdin=b"%d" % n) for n in range(30)))
     assert answers == [(n, b"%d" % n, b"") for n in range(30)]
 
 
-def _runs(argument: str, world: World) -> bool:
+def _runs(argument: str, harness: ShimHarness) -> bool:
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as environment:
-                if command.read() == b"sleep\0%b\0" % argument.encode() and str(world.data).encode() in environment.read():
+                if command.read() == b"sleep\0%b\0" % argument.encode() and str(harness.data).encode() in environment.read():
                     return True
         except OSError:
             continue

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, ended, run, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, run_to_exit, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.runtime import runtime
@@ -19,10 +19,10 @@ from traincrew.embedded.kubelet.runtime.shim.output_pump import MAX_LINE_BYTES, 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 
-async def test_lines_have_time_stream_and_tag(world: World) -> None:
-    shim = await world.pod()
-    await run(world, shim, "echo hello; echo; printf rest")
-    lines = [cri_format.parse(line) for line in _raw(world).splitlines()]
+async def test_lines_have_time_stream_and_tag(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await run_to_exit(harness, shim, "echo hello; echo; printf rest")
+    lines = [cri_format.parse(line) for line in _raw(harness).splitlines()]
     assert [(line.stream, line.whole, line.text) for line in lines if line] == [
         (b"stdout", True, b"hello"),
         (b"stdout", True, b""),
@@ -34,38 +34,38 @@ async def test_lines_have_time_stream_and_tag(world: World) -> None:
     assert abs(age) < datetime.timedelta(minutes=1)
 
 
-async def test_a_line_of_a_megabyte_is_kept_in_parts(world: World) -> None:
-    shim = await world.pod()
-    await run(world, shim, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo next")
-    records = world.log()
+async def test_a_line_of_a_megabyte_is_kept_in_parts(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await run_to_exit(harness, shim, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo next")
+    records = harness.log()
     assert {len(text) for _, tag, text in records if tag == "P"} == {MAX_LINE_BYTES}
-    assert world.output() == b"x" * 1_000_000 + b"\nnext\n"
+    assert harness.output() == b"x" * 1_000_000 + b"\nnext\n"
 
 
-async def test_binary_output_is_kept_byte_for_byte(world: World) -> None:
+async def test_binary_output_is_kept_byte_for_byte(harness: ShimHarness) -> None:
     noise = os.urandom(3_000_000)
-    shim = await world.pod()
-    await shim.start(world.container("cat", stdin=True, stdin_once=True))
+    shim = await harness.pod()
+    await shim.start(harness.container("cat", stdin=True, stdin_once=True))
     await _type(shim, noise)
-    await ended(shim)
-    assert hashlib.sha256(world.output()).digest() == hashlib.sha256(noise).digest()
+    await wait_for_exit(shim)
+    assert hashlib.sha256(harness.output()).digest() == hashlib.sha256(noise).digest()
 
 
-async def test_files_are_rotated_and_the_oldest_go(world: World) -> None:
-    shim = await world.pod()
-    await run(world, shim, "seq 1 200000", log_bytes=500_000, log_files=4)
-    directory = world.data / "logs/main"
+async def test_files_are_rotated_and_the_oldest_go(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await run_to_exit(harness, shim, "seq 1 200000", log_bytes=500_000, log_files=4)
+    directory = harness.data / "logs/main"
     assert sorted(os.listdir(directory)) == ["0.log", "0.log.1", "0.log.2", "0.log.3"]
     assert all(path.stat().st_size <= 500_000 for path in directory.iterdir())
-    numbers = [int(text) for _, _, text in world.log()]
+    numbers = [int(text) for _, _, text in harness.log()]
     assert numbers == list(range(numbers[0], 200_001))
     assert len(numbers) > 20_000
 
 
-async def test_nothing_is_lost_while_files_are_rotated(world: World) -> None:
-    shim = await world.pod()
-    await run(world, shim, "seq 1 100000", log_bytes=300_000, log_files=100)
-    assert [int(text) for _, _, text in world.log()] == list(range(1, 100_001))
+async def test_nothing_is_lost_while_files_are_rotated(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await run_to_exit(harness, shim, "seq 1 100000", log_bytes=300_000, log_files=100)
+    assert [int(text) for _, _, text in harness.log()] == list(range(1, 100_001))
 
 
 def test_stamps_go_forward_when_the_clock_goes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,13 +103,13 @@ def small(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     subprocess.run(["umount", path], check=True)
 
 
-async def test_a_full_disk_drops_lines_and_says_how_many(world: World, small: pathlib.Path) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("seq 1 20000; read go; echo after", log=str(small), stdin=True))
-    await until(lambda: os.statvfs(small).f_bavail == 0)
+async def test_a_full_disk_drops_lines_and_says_how_many(harness: ShimHarness, small: pathlib.Path) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("seq 1 20000; read go; echo after", log=str(small), stdin=True))
+    await wait_until(lambda: os.statvfs(small).f_bavail == 0)
     (small / "ballast").unlink()
     await _type(shim, b"go\n")
-    assert (await ended(shim)).code == 0
+    assert (await wait_for_exit(shim)).code == 0
     texts = _texts(small)
     assert _lost(texts) > 0
     assert len(texts) - len(_told(texts)) + _lost(texts) == 20_001
@@ -118,14 +118,16 @@ async def test_a_full_disk_drops_lines_and_says_how_many(world: World, small: pa
     assert texts[-1] == b"after"
 
 
-async def test_a_disk_that_is_full_at_the_end_is_told_of_when_it_is_not_any_more(world: World, small: pathlib.Path) -> None:
-    shim = await world.pod()
-    await shim.start(world.shell("seq 1 20000", log=str(small)))
-    assert (await ended(shim)).code == 0
+async def test_a_disk_that_is_full_at_the_end_is_told_of_when_it_is_not_any_more(
+    harness: ShimHarness, small: pathlib.Path
+) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.shell("seq 1 20000", log=str(small)))
+    assert (await wait_for_exit(shim)).code == 0
     before = _texts(small)
     assert not _told(before)
     (small / "ballast").unlink()
-    await until(lambda: bool(_told(_texts(small))))
+    await wait_until(lambda: bool(_told(_texts(small))))
     assert len(before) + _lost(_texts(small)) == 20_000
 
 
@@ -149,9 +151,9 @@ async def _type(shim: runtime.ShimClient, data: bytes) -> None:
     session.stdin.write(data)
     await session.stdin.drain()
     session.stdin.close()
-    await until(lambda: session.stdin is not None and session.stdin.gone)
+    await wait_until(lambda: session.stdin is not None and session.stdin.gone)
     session.close()
 
 
-def _raw(world: World) -> bytes:
-    return (world.data / "logs/main/0.log").read_bytes()
+def _raw(harness: ShimHarness) -> bytes:
+    return (harness.data / "logs/main/0.log").read_bytes()

@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, ended, execute, run, there, until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, exists, run_to_exit, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import spec
 
@@ -15,7 +15,7 @@ def namespace(pid: int, kind: str) -> str:
     return os.readlink(f"/proc/{pid}/ns/{kind}")
 
 
-async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_containers(isolated: World) -> None:
+async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_containers(isolated: ShimHarness) -> None:
     shim = await isolated.pod(hostname="worker-3")
     for name in ("a", "b"):
         await shim.start(isolated.shell("hostname; sleep 1000", name=name))
@@ -25,17 +25,17 @@ async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_c
         assert namespace(a, kind) == namespace(b, kind) == namespace(shim.pid, kind) != namespace(os.getpid(), kind)
     for kind in ("mnt", "pid"):
         assert len({namespace(pid, kind) for pid in (a, b, os.getpid())}) == 3
-    await until(lambda: isolated.output("a") == isolated.output("b") == b"worker-3\n")
+    await wait_until(lambda: isolated.output("a") == isolated.output("b") == b"worker-3\n")
     assert os.uname().nodename != "worker-3"
 
 
-async def test_the_pod_has_a_loopback_of_its_own(isolated: World) -> None:
+async def test_the_pod_has_a_loopback_of_its_own(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
-    _, output = await run(isolated, shim, "cat /proc/net/dev | tail -n +3 | cut -d: -f1; cat /sys/class/net/lo/flags")
+    _, output = await run_to_exit(isolated, shim, "cat /proc/net/dev | tail -n +3 | cut -d: -f1; cat /sys/class/net/lo/flags")
     assert output.split() == [b"lo", b"0x9"]
 
 
-async def test_the_hosts_network_and_name_on_request(isolated: World) -> None:
+async def test_the_hosts_network_and_name_on_request(isolated: ShimHarness) -> None:
     shim = await isolated.pod(host_network=True, host_ipc=True)
     await shim.start(isolated.container("sleep", "1000"))
     pid = (await shim.container_statuses())["main"].pid
@@ -43,13 +43,13 @@ async def test_the_hosts_network_and_name_on_request(isolated: World) -> None:
         assert namespace(pid, kind) == namespace(os.getpid(), kind)
 
 
-async def test_the_command_is_the_second_process_of_its_container(isolated: World) -> None:
+async def test_the_command_is_the_second_process_of_its_container(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
-    _, output = await run(isolated, shim, "echo $$ $PPID; ls -d /proc/[0-9]* | head -n 2")
+    _, output = await run_to_exit(isolated, shim, "echo $$ $PPID; ls -d /proc/[0-9]* | head -n 2")
     assert output == b"2 1\n/proc/1\n/proc/2\n"
 
 
-async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(isolated: World) -> None:
+async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(isolated: ShimHarness) -> None:
     shim = await isolated.pod(share_processes=True)
     await shim.start(isolated.shell("(setsid sleep 1000 &); exec sleep 1001", name="a"))
     await shim.start(isolated.container("sleep", "1002", name="b"))
@@ -57,95 +57,97 @@ async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(
     assert b"sleep 1001" in seen
     assert b"sleep 1002" in seen
     await shim.kill("a")
-    assert (await ended(shim, "a")).code == 137
+    assert (await wait_for_exit(shim, "a")).code == 137
     assert (await shim.container_statuses())["b"].running
     _, seen, _ = await execute(shim, "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '", name="b")
     assert b"sleep 1000" not in seen
     assert b"sleep 1002" in seen
 
 
-async def test_the_hosts_processes_on_request(isolated: World) -> None:
+async def test_the_hosts_processes_on_request(isolated: ShimHarness) -> None:
     shim = await isolated.pod(host_pid=True)
     await shim.start(isolated.shell("(setsid sleep 1000 &); sleep 1001"))
     pid = (await shim.container_statuses())["main"].pid
     assert namespace(pid, "pid") == namespace(os.getpid(), "pid")
     await shim.kill("main")
-    assert (await ended(shim)).code == 137
+    assert (await wait_for_exit(shim)).code == 137
 
 
-async def test_sysctls_are_the_pods(isolated: World) -> None:
+async def test_sysctls_are_the_pods(isolated: ShimHarness) -> None:
     shim = await isolated.pod(sysctls={"net.ipv4.ip_unprivileged_port_start": "99"})
-    _, output = await run(isolated, shim, "cat /proc/sys/net/ipv4/ip_unprivileged_port_start")
+    _, output = await run_to_exit(isolated, shim, "cat /proc/sys/net/ipv4/ip_unprivileged_port_start")
     assert output == b"99\n"
 
 
-async def test_a_container_cannot_see_into_its_first_process(isolated: World) -> None:
+async def test_a_container_cannot_see_into_its_first_process(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
-    _, output = await run(isolated, shim, "readlink /proc/1/fd/*; ls -d /proc/1/fd/*/. /proc/1/root/.; kill -KILL 1; echo alive")
+    _, output = await run_to_exit(
+        isolated, shim, "readlink /proc/1/fd/*; ls -d /proc/1/fd/*/. /proc/1/root/.; kill -KILL 1; echo alive"
+    )
     assert output == b"alive\n"
 
 
-async def test_a_signal_to_the_first_process_reaches_the_command(isolated: World) -> None:
+async def test_a_signal_to_the_first_process_reaches_the_command(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     await shim.start(isolated.shell("trap 'exit 8' TERM; kill -TERM 1; while :; do sleep 0.02; done"))
-    assert (await ended(shim)).code == 8
+    assert (await wait_for_exit(shim)).code == 8
 
 
-async def test_an_init_killed_from_outside_is_an_end_like_any_other(world: World) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000"))
+async def test_an_init_killed_from_outside_is_an_end_like_any_other(harness: ShimHarness) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
     command = (await shim.container_statuses())["main"].pid
     with open(f"/proc/{command}/status") as file:  # noqa: ASYNC230
         init = next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
     os.kill(init, signal.SIGKILL)
-    record = await ended(shim)
+    record = await wait_for_exit(shim)
     assert (record.code, record.signal) == (137, signal.SIGKILL)
-    await until(lambda: not there(f"/proc/{command}"))
+    await wait_until(lambda: not exists(f"/proc/{command}"))
 
 
-async def test_the_last_of_a_termination_message_is_kept(isolated: World) -> None:
+async def test_the_last_of_a_termination_message_is_kept(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
-    record, _ = await run(isolated, shim, "(head -c 5000 /dev/zero | tr '\\0' a; echo end) > /dev/termination-log")
+    record, _ = await run_to_exit(isolated, shim, "(head -c 5000 /dev/zero | tr '\\0' a; echo end) > /dev/termination-log")
     assert record.message == "a" * 4092 + "end\n"
-    record, _ = await run(isolated, shim, "printf words > /run/why", attempt=1, message_path="/run/why")
+    record, _ = await run_to_exit(isolated, shim, "printf words > /run/why", attempt=1, message_path="/run/why")
     assert record.message == "words"
 
 
-async def test_a_user_of_its_own(isolated: World) -> None:
+async def test_a_user_of_its_own(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("a second id needs subordinate ids")
     shim = await isolated.pod()
     values = {"user": 1234, "group": 2345, "groups": (3456,)}
-    record, output = await run(isolated, shim, "id -u; id -g; id -G; echo said > /dev/termination-log", **values)
+    record, output = await run_to_exit(isolated, shim, "id -u; id -g; id -G; echo said > /dev/termination-log", **values)
     assert output == b"1234\n2345\n2345 3456\n"
     assert record.message == "said\n"
     assert (await execute_as(isolated, values)) == b"1234\n"
 
 
-async def execute_as(world: World, values: dict[str, object]) -> bytes:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000", **values))  # type: ignore[arg-type]
+async def execute_as(harness: ShimHarness, values: dict[str, object]) -> bytes:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000", **values))  # type: ignore[arg-type]
     return (await execute(shim, "id", "-u"))[1]
 
 
-async def test_the_memory_limit_is_told_whatever_the_exit_code(isolated: World) -> None:
+async def test_the_memory_limit_is_told_whatever_the_exit_code(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("control groups need root here")
     shim = await isolated.pod(cgroup=f"{isolated.group}/pod-1")
     script = "(head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null); echo went on; exit 0"
-    record, output = await run(isolated, shim, script, limits=spec.Limits(memory=64 << 20))
+    record, output = await run_to_exit(isolated, shim, script, limits=spec.Limits(memory=64 << 20))
     assert output == b"went on\n"
     assert (record.code, record.oom) == (0, True)
-    record, _ = await run(isolated, shim, "exit 3", attempt=1, limits=spec.Limits(memory=64 << 20))
+    record, _ = await run_to_exit(isolated, shim, "exit 3", attempt=1, limits=spec.Limits(memory=64 << 20))
     assert (record.code, record.oom) == (3, False)
 
 
-async def test_usage_is_the_control_groups(isolated: World) -> None:
+async def test_usage_is_the_control_groups(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("control groups need root here")
     shim = await isolated.pod(cgroup=f"{isolated.group}/pod-1")
     await shim.start(isolated.shell("i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo worked; sleep 1000"))
-    await until(lambda: isolated.output() == b"worked\n")
+    await wait_until(lambda: isolated.output() == b"worked\n")
     usage = (await shim.usage())["main"]
     assert usage.cpu_seconds > 0.005
     assert usage.memory_bytes > 0

@@ -8,7 +8,7 @@ import os
 import socket
 
 import pytest
-from tests.embedded.kubelet.runtime.world import World, ended, execute
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, wait_for_exit
 
 from traincrew.embedded.kubelet.runtime import protocol, runtime, spec
 
@@ -22,8 +22,8 @@ def dial(shim: runtime.ShimClient) -> socket.socket:
     return sock
 
 
-async def test_the_first_word_is_the_version(world: World) -> None:
-    shim = await world.pod()
+async def test_the_first_word_is_the_version(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         hello = json.loads(answers.readline())["hello"]
     assert hello["protocol"] == spec.PROTOCOL == shim.protocol
@@ -33,8 +33,8 @@ async def test_the_first_word_is_the_version(world: World) -> None:
     assert json.loads((shim.directory / "shim.json").read_bytes()) == hello
 
 
-async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(world: World) -> None:
-    shim = await world.pod()
+async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
         sock.sendall(b'{"op":"levitate","id":7}\n{"op":"states","id":8,"colour":"red"}\n{"op":"kill","id":9}\n{"id":10}\n')
@@ -46,9 +46,9 @@ async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(worl
 
 
 @pytest.mark.parametrize("noise", [b"\n", b"nonsense\n", b"[1]\n", b'{"op":"states","fds":3}\n', b"\xff\xfe\n"])
-async def test_nonsense_ends_the_conversation_and_nothing_else(world: World, noise: bytes) -> None:
-    shim = await world.pod()
-    await shim.start(world.container("sleep", "1000"))
+async def test_nonsense_ends_the_conversation_and_nothing_else(harness: ShimHarness, noise: bytes) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
         sock.sendall(noise)
@@ -57,8 +57,8 @@ async def test_nonsense_ends_the_conversation_and_nothing_else(world: World, noi
     assert (await shim.container_statuses())["main"].running
 
 
-async def test_a_request_may_come_byte_by_byte(world: World) -> None:
-    shim = await world.pod()
+async def test_a_request_may_come_byte_by_byte(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
         for byte in b'{"op":"states","id":1}\n':
@@ -66,8 +66,8 @@ async def test_a_request_may_come_byte_by_byte(world: World) -> None:
         assert json.loads(answers.readline()) == {"id": 1, "states": {}}
 
 
-async def test_a_client_who_reads_nothing_does_not_hold_up_others(world: World) -> None:
-    shim = await world.pod()
+async def test_a_client_who_reads_nothing_does_not_hold_up_others(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with dial(shim) as sock:
         sock.settimeout(0.2)
         with contextlib.suppress(TimeoutError, ConnectionError):
@@ -76,17 +76,17 @@ async def test_a_client_who_reads_nothing_does_not_hold_up_others(world: World) 
         assert await shim.container_statuses() == {}
 
 
-async def test_arguments_and_environment_may_be_large(world: World) -> None:
-    shim = await world.pod()
+async def test_arguments_and_environment_may_be_large(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     env = {f"VARIABLE_{number}": "v" * 100_000 for number in range(8)}
-    await shim.start(world.shell("echo ${#VARIABLE_7}; exec sleep 1000", env=env))
+    await shim.start(harness.shell("echo ${#VARIABLE_7}; exec sleep 1000", env=env))
     code, out, _ = await execute(shim, "sh", "-c", "echo ${#0} ${#VARIABLE_3}", "x" * 100_000)
     assert (code, out) == (0, b"100000 100000\n")
 
 
-async def test_too_large_an_environment_is_refused_by_the_kernel_and_told(world: World) -> None:
-    shim = await world.pod()
+async def test_too_large_an_environment_is_refused_by_the_kernel_and_told(harness: ShimHarness) -> None:
+    shim = await harness.pod()
     with pytest.raises(runtime.StartContainerError, match="argument list too long"):
-        await shim.start(world.container("true", env={"LARGE": "v" * 3_000_000}))
-    await shim.start(world.container("true"))
-    assert (await ended(shim)).code == 0
+        await shim.start(harness.container("true", env={"LARGE": "v" * 3_000_000}))
+    await shim.start(harness.container("true"))
+    assert (await wait_for_exit(shim)).code == 0

@@ -4,7 +4,7 @@ import os
 import pathlib
 
 import pytest
-from tests.embedded.kubelet.runtime.boxes import forked
+from tests.embedded.kubelet.runtime.rootfs_harness import run_in_fork
 
 from traincrew.embedded.kubelet.runtime import syscalls, tree_removal
 
@@ -61,7 +61,7 @@ def test_a_tree_deeper_than_paths_and_descriptors_reach_is_removed(tmp_path: pat
             os.mkdir("d")
             os.chdir("d")
 
-    assert forked(dig).code == 0
+    assert run_in_fork(dig).code == 0
 
     tree_removal.remove_tree(str(tmp_path / "d"))
 
@@ -86,6 +86,6 @@ def test_what_is_mounted_in_it_is_left_alone(tmp_path: pathlib.Path, same_file_s
             tree_removal.remove_tree(str(tmp_path / "tree"))
         assert (tmp_path / "kept/file").read_text() == "kept"
 
-    outcome = forked(body)
+    outcome = run_in_fork(body)
 
     assert (outcome.code, outcome.out) == (0, "")

@@ -5,7 +5,7 @@ import pathlib
 import shutil
 
 import pytest
-from tests.embedded.kubelet.runtime.boxes import become_ordinary, forked
+from tests.embedded.kubelet.runtime.rootfs_harness import drop_root, run_in_fork
 from tests.embedded.kubelet.runtime.test_credentials import lend_ids
 
 from traincrew.embedded.kubelet.runtime import isolation, syscalls, user_namespace
@@ -19,10 +19,10 @@ def told() -> None:
 
 def test_an_ordinary_user_is_root_in_his_namespace_and_told_what_he_lacks() -> None:
     def body() -> None:
-        become_ordinary(Isolation.USER)
+        drop_root(Isolation.USER)
         told()
 
-    words = forked(body).words
+    words = run_in_fork(body).words
 
     assert words[:4] == ["0", "0", "1", "1"]
     assert " ".join(words[4:]).startswith("no subordinate ids: ")
@@ -35,15 +35,15 @@ def test_lent_ids_are_all_mapped(tmp_path: pathlib.Path) -> None:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
         lend_ids(tmp_path)
-        become_ordinary(Isolation.USER)
+        drop_root(Isolation.USER)
         told()
 
-    assert forked(body).words == ["0", "0", "65537", "65537"]
+    assert run_in_fork(body).words == ["0", "0", "65537", "65537"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has all ids")
 def test_root_keeps_all_ids() -> None:
-    words = forked(told).words
+    words = run_in_fork(told).words
 
     assert int(words[2]) > 65536
 
@@ -75,12 +75,12 @@ def test_a_limit_of_namespaces_is_told_with_what_to_do(tmp_path: pathlib.Path) -
     """Within a user namespace whose own limit is none."""
 
     def body() -> None:
-        become_ordinary(Isolation.USER)
+        drop_root(Isolation.USER)
         user_namespace.enter()
         pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
         isolation.trial_main("user", str(tmp_path))
 
-    out = forked(body).out
+    out = run_in_fork(body).out
 
     assert "[ENOSPC]" in out
     assert "user.max_user_namespaces" in out
@@ -94,7 +94,7 @@ def test_root_without_rights_is_told_so(tmp_path: pathlib.Path) -> None:
         syscalls.capset(effective & ~(1 << 21), permitted & ~(1 << 21), 0)
         isolation.trial_main("root", str(tmp_path))
 
-    out = forked(body).out
+    out = run_in_fork(body).out
 
     assert "cannot create a mount namespace" in out
     assert "[EPERM]" in out

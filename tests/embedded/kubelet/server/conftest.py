@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 from tests.embedded.kubelet.server.nodes import TOKEN, Node
-from tests.embedded.kubelet.server.workshop import Workshop
+from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
 from tools.kube import certificates
 
 from traincrew.embedded.kubelet.server import server
 
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path) -> Workshop:
-    shop = Workshop(tmp_path / "containers")
-    shop.add("ns", "pod", "main")
-    return shop
+def runtime(tmp_path: pathlib.Path) -> ProcessRuntime:
+    runtime = ProcessRuntime(tmp_path / "containers")
+    runtime.add("ns", "pod", "main")
+    return runtime
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def authority(tmp_path: pathlib.Path) -> certificates.Authority:
 
 
 @pytest.fixture
-async def node(shop: Workshop, authority: certificates.Authority) -> AsyncIterator[Node]:
+async def node(runtime: ProcessRuntime, authority: certificates.Authority) -> AsyncIterator[Node]:
     certificate, key = authority.server("kubelet")
     context = server.tls(str(certificate), str(key), str(authority.path))
-    async with server.serve(server.application(shop, server.KubeletAuth(TOKEN)), "127.0.0.1", 0, context) as port:
-        yield Node(shop, port, authority)
+    async with server.serve(server.application(runtime, server.KubeletAuth(TOKEN)), "127.0.0.1", 0, context) as port:
+        yield Node(runtime, port, authority)
 
 
 @pytest.fixture

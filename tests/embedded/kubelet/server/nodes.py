@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from tests.embedded.kubelet.server.workshop import Workshop
+from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
 from tools.kube import certificates
 
 TOKEN = "let-me-in"  # noqa: S105
@@ -13,8 +13,8 @@ TOKEN = "let-me-in"  # noqa: S105
 class Node:
     """A kubelet that serves."""
 
-    def __init__(self, shop: Workshop, port: int, authority: certificates.Authority) -> None:
-        self.shop, self.port, self.authority = shop, port, authority
+    def __init__(self, runtime: ProcessRuntime, port: int, authority: certificates.Authority) -> None:
+        self.runtime, self.port, self.authority = runtime, port, authority
         self.ssl = ssl.create_default_context(cafile=str(authority.path))
         self.headers = {"Authorization": f"Bearer {TOKEN}"}
 

@@ -8,7 +8,7 @@ import ssl
 import aiohttp
 import pytest
 from tests.embedded.kubelet.server.nodes import Node
-from tests.embedded.kubelet.server.workshop import Workshop
+from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
 from tools.kube import certificates
 
 from traincrew.embedded.kubelet.server import server
@@ -45,13 +45,13 @@ async def test_a_certificate_of_another_authority_does_not(node: Node, tmp_path:
             await session.get(node.url + "/healthz", ssl=node.ssl)
 
 
-async def test_only_certain_names_may_be_let_in(shop: Workshop, authority: certificates.Authority) -> None:
+async def test_only_certain_names_may_be_let_in(runtime: ProcessRuntime, authority: certificates.Authority) -> None:
     certificate, key = authority.server("kubelet")
     callers = server.KubeletAuth(names=frozenset({"kube-apiserver"}))
     context = server.tls(str(certificate), str(key), str(authority.path))
-    async with server.serve(server.application(shop, callers), "127.0.0.1", 0, context) as port:
+    async with server.serve(server.application(runtime, callers), "127.0.0.1", 0, context) as port:
         for name, code in (("kube-apiserver", 200), ("somebody", 401)):
-            node = Node(shop, port, authority)
+            node = Node(runtime, port, authority)
             node.ssl.load_cert_chain(*authority.client(name))
             async with aiohttp.ClientSession() as session, session.get(node.url + "/healthz", ssl=node.ssl) as response:
                 assert response.status == code

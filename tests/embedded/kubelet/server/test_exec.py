@@ -11,23 +11,23 @@ from contextlib import AbstractAsyncContextManager
 
 import aiohttp
 import pytest
-from tests.embedded.kubelet.server import dialects
-from tests.embedded.kubelet.server.dialects import Exec, query, until
+from tests.embedded.kubelet.server import stream_clients
 from tests.embedded.kubelet.server.nodes import Node
-from tests.embedded.kubelet.server.workshop import start as run
+from tests.embedded.kubelet.server.process_runtime import start as run
+from tests.embedded.kubelet.server.stream_clients import ExecClient, query, wait_until
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import spdy_frames
 
-Start = Callable[[str], AbstractAsyncContextManager[Exec]]
+Start = Callable[[str], AbstractAsyncContextManager[ExecClient]]
 PATH = "/exec/ns/pod/main?"
 
 
 @pytest.fixture(params=["spdy", "websocket v5"])
 def start(request: pytest.FixtureRequest, node: Node, client: aiohttp.ClientSession) -> Start:
     if request.param == "spdy":
-        return lambda query: dialects.spdy_exec(node, PATH + query)
-    return lambda query: dialects.websocket_exec(client, PATH + query)
+        return lambda query: stream_clients.spdy_exec(node, PATH + query)
+    return lambda query: stream_clients.websocket_exec(client, PATH + query)
 
 
 async def test_output_and_success_are_told(start: Start) -> None:
@@ -103,8 +103,8 @@ async def test_a_terminal_has_a_size_that_changes(start: Start) -> None:
 
 async def test_a_client_that_hangs_up_takes_its_command_along(start: Start, node: Node) -> None:
     async with start(query("sleep", "1000")):
-        sessions = node.shop.places["ns", "pod", "main"].sessions
-        await until(lambda: sessions)
+        sessions = node.runtime.containers["ns", "pod", "main"].sessions
+        await wait_until(lambda: sessions)
     assert await sessions[0].wait() == 137
 
 
@@ -112,17 +112,17 @@ async def test_hanging_up_is_noticed_while_input_is_stuck(start: Start, node: No
     async with start(query("sleep", "1000", channels="input output")) as running:
         for _ in range(6):
             await running.send("stdin", b"x" * 100_000)
-        sessions = node.shop.places["ns", "pod", "main"].sessions
-        await until(lambda: sessions and sessions[0].unwritten)
+        sessions = node.runtime.containers["ns", "pod", "main"].sessions
+        await wait_until(lambda: sessions and sessions[0].unwritten)
     assert await sessions[0].wait() == 137
 
 
 async def test_attach_sees_the_main_process_and_ends_with_it(node: Node, client: aiohttp.ClientSession) -> None:
-    container = node.shop.places["ns", "pod", "main"]
+    container = node.runtime.containers["ns", "pod", "main"]
     container.main = await run(
         ["sh", "-c", "read line; echo got $line; exit 7"], ExecOptions(True, True, True), container.directory
     )
-    async with dialects.spdy_exec(node, "/attach/ns/pod/main?input=1&output=1&error=1") as running:
+    async with stream_clients.spdy_exec(node, "/attach/ns/pod/main?input=1&output=1&error=1") as running:
         await running.send("stdin", b"it\n")
         assert await running.outcome() == 0
     assert running.received["stdout"] == b"got it\n"
@@ -130,11 +130,11 @@ async def test_attach_sees_the_main_process_and_ends_with_it(node: Node, client:
 
 
 async def test_leaving_an_attached_container_does_not_end_it(node: Node) -> None:
-    container = node.shop.places["ns", "pod", "main"]
+    container = node.runtime.containers["ns", "pod", "main"]
     container.main = await run(["sh", "-c", "echo here; sleep 1000"], ExecOptions(stdout=True), container.directory)
-    async with dialects.spdy_exec(node, "/attach/ns/pod/main?output=1") as running:
-        await until(lambda: running.received["stdout"] == b"here\n")
-    await until(lambda: container.attached == 0)
+    async with stream_clients.spdy_exec(node, "/attach/ns/pod/main?output=1") as running:
+        await wait_until(lambda: running.received["stdout"] == b"here\n")
+    await wait_until(lambda: container.attached == 0)
     assert container.main.process.returncode is None
     container.main.close()
     await container.main.wait()
@@ -142,7 +142,9 @@ async def test_leaving_an_attached_container_does_not_end_it(node: Node) -> None
 
 @pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])
 async def test_the_other_websocket_protocols_tell_a_status_too(client: aiohttp.ClientSession, protocol: str) -> None:
-    async with dialects.websocket_exec(client, PATH + query("head", "-c", "3", channels="input output"), protocol) as running:
+    async with stream_clients.websocket_exec(
+        client, PATH + query("head", "-c", "3", channels="input output"), protocol
+    ) as running:
         await running.send("stdin", b"\x00\xff\x01\x02")
         assert await running.outcome() == 0
     assert running.received["stdout"] == b"\x00\xff\x01"
@@ -150,28 +152,28 @@ async def test_the_other_websocket_protocols_tell_a_status_too(client: aiohttp.C
 
 @pytest.mark.parametrize("protocol", ["channel.k8s.io", "base64.channel.k8s.io"])
 async def test_before_v4_a_failure_is_plain_text_over_websockets(client: aiohttp.ClientSession, protocol: str) -> None:
-    async with dialects.websocket_exec(client, PATH + query("false"), protocol) as running:
+    async with stream_clients.websocket_exec(client, PATH + query("false"), protocol) as running:
         await running.ended.wait()
     assert running.received["error"].startswith(b"command terminated with non-zero exit code: ")
 
 
 @pytest.mark.parametrize("protocol", ["channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io"])
 async def test_before_v4_a_failure_is_plain_text_over_spdy(node: Node, protocol: str) -> None:
-    async with dialects.spdy_exec(node, PATH + query("false"), protocol) as running:
+    async with stream_clients.spdy_exec(node, PATH + query("false"), protocol) as running:
         await running.ended.wait()
     assert running.received["error"].startswith(b"command terminated with non-zero exit code: ")
-    async with dialects.spdy_exec(node, PATH + query("true"), protocol) as running:
+    async with stream_clients.spdy_exec(node, PATH + query("true"), protocol) as running:
         await running.ended.wait()
     assert running.received["error"] == b""
 
 
 async def test_slow_readers_hold_the_command_back(node: Node) -> None:
     """What the client does not take stays in the command, not in memory here."""
-    directory = node.shop.places["ns", "pod", "main"].directory
+    directory = node.runtime.containers["ns", "pod", "main"].directory
     (directory / "script").write_text("for i in $(seq 400); do head -c 100000 /dev/zero; echo >>$1; done")
     async with _stuck(node, PATH + query("sh", "script", "stuck", channels="output")):
-        await until(lambda: (directory / "stuck").exists())
-        async with dialects.spdy_exec(node, PATH + query("sh", "script", "read", channels="output")) as running:
+        await wait_until(lambda: (directory / "stuck").exists())
+        async with stream_clients.spdy_exec(node, PATH + query("sh", "script", "read", channels="output")) as running:
             assert await running.outcome() == 0
         assert len(running.received["stdout"]) == 40_000_000
         assert (directory / "stuck").stat().st_size < 100
@@ -180,7 +182,7 @@ async def test_slow_readers_hold_the_command_back(node: Node) -> None:
 @contextlib.asynccontextmanager
 async def _stuck(node: Node, path: str) -> AsyncIterator[None]:
     """A client that opens its streams and reads nothing more."""
-    head, _, writer = await dialects.upgraded(node, path, {"X-Stream-Protocol-Version": "v4.channel.k8s.io"})
+    head, _, writer = await stream_clients.upgrade(node, path, {"X-Stream-Protocol-Version": "v4.channel.k8s.io"})
     assert "101" in head
     assert isinstance(writer.transport, asyncio.Transport)
     writer.transport.pause_reading()
@@ -209,18 +211,18 @@ async def test_what_cannot_be_is_told_before_any_upgrade(client: aiohttp.ClientS
 
 
 async def test_unknown_protocols_are_refused_with_those_that_are_known(node: Node) -> None:
-    head, _, writer = await dialects.upgraded(node, PATH + "output=1", {"X-Stream-Protocol-Version": "v9.channel.k8s.io"})
+    head, _, writer = await stream_clients.upgrade(node, PATH + "output=1", {"X-Stream-Protocol-Version": "v9.channel.k8s.io"})
     writer.close()
     assert head.startswith("HTTP/1.1 403 ")
     assert "X-Accepted-Stream-Protocol-Versions: v4.channel.k8s.io\r\n" in head
 
 
 async def test_the_uid_of_the_pod_may_stand_in_the_path(node: Node) -> None:
-    async with dialects.spdy_exec(node, "/exec/ns/pod/uid-pod/main?" + query("true")) as running:
+    async with stream_clients.spdy_exec(node, "/exec/ns/pod/uid-pod/main?" + query("true")) as running:
         assert await running.outcome() == 0
 
 
 async def test_a_status_is_one_json_object(node: Node) -> None:
-    async with dialects.spdy_exec(node, PATH + query("true")) as running:
+    async with stream_clients.spdy_exec(node, PATH + query("true")) as running:
         await running.ended.wait()
     assert json.loads(running.received["error"]) == {"metadata": {}, "status": "Success"}

@@ -6,18 +6,18 @@ import datetime
 
 import aiohttp
 import pytest
-from tests.embedded.kubelet.server.dialects import until
 from tests.embedded.kubelet.server.nodes import Node
-from tests.embedded.kubelet.server.workshop import Container
+from tests.embedded.kubelet.server.process_runtime import Container
+from tests.embedded.kubelet.server.stream_clients import wait_until
 
 PATH = "/containerLogs/ns/pod/main"
 
 
 @pytest.fixture
 async def container(node: Node) -> Container:
-    found = node.shop.places["ns", "pod", "main"]
-    await found.say("old", at=datetime.datetime(2024, 5, 1, 10, 0, 0, 123456, datetime.UTC))
-    await found.say("one", "two", "three")
+    found = node.runtime.containers["ns", "pod", "main"]
+    await found.write_log("old", at=datetime.datetime(2024, 5, 1, 10, 0, 0, 123456, datetime.UTC))
+    await found.write_log("one", "two", "three")
     return found
 
 
@@ -49,7 +49,7 @@ async def test_options_choose_what_is_shown(client: aiohttp.ClientSession, query
 async def test_following_shows_new_lines_and_ends_with_the_container(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true&tailLines=1") as response:
         assert await response.content.readline() == b"three\n"
-        await container.say("four")
+        await container.write_log("four")
         assert await response.content.readline() == b"four\n"
         await container.end()
         assert await response.content.read() == b""
@@ -62,14 +62,14 @@ async def test_following_a_silent_container_is_answered_at_once(client: aiohttp.
 
 async def test_a_follower_that_hangs_up_is_let_go(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true"):
-        await until(lambda: container.followers == 1)
-    await until(lambda: container.followers == 0)
+        await wait_until(lambda: container.followers == 1)
+    await wait_until(lambda: container.followers == 0)
 
 
 async def test_limit_ends_a_follower_too(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true&limitBytes=4") as response:
         assert await response.read() == b"old\n"
-    await until(lambda: container.followers == 0)
+    await wait_until(lambda: container.followers == 0)
 
 
 async def test_the_previous_log_is_shown_where_there_is_one(client: aiohttp.ClientSession, container: Container) -> None:

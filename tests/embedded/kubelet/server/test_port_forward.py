@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from tests.embedded.kubelet.server import dialects
-from tests.embedded.kubelet.server.dialects import until
+from tests.embedded.kubelet.server import stream_clients
 from tests.embedded.kubelet.server.nodes import Node
+from tests.embedded.kubelet.server.stream_clients import wait_until
 
 from traincrew.embedded.kubelet.server import spdy_connection
 
@@ -34,7 +34,7 @@ async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        node.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        node.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         yield connections
 
 
@@ -65,7 +65,7 @@ async def test_several_connections_at_once_keep_their_bytes_apart(node: Node) ->
         await data.finish()
         return await reading == content and await everything(error) == b""
 
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         assert all(await asyncio.gather(*(talk(connection, request) for request in range(8))))
 
 
@@ -105,7 +105,7 @@ async def test_spdy_may_travel_inside_a_websocket(client: aiohttp.ClientSession)
 
 @pytest.mark.usefixtures("echo")
 async def test_old_clients_that_number_nothing_are_served(node: Node) -> None:
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         _, data = await connect(connection, request=None)
         await data.write(b"hello")
         await data.finish()
@@ -113,7 +113,7 @@ async def test_old_clients_that_number_nothing_are_served(node: Node) -> None:
 
 
 async def test_a_port_that_nobody_listens_on_is_told_on_the_error_stream(node: Node) -> None:
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         error, data = await connect(connection, port=81)
         assert (await everything(error)).startswith(b"error forwarding port 81 to pod pod, uid : ")
         assert await everything(data) == b""
@@ -121,7 +121,7 @@ async def test_a_port_that_nobody_listens_on_is_told_on_the_error_stream(node: N
 
 
 async def test_streams_without_a_port_are_refused(node: Node) -> None:
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         for wrong in ({"streamtype": "data"}, {"streamtype": "data", "port": "0"}, {"streamtype": "x", "port": "80"}):
             stream = await connection.open(wrong)
             assert await everything(stream) == b""
@@ -129,18 +129,18 @@ async def test_streams_without_a_port_are_refused(node: Node) -> None:
 
 
 async def test_a_reset_closes_the_connection_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         _, data = await connect(connection)
-        await until(lambda: echo)
+        await wait_until(lambda: echo)
         await data.reset()
-        await until(echo[0].is_closing)
+        await wait_until(echo[0].is_closing)
 
 
 async def test_a_client_that_leaves_closes_its_connections_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
-    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+    async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         await connect(connection)
-        await until(lambda: echo)
-    await until(echo[0].is_closing)
+        await wait_until(lambda: echo)
+    await wait_until(echo[0].is_closing)
 
 
 @pytest.mark.usefixtures("echo")
@@ -179,6 +179,6 @@ async def test_over_a_websocket_each_port_has_two_channels(client: aiohttp.Clien
     ],
 )
 async def test_ports_in_a_query_must_be_ports(client: aiohttp.ClientSession, query: str, text: str) -> None:
-    websocket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Protocol": dialects.V4}
+    websocket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Protocol": stream_clients.V4}
     async with client.get(PATH + query, headers=websocket) as response:
         assert (response.status, await response.text()) == (400, text)

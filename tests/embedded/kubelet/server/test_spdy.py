@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.embedded.kubelet.server import dialects
-from tests.embedded.kubelet.server.dialects import query
+from tests.embedded.kubelet.server import stream_clients
 from tests.embedded.kubelet.server.nodes import Node
+from tests.embedded.kubelet.server.stream_clients import query
 
 from traincrew.embedded.kubelet.server import spdy_frames, spdy_headers
 
@@ -114,7 +114,7 @@ class Raw:
 
 @contextlib.asynccontextmanager
 async def raw(node: Node, path: str) -> AsyncIterator[Raw]:
-    head, reader, writer = await dialects.upgraded(node, path, {"X-Stream-Protocol-Version": dialects.V4})
+    head, reader, writer = await stream_clients.upgrade(node, path, {"X-Stream-Protocol-Version": stream_clients.V4})
     assert " 101 " in head
     yield Raw(reader, writer)
     writer.transport.abort()
@@ -154,7 +154,7 @@ async def test_a_peer_with_windows_is_told_what_was_read(node: Node) -> None:
 
 async def test_a_peer_without_windows_gets_everything(node: Node) -> None:
     """Go's spdystream never widens a window."""
-    async with dialects.spdy_exec(node, PATH + query("head", "-c", "1000000", "/dev/zero", channels="output")) as running:
+    async with stream_clients.spdy_exec(node, PATH + query("head", "-c", "1000000", "/dev/zero", channels="output")) as running:
         assert await running.outcome() == 0
     assert len(running.received["stdout"]) == 1_000_000
 

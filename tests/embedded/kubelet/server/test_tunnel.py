@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 import uvloop
-from tests.embedded.kubelet.server import dialects, front
-from tests.embedded.kubelet.server.dialects import query, until
-from tests.embedded.kubelet.server.front import Front
+from tests.embedded.kubelet.server import stream_clients, streaming_apiserver
 from tests.embedded.kubelet.server.nodes import TOKEN, Node
-from tests.embedded.kubelet.server.workshop import Workshop
+from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
+from tests.embedded.kubelet.server.stream_clients import query, wait_until
+from tests.embedded.kubelet.server.streaming_apiserver import StreamingApiServer
 from tools.kube import certificates
 
 from traincrew.embedded.kubelet.server import server
@@ -28,27 +28,27 @@ CAT = PODS + "/pod/exec?" + query("cat", channels="stdin stdout")
 
 
 @pytest.fixture
-async def api(node: Node, authority: certificates.Authority) -> AsyncIterator[Front]:
-    async with front.serving(node, authority) as serving:
+async def api(node: Node, authority: certificates.Authority) -> AsyncIterator[StreamingApiServer]:
+    async with streaming_apiserver.serve(node, authority) as serving:
         serving.add("ns", "pod", "main")
         yield serving
 
 
 @pytest.fixture
-async def user(api: Front) -> AsyncIterator[aiohttp.ClientSession]:
+async def user(api: StreamingApiServer) -> AsyncIterator[aiohttp.ClientSession]:
     """A client of the API server: it knows nothing of the kubelet, nor of its token."""
     async with aiohttp.ClientSession(api.url, connector=aiohttp.TCPConnector(ssl=api.node.ssl)) as session:
         yield session
 
 
-def seen(api: Front) -> Node:
+def seen(api: StreamingApiServer) -> Node:
     """The API server where the tests' SPDY client looks for a kubelet."""
-    node = Node(api.node.shop, urlsplit(api.url).port or 0, api.node.authority)
+    node = Node(api.node.runtime, urlsplit(api.url).port or 0, api.node.authority)
     node.headers = {}
     return node
 
 
-async def _round_trip(running: dialects.Exec, content: bytes) -> None:
+async def _round_trip(running: stream_clients.ExecClient, content: bytes) -> None:
     for at in range(0, len(content), 100_000):
         await running.send("stdin", content[at : at + 100_000])
     await running.close_stdin()
@@ -57,39 +57,39 @@ async def _round_trip(running: dialects.Exec, content: bytes) -> None:
 
 
 async def test_a_websocket_passes_through_unchanged(user: aiohttp.ClientSession) -> None:
-    async with dialects.websocket_exec(user, CAT) as running:
+    async with stream_clients.websocket_exec(user, CAT) as running:
         await _round_trip(running, os.urandom(5_000_000))
 
 
-async def test_spdy_passes_through_unchanged(api: Front) -> None:
-    async with dialects.spdy_exec(
+async def test_spdy_passes_through_unchanged(api: StreamingApiServer) -> None:
+    async with stream_clients.spdy_exec(
         seen(api), CAT.replace("stdin", "input=1&stdin").replace("stdout", "output=1&stdout")
     ) as running:
         await _round_trip(running, os.urandom(5_000_000))
 
 
-async def test_hanging_up_reaches_the_command(api: Front, user: aiohttp.ClientSession) -> None:
-    sessions = api.node.shop.places["ns", "pod", "main"].sessions
+async def test_hanging_up_reaches_the_command(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
+    sessions = api.node.runtime.containers["ns", "pod", "main"].sessions
     before = len(sessions)
-    async with dialects.websocket_exec(user, PODS + "/pod/exec?" + query("sleep", "1000", channels="stdout")):
-        await until(lambda: len(sessions) > before)
+    async with stream_clients.websocket_exec(user, PODS + "/pod/exec?" + query("sleep", "1000", channels="stdout")):
+        await wait_until(lambda: len(sessions) > before)
     assert await sessions[-1].wait() == 137
 
 
 async def test_a_server_that_shuts_down_hangs_up(node: Node, authority: certificates.Authority) -> None:
     async with contextlib.AsyncExitStack() as stack:
-        serving = await stack.enter_async_context(front.serving(node, authority))
+        serving = await stack.enter_async_context(streaming_apiserver.serve(node, authority))
         serving.add("ns", "pod", "main")
         connector = aiohttp.TCPConnector(ssl=node.ssl)
         session = await stack.enter_async_context(aiohttp.ClientSession(serving.url, connector=connector))
-        await stack.enter_async_context(dialects.websocket_exec(session, CAT))
-        await until(lambda: node.shop.places["ns", "pod", "main"].sessions)
+        await stack.enter_async_context(stream_clients.websocket_exec(session, CAT))
+        await wait_until(lambda: node.runtime.containers["ns", "pod", "main"].sessions)
         async with asyncio.timeout(10):  # the server would wait 30 seconds for its handlers
             await serving.app.shutdown()
-            assert await node.shop.places["ns", "pod", "main"].sessions[0].wait() == 137
+            assert await node.runtime.containers["ns", "pod", "main"].sessions[0].wait() == 137
 
 
-async def test_what_the_kubelet_refuses_is_passed_on_as_it_is(api: Front, user: aiohttp.ClientSession) -> None:
+async def test_what_the_kubelet_refuses_is_passed_on_as_it_is(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
     api.add("ns", "pod", "gone")
     for path, code, text in (
         (f"{PODS}/pod/exec?command=x&stdout=1", 500, 'container not found ("gone")'),
@@ -114,7 +114,7 @@ def nobody() -> int:
 
 
 async def test_a_node_that_does_not_answer_is_told_as_by_the_api_server(
-    api: Front, user: aiohttp.ClientSession, nobody: int
+    api: StreamingApiServer, user: aiohttp.ClientSession, nobody: int
 ) -> None:
     api.port = nobody
     refused = f"dial tcp 127.0.0.1:{nobody}: connect: connection refused"
@@ -130,11 +130,11 @@ def _failure(message: str) -> dict[str, Any]:
 
 
 async def test_a_kubelet_of_another_authority_is_not_trusted(
-    api: Front, user: aiohttp.ClientSession, tmp_path: pathlib.Path
+    api: StreamingApiServer, user: aiohttp.ClientSession, tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "other").mkdir()
     certificate, key = certificates.Authority(tmp_path / "other").server("kubelet")
-    app = server.application(api.node.shop, server.KubeletAuth(TOKEN))
+    app = server.application(api.node.runtime, server.KubeletAuth(TOKEN))
     async with server.serve(app, "127.0.0.1", 0, server.tls(str(certificate), str(key))) as port:
         api.port = port
         async with user.get(PODS + "/pod/log") as response:
@@ -144,22 +144,24 @@ async def test_a_kubelet_of_another_authority_is_not_trusted(
             assert "tls: failed to verify certificate: x509:" in (await response.json())["message"]
 
 
-async def test_logs_stream_through(api: Front, user: aiohttp.ClientSession) -> None:
-    container = api.node.shop.places["ns", "pod", "main"]
-    await container.say("one", "two")
+async def test_logs_stream_through(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
+    container = api.node.runtime.containers["ns", "pod", "main"]
+    await container.write_log("one", "two")
     async with user.get(PODS + "/pod/log?follow=true&tailLines=1") as response:
         assert response.headers["Content-Type"] == "text/plain"
         assert await response.content.readline() == b"two\n"
-        await container.say("three")
+        await container.write_log("three")
         assert await response.content.readline() == b"three\n"
-    await until(lambda: container.followers == 0)
+    await wait_until(lambda: container.followers == 0)
 
 
-async def test_a_follower_that_waits_for_nothing_is_let_go_when_it_hangs_up(api: Front, user: aiohttp.ClientSession) -> None:
-    container = api.node.shop.places["ns", "pod", "main"]
+async def test_a_follower_that_waits_for_nothing_is_let_go_when_it_hangs_up(
+    api: StreamingApiServer, user: aiohttp.ClientSession
+) -> None:
+    container = api.node.runtime.containers["ns", "pod", "main"]
     async with user.get(PODS + "/pod/log?follow=true"):
-        await until(lambda: container.followers == 1)
-    await until(lambda: container.followers == 0)
+        await wait_until(lambda: container.followers == 1)
+    await wait_until(lambda: container.followers == 0)
 
 
 @pytest.mark.parametrize(
@@ -185,9 +187,9 @@ async def test_a_follower_that_waits_for_nothing_is_let_go_when_it_hangs_up(api:
     ],
 )
 async def test_a_log_that_the_kubelet_refuses_is_a_status(
-    api: Front, user: aiohttp.ClientSession, path: str, status: dict[str, Any]
+    api: StreamingApiServer, user: aiohttp.ClientSession, path: str, status: dict[str, Any]
 ) -> None:
-    api.node.shop.places["ns", "pod", "main"].waiting = "ContainerCreating"
+    api.node.runtime.containers["ns", "pod", "main"].waiting = "ContainerCreating"
     api.add("ns", "gone", "main")
     async with user.get(PODS + path) as response:
         assert response.status == status["code"]
@@ -196,15 +198,15 @@ async def test_a_log_that_the_kubelet_refuses_is_a_status(
 
 def test_the_same_goes_on_with_uvloop(tmp_path: pathlib.Path) -> None:
     async def tunneled() -> None:
-        shop = Workshop(tmp_path / "containers")
-        shop.add("ns", "pod", "main")
+        runtime = ProcessRuntime(tmp_path / "containers")
+        runtime.add("ns", "pod", "main")
         authority = certificates.Authority(tmp_path)
         certificate, key = authority.server("kubelet")
         context = server.tls(str(certificate), str(key), str(authority.path))
-        app = server.application(shop, server.KubeletAuth(TOKEN))
+        app = server.application(runtime, server.KubeletAuth(TOKEN))
         async with server.serve(app, "127.0.0.1", 0, context) as port:
-            node = Node(shop, port, authority)
-            async with front.serving(node, authority) as serving:
+            node = Node(runtime, port, authority)
+            async with streaming_apiserver.serve(node, authority) as serving:
                 serving.add("ns", "pod", "main")
                 await _with_both(serving)
 
@@ -212,7 +214,7 @@ def test_the_same_goes_on_with_uvloop(tmp_path: pathlib.Path) -> None:
         runner.run(tunneled())
 
 
-async def _with_both(api: Front) -> None:
+async def _with_both(api: StreamingApiServer) -> None:
     checks: list[Callable[[], Awaitable[None]]] = [lambda: test_spdy_passes_through_unchanged(api)]
     async with aiohttp.ClientSession(api.url, connector=aiohttp.TCPConnector(ssl=api.node.ssl)) as user:
         checks += [

@@ -18,16 +18,16 @@ import sys
 import time
 from collections.abc import AsyncIterator
 
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 
 from traincrew.embedded.kubelet.network.addresses import Subnet, to_text
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient, stop
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 ROOT = pathlib.Path(__file__).parents[4]
-OTHER = 54321
+ORDINARY_UID = 54321
 """The ordinary user's id; he has no name and needs none."""
-WORLD = "203.0.113.9"
+EXTERNAL_ADDRESS = "203.0.113.9"
 """An address of the world outside; a server on port 8080 tells every caller who he seems to be."""
 _ECHO = """
 import socket
@@ -58,14 +58,14 @@ class Pod:
         return (await asyncio.to_thread(self.start(code).communicate))[0].strip()
 
 
-class Stage:
+class NetworkHarness:
     def __init__(self, level: str, data: pathlib.Path) -> None:
         self.level, self.data = Isolation(level), data
         self.closing = contextlib.AsyncExitStack()
-        self._before = self._traces()
-        self.holder: NetnsClient
+        self._before = self._host_state()
+        self.netns: NetnsClient
 
-    def _traces(self) -> list[str]:
+    def _host_state(self) -> list[str]:
         links = sorted(name for _, name in socket.if_nameindex())
         tables = ""
         if self.level is Isolation.ROOT and (nft := shutil.which("nft")):
@@ -74,18 +74,18 @@ class Stage:
 
     async def ensure(self) -> NetnsClient:
         """Another daemon's view of the same cluster."""
-        holder = await NetnsClient.ensure(self.data, self.level)
-        self.closing.push_async_callback(holder.close)
-        return holder
+        netns = await NetnsClient.ensure(self.data, self.level)
+        self.closing.push_async_callback(netns.close)
+        return netns
 
     def address(self, number: int) -> str:
-        return to_text(Subnet.parse(self.holder.subnet).network + number)
+        return to_text(Subnet.parse(self.netns.subnet).network + number)
 
     def starter(self) -> int:
         """A process that has joined the holder's user namespace, if there is one, as what starts pods does."""
-        join = ["nsenter", "-t", str(self.holder.pid), "-U", "--preserve-credentials"] if self.level is Isolation.USER else []
-        process = _started([*join, "sh", "-c", "echo ready; exec sleep 600"])
-        self.closing.callback(_killed, process)
+        join = ["nsenter", "-t", str(self.netns.pid), "-U", "--preserve-credentials"] if self.level is Isolation.USER else []
+        process = _start([*join, "sh", "-c", "echo ready; exec sleep 600"])
+        self.closing.callback(_kill, process)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         return process.pid
@@ -94,28 +94,28 @@ class Stage:
         """With its own network; plugged in if it has a number. Names go to the gateway."""
         conf = self.data / "resolv.conf"
         conf.write_text(
-            f"search team.svc.cluster.local svc.cluster.local cluster.local\nnameserver {self.holder.gateway}\noptions ndots:5\n"
+            f"search team.svc.cluster.local svc.cluster.local cluster.local\nnameserver {self.netns.gateway}\noptions ndots:5\n"
         )
         user = ["-U", "--preserve-credentials"] if self.level is Isolation.USER else []
-        join = ["nsenter", "-t", str(starter or self.holder.pid), *user] if user else []
+        join = ["nsenter", "-t", str(starter or self.netns.pid), *user] if user else []
         script = f"mount --bind {conf} /etc/resolv.conf && echo ready && exec sleep 600"
-        process = _started([*join, "unshare", "-n", "-m", "sh", "-c", script])
-        self.closing.callback(_killed, process)
+        process = _start([*join, "unshare", "-n", "-m", "sh", "-c", script])
+        self.closing.callback(_kill, process)
         assert process.stdout is not None
         assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
         if number:
-            await self.holder.attach(process.pid, self.address(number))
+            await self.netns.attach(process.pid, self.address(number))
         return Pod(process, ["nsenter", "-t", str(process.pid), *user, "-n", "-m"])
 
     async def close(self) -> None:
         await self.closing.aclose()
         await stop(self.data)
         assert os.listdir(self.data / "node") == []
-        await until(lambda: self._traces() == self._before)
-        leaks.assert_none(self.data)
+        await wait_until(lambda: self._host_state() == self._before)
+        leak_detection.assert_no_leaks(self.data)
 
 
-async def until(condition: object, seconds: float = 10.0) -> None:
+async def wait_until(condition: object, seconds: float = 10.0) -> None:
     """A hang is a failure; how long it takes is not asked."""
     assert callable(condition)
     end = time.monotonic() + seconds
@@ -124,26 +124,26 @@ async def until(condition: object, seconds: float = 10.0) -> None:
         await asyncio.sleep(0.01)
 
 
-def _started(command: list[str]) -> subprocess.Popen[str]:
+def _start(command: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _killed(process: subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[str]) -> None:
     process.kill()
     process.communicate()
 
 
 @contextlib.asynccontextmanager
-async def staged(level: str, data: pathlib.Path) -> AsyncIterator[Stage]:
-    stage = Stage(level, data)
+async def open_harness(level: str, data: pathlib.Path) -> AsyncIterator[NetworkHarness]:
+    harness = NetworkHarness(level, data)
     try:
-        stage.holder = await stage.ensure()
-        yield stage
+        harness.netns = await harness.ensure()
+        yield harness
     finally:
-        await stage.close()
+        await harness.close()
 
 
-def _host(resolvers: str) -> None:
+def _configure_host(resolvers: str) -> None:
     """Called as root, in namespaces of its own: a host with a way to the outside, a tun device, and resolvers."""
     subprocess.run(["sh", "-ec", "ip link set lo up"], check=True)
     outside = subprocess.Popen(["unshare", "-n", "sleep", "600"])
@@ -153,39 +153,39 @@ def _host(resolvers: str) -> None:
         f"ip link add up0 type veth peer name net0 netns {outside.pid}",
         "ip addr add 198.51.100.2/24 dev up0; ip link set up0 up; ip route add default via 198.51.100.1",
         f"nsenter -t {outside.pid} -n sh -ec 'ip link set lo up; ip addr add 198.51.100.1/24 dev net0;"
-        f" ip addr add {WORLD}/32 dev net0; ip link set net0 up'",
+        f" ip addr add {EXTERNAL_ADDRESS}/32 dev net0; ip link set net0 up'",
         "mount -t tmpfs none /mnt; mkdir -p /dev/net; mknod -m 666 /mnt/tun c 10 200; touch /dev/net/tun",
         "mount --bind /mnt/tun /dev/net/tun",
         f"printf '{resolvers}' > /mnt/resolv.conf; chmod 644 /mnt/resolv.conf; mount --bind /mnt/resolv.conf /etc/resolv.conf",
         "echo 0 > /proc/sys/net/ipv4/ip_forward",
     )
     subprocess.run(["sh", "-ec", "\n".join(wiring)], check=True)
-    server = _started(["nsenter", "-t", str(outside.pid), "-n", sys.executable, "-c", _ECHO])
+    server = _start(["nsenter", "-t", str(outside.pid), "-n", sys.executable, "-c", _ECHO])
     assert server.stdout is not None
     assert server.stdout.readline() == "ready\n"
 
 
-def play(module: str, scenario: str, level: str, data: str, resolvers: str) -> None:
+def main(module: str, scenario: str, level: str, data: str, resolvers: str) -> None:
     found = getattr(importlib.import_module(module), scenario)
     prepare = getattr(found, "prepare", None)
     if os.geteuid() == 0:
-        _host(resolvers)
+        _configure_host(resolvers)
         if prepare is not None:
             prepare()
     if level == "user" and os.geteuid() == 0:
-        os.chown(data, OTHER, OTHER)
+        os.chown(data, ORDINARY_UID, ORDINARY_UID)
         os.setgroups([])
-        os.setgid(OTHER)
-        os.setuid(OTHER)
+        os.setgid(ORDINARY_UID)
+        os.setuid(ORDINARY_UID)
         # Who changes his id may not be looked at by others of that id, the holder included, unless he says so.
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 
     async def whole() -> None:
-        async with staged(level, pathlib.Path(data)) as stage:
-            await found(stage)
+        async with open_harness(level, pathlib.Path(data)) as harness:
+            await found(harness)
 
     asyncio.run(whole())
 
 
 if __name__ == "__main__":
-    play(*sys.argv[1:])
+    main(*sys.argv[1:])

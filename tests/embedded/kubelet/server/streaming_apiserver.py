@@ -29,7 +29,7 @@ DISCOVERY: dict[str, Any] = {
 }
 
 
-class Front:
+class StreamingApiServer:
     """Every pod is on the one node."""
 
     def __init__(self, node: Node) -> None:
@@ -39,11 +39,11 @@ class Front:
         self.url = ""
         self.create_only = False
         """Nobody has the right to `get` streams, so that WebSockets are refused."""
-        self.app = web.Application(middlewares=[_refusals])
-        self.app.on_shutdown.append(self._hang_up)
+        self.app = web.Application(middlewares=[_status_errors])
+        self.app.on_shutdown.append(self._cancel_streams)
         self._open: set[asyncio.Task[object]] = set()
         for path, document in DISCOVERY.items():
-            self.app.router.add_get(path, _canned(document))
+            self.app.router.add_get(path, _respond_with(document))
         self.app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}", self._get)
         self.app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}/log", self._log)
         for method in ("GET", "POST"):
@@ -90,7 +90,7 @@ class Front:
         finally:
             self._open.discard(task)
 
-    async def _hang_up(self, app: web.Application) -> None:
+    async def _cancel_streams(self, app: web.Application) -> None:
         """What is still open would keep the server from ending."""
         for task in list(self._open):
             task.cancel()
@@ -102,7 +102,7 @@ class Front:
         return tunnel.KubeletEndpoint(self.host, self.port, found.path, found.query, self.node.ssl, self.node.headers)
 
 
-def _canned(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _respond_with(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
         return web.json_response(document)
 
@@ -114,7 +114,9 @@ def _compact(document: object) -> str:
 
 
 @web.middleware
-async def _refusals(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+async def _status_errors(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
     try:
         return await handler(request)
     except StatusError as refusal:
@@ -122,15 +124,15 @@ async def _refusals(request: web.Request, handler: Callable[[web.Request], Await
 
 
 @contextlib.asynccontextmanager
-async def serving(node: Node, authority: certificates.Authority) -> AsyncIterator[Front]:
-    front = Front(node)
+async def serve(node: Node, authority: certificates.Authority) -> AsyncIterator[StreamingApiServer]:
+    api_server = StreamingApiServer(node)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.server("front"))
-    runner = web.AppRunner(front.app, access_log=None, shutdown_timeout=30)
+    runner = web.AppRunner(api_server.app, access_log=None, shutdown_timeout=30)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-        front.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-        yield front
+        api_server.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
+        yield api_server
     finally:
         await runner.cleanup()

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
-from tests.embedded.kubelet.network.stage import OTHER, ROOT
+from tests.embedded.kubelet.network.network_harness import ORDINARY_UID, ROOT
 
 LEVELS = ("root", "user")
 _PATH = os.pathsep.join((str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib")))
@@ -30,25 +30,25 @@ def _interpreter(uid: int) -> str:
     pytest.skip(f"no Python that user {uid} may run")
 
 
-def _refusal() -> str:
+def _userns_error() -> str:
     """Why this kernel lets nobody make a user namespace; empty if it does."""
     done = subprocess.run(["unshare", "-Urn", "true"], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stderr.strip()
 
 
-def play(scenario: object, level: str, resolvers: str = "", before: str = "") -> None:
+def run_scenario(scenario: object, level: str, resolvers: str = "", before: str = "") -> None:
     """before: a command that is run in the host's namespaces before everything else."""
     root = os.geteuid() == 0
     if level == "root" and not root:
         pytest.skip("needs root")
     if root and not shutil.which("ip"):
         pytest.skip("ip is not installed (package iproute2)")
-    if level == "user" and (refusal := _refusal()):
+    if level == "user" and (refusal := _userns_error()):
         pytest.skip(f"this kernel refuses user namespaces: {refusal}")
-    interpreter = _interpreter(OTHER) if root and level == "user" else sys.executable
+    interpreter = _interpreter(ORDINARY_UID) if root and level == "user" else sys.executable
     name = f"{getattr(scenario, '__module__', '')}:{getattr(scenario, '__name__', '')}"
-    for data in _place():
-        command = [interpreter, "-m", "tests.embedded.kubelet.network.stage", *name.split(":"), level, data, resolvers]
+    for data in _data_directory():
+        command = [interpreter, "-m", "tests.embedded.kubelet.network.network_harness", *name.split(":"), level, data, resolvers]
         if root:
             # Everything in it ends with it: what stands for the outside, and what the code under test might leave.
             command = [
@@ -70,7 +70,7 @@ def play(scenario: object, level: str, resolvers: str = "", before: str = "") ->
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _place() -> Iterator[str]:
+def _data_directory() -> Iterator[str]:
     """Not pytest's own directories: those are closed to other users."""
     with tempfile.TemporaryDirectory(prefix="traincrew-net-", ignore_cleanup_errors=True) as top:
         pathlib.Path(top).chmod(0o755)

@@ -11,12 +11,12 @@ import sys
 import uuid
 from typing import Any
 
-from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet import leak_detection
 
 from traincrew.embedded.kubelet.runtime import runtime, spec
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
-_HOLDER = """
+_USERNS_PROCESS = """
 import sys
 sys.path.append(sys.argv[1])
 from traincrew.embedded.kubelet.runtime import user_namespace
@@ -26,16 +26,16 @@ sys.stdin.read()
 """
 
 
-class World:
+class ShimHarness:
     def __init__(self, data: pathlib.Path, isolation: spec.Isolation) -> None:
         self.data, self.isolation = data, isolation
         data.mkdir(mode=0o700, exist_ok=True)
         self.group = f"traincrew-test-{uuid.uuid4().hex[:12]}"
         self.template: runtime.TemplateClient
         self._shims: list[runtime.ShimClient] = []
-        self._holder: subprocess.Popen[bytes] | None = None
+        self._userns_process: subprocess.Popen[bytes] | None = None
 
-    async def open(self) -> World:
+    async def open(self) -> ShimHarness:
         self.template = await runtime.TemplateClient.start(self.data, self.isolation, self._userns())
         return self
 
@@ -43,11 +43,11 @@ class World:
         if self.isolation != spec.Isolation.USER:
             return None
         source = str(pathlib.Path(runtime.__file__).parents[4])
-        arguments = [sys.executable, "-c", _HOLDER, source]
-        self._holder = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._holder.stdout is not None
-        assert self._holder.stdout.readline() == b"ready\n"
-        return self._holder.pid
+        arguments = [sys.executable, "-c", _USERNS_PROCESS, source]
+        self._userns_process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._userns_process.stdout is not None
+        assert self._userns_process.stdout.readline() == b"ready\n"
+        return self._userns_process.pid
 
     async def close(self) -> None:
         for shim in self._shims:
@@ -55,9 +55,9 @@ class World:
         for pod in sorted(self.data.glob("node/pods/*")):
             await self.template.remove(pod)
         await self.template.close()
-        if self._holder is not None:
-            self._holder.communicate()
-        leaks.assert_none(self.data, self.group)
+        if self._userns_process is not None:
+            self._userns_process.communicate()
+        leak_detection.assert_no_leaks(self.data, self.group)
 
     def pod_spec(self, **values: Any) -> spec.Pod:
         uid = str(uuid.uuid4())
@@ -96,7 +96,7 @@ class World:
         return b"".join(text + (b"\n" if tag == "F" else b"") for name_, tag, text in self.log(name, attempt) if name_ == stream)
 
 
-async def ended(shim: runtime.ShimClient, name: str = "main", attempt: int = 0) -> spec.Exit:
+async def wait_for_exit(shim: runtime.ShimClient, name: str = "main", attempt: int = 0) -> spec.Exit:
     async with asyncio.timeout(30):
         async for each in shim.exits():
             if each == (name, attempt):
@@ -106,12 +106,12 @@ async def ended(shim: runtime.ShimClient, name: str = "main", attempt: int = 0) 
     return record
 
 
-async def run(world: World, shim: runtime.ShimClient, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
+async def run_to_exit(harness: ShimHarness, shim: runtime.ShimClient, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
     """A whole life: how it ended, and what it said on standard output."""
-    container = world.shell(script, **values)
+    container = harness.shell(script, **values)
     await shim.start(container)
-    record = await ended(shim, container.name, container.attempt)
-    return record, world.output(container.name, container.attempt)
+    record = await wait_for_exit(shim, container.name, container.attempt)
+    return record, harness.output(container.name, container.attempt)
 
 
 async def execute(shim: runtime.ShimClient, *argv: str, name: str = "main", stdin: bytes = b"") -> tuple[int, bytes, bytes]:
@@ -121,19 +121,19 @@ async def execute(shim: runtime.ShimClient, *argv: str, name: str = "main", stdi
     assert session.stderr is not None
     session.stdin.write(stdin)
     session.stdin.close()
-    out, err, code = await asyncio.gather(everything(session.stdout), everything(session.stderr), session.wait())
+    out, err, code = await asyncio.gather(read_all(session.stdout), read_all(session.stderr), session.wait())
     session.close()
     return code, out, err
 
 
-async def everything(reader: Any) -> bytes:
+async def read_all(reader: Any) -> bytes:
     pieces = list[bytes]()
     while piece := await reader.read(1 << 16):
         pieces.append(piece)
     return b"".join(pieces)
 
 
-async def until(condition: Any, seconds: float = 20.0) -> None:
+async def wait_until(condition: Any, seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 -- nobody announces it
             await asyncio.sleep(0.01)
@@ -143,7 +143,7 @@ def command_line(pid: int) -> list[str]:
     return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
 
 
-def there(path: str) -> bool:
+def exists(path: str) -> bool:
     return pathlib.Path(path).exists()
 
 

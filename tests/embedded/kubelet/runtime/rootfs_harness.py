@@ -18,14 +18,14 @@ from traincrew.embedded.kubelet.runtime.container import credentials
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Mount, Pod
 
-ORDINARY = 20017
+ORDINARY_UID = 20017
 """A user whom nobody else is."""
 
 _SPACES = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ProcessResult:
     code: int
     out: str
 
@@ -38,7 +38,7 @@ def nothing() -> None: ...
 
 
 @dataclasses.dataclass
-class Box:
+class RootfsHarness:
     base: pathlib.Path
     """On the host, outside of /tmp: what is there would show in a container."""
     isolation: Isolation
@@ -63,7 +63,7 @@ class Box:
         """To the user whose pods these are."""
         if self.isolation is Isolation.USER and os.geteuid() == 0:
             for each in (path, *path.rglob("*")):
-                os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
+                os.chown(each, ORDINARY_UID, ORDINARY_UID, follow_symlinks=False)
 
     def pod(self, **values: object) -> Pod:
         pod = Pod("one", "default", "pod", "pod", str(self.directory), masked=(str(self.data),))
@@ -72,7 +72,7 @@ class Box:
     def layer(self) -> pathlib.Path:
         return self.directory / "layers/main/0"
 
-    def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> Outcome:
+    def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> ProcessResult:
         """values: of the container. A root that is refused gives code 200 and the reason."""
         container = Container("main", 0, (), {}, "", mounts=mounts)
         container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ class Box:
             credentials.apply(container, self.isolation)
             os.execve("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 
-        return self.perform(lambda: first_of_its_namespace(body))
+        return self.perform(lambda: run_as_pid_1(body))
 
     def beside(self, script: str, pod: Pod, attempt: int, memory: int) -> None:
         """One of several containers of a pod, for a body of `perform`."""
@@ -94,10 +94,10 @@ class Box:
 
         pid = os.fork()
         if pid == 0:
-            first_of_its_namespace(body)
+            run_as_pid_1(body)
         os.waitpid(pid, 0)
 
-    def perform(self, body: Callable[[], None]) -> Outcome:
+    def perform(self, body: Callable[[], None]) -> ProcessResult:
         """In a process of the pods' user, in namespaces of its own; what it prints is the outcome."""
 
         def prepared() -> None:
@@ -105,24 +105,24 @@ class Box:
                 syscalls.unshare(syscalls.CLONE_NEWNS)
                 syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
                 self.first()
-            become_ordinary(self.isolation)
+            drop_root(self.isolation)
             if self.isolation is Isolation.USER:
                 user_namespace.enter()
             syscalls.unshare(_SPACES)
             body()
 
-        return forked(prepared)
+        return run_in_fork(prepared)
 
 
-def become_ordinary(isolation: Isolation) -> None:
+def drop_root(isolation: Isolation) -> None:
     if isolation is Isolation.USER and os.geteuid() == 0:
         os.setgroups([])
-        os.setresgid(ORDINARY, ORDINARY, ORDINARY)
-        os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+        os.setresgid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID)
+        os.setresuid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID)
         syscalls.set_dumpable(True)
 
 
-def forked(body: Callable[[], None]) -> Outcome:
+def run_in_fork(body: Callable[[], None]) -> ProcessResult:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -130,7 +130,7 @@ def forked(body: Callable[[], None]) -> Outcome:
     os.close(writing)
     with open(reading, errors="replace") as output:
         out = output.read()
-    return Outcome(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out)
+    return ProcessResult(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out)
 
 
 def _child(body: Callable[[], None], writing: int) -> None:
@@ -151,7 +151,7 @@ def _child(body: Callable[[], None], writing: int) -> None:
         os._exit(code)
 
 
-def first_of_its_namespace(body: Callable[[], None]) -> None:
+def run_as_pid_1(body: Callable[[], None]) -> None:
     """Never returns."""
     syscalls.unshare(syscalls.CLONE_NEWPID)
     pid = os.fork()
@@ -162,7 +162,7 @@ def first_of_its_namespace(body: Callable[[], None]) -> None:
 
 
 @contextlib.contextmanager
-def box(isolation: Isolation, where: str = "/srv") -> Iterator[Box]:
+def rootfs_harness(isolation: Isolation, where: str = "/srv") -> Iterator[RootfsHarness]:
     if os.geteuid() != 0:
         # The ordinary user of a whole run by root: he has no place but his own.
         where = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 -- a fresh directory is made in it
@@ -170,7 +170,7 @@ def box(isolation: Isolation, where: str = "/srv") -> Iterator[Box]:
         pytest.skip("level root needs root")
     base = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-test-", dir=where))
     base.chmod(0o755)
-    made = Box(base, isolation)
+    made = RootfsHarness(base, isolation)
     made.directory.mkdir(parents=True)
     made.data.chmod(0o700)
     (made.data / "kubeconfig").write_text("secret")

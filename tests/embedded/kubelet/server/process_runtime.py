@@ -54,7 +54,7 @@ class Terminal:
         self._writer.close()
 
 
-class Running:
+class ProcessSession:
     """A command at work: `containers.Session`."""
 
     def __init__(self, process: asyncio.subprocess.Process, io: ExecOptions, terminal: Terminal | None = None) -> None:
@@ -83,10 +83,10 @@ class Running:
             os.killpg(self.process.pid, signal.SIGKILL)
 
 
-class Attached(Running):
+class AttachedSession(ProcessSession):
     """A look at a container's main process, which goes on when the look is over."""
 
-    def __init__(self, container: Container, main: Running, io: ExecOptions) -> None:
+    def __init__(self, container: Container, main: ProcessSession, io: ExecOptions) -> None:
         super().__init__(main.process, io, main.terminal)
         self._container: Container | None = container
         container.attached += 1
@@ -104,32 +104,32 @@ class Container:
         self.previous: list[Stamped] | None = None
         self.waiting = ""
         self.ended = False
-        self.main: Running | None = None
-        self.sessions: list[Running] = []
-        self._news = asyncio.Condition()
+        self.main: ProcessSession | None = None
+        self.sessions: list[ProcessSession] = []
+        self._changed = asyncio.Condition()
         self.followers = 0
         self.attached = 0
 
-    async def say(self, *texts: str, at: datetime.datetime | None = None) -> None:
+    async def write_log(self, *texts: str, at: datetime.datetime | None = None) -> None:
         moment = at or datetime.datetime.now(datetime.UTC)
         self.lines += [(moment, text.encode() + b"\n") for text in texts]
-        await self._tell()
+        await self._notify()
 
     async def end(self) -> None:
         self.ended = True
-        await self._tell()
+        await self._notify()
 
-    async def _tell(self) -> None:
-        async with self._news:
-            self._news.notify_all()
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     async def follow(self, at: int) -> AsyncIterator[Stamped]:
         self.followers += 1
         try:
             while at < len(self.lines) or not self.ended:
-                async with self._news:
+                async with self._changed:
                     while at == len(self.lines) and not self.ended:
-                        await self._news.wait()
+                        await self._changed.wait()
                 for stamped in self.lines[at:]:
                     at += 1
                     yield stamped
@@ -137,34 +137,34 @@ class Container:
             self.followers -= 1
 
 
-class Workshop:
+class ProcessRuntime:
     """`containers.Containers`."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._directory = directory
-        self.places: dict[tuple[str, str, str], Container] = {}
+        self.containers: dict[tuple[str, str, str], Container] = {}
         self.ports: dict[tuple[str, int], int] = {}
         """The port of this machine that a pod's port leads to; others lead nowhere."""
 
     def add(self, namespace: str, pod: str, container: str) -> Container:
         directory = self._directory / namespace / pod / container
         directory.mkdir(parents=True)
-        self.places[namespace, pod, container] = made = Container(directory)
+        self.containers[namespace, pod, container] = made = Container(directory)
         return made
 
     def pods(self) -> list[dict[str, Any]]:
-        names = dict.fromkeys((namespace, pod) for namespace, pod, _ in self.places)
+        names = dict.fromkeys((namespace, pod) for namespace, pod, _ in self.containers)
         return [{"metadata": {"namespace": namespace, "name": pod}} for namespace, pod in names]
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        if not any(place[:2] == (namespace, pod) for place in self.places) or uid not in ("", f"uid-{pod}"):
+        if not any(place[:2] == (namespace, pod) for place in self.containers) or uid not in ("", f"uid-{pod}"):
             raise PodNotFound()
-        if container and (namespace, pod, container) not in self.places:
+        if container and (namespace, pod, container) not in self.containers:
             raise ContainerNotFound()
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
-        found = self.places[namespace, pod, container]
+        found = self.containers[namespace, pod, container]
         if found.waiting:
             raise ContainerNotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {found.waiting}')
         if options.previous and found.previous is None:
@@ -177,13 +177,13 @@ class Workshop:
         since = options.since(datetime.datetime.now(datetime.UTC))
         for stamped in lines[start:count]:
             if since is None or stamped[0] >= since:
-                yield _shown(stamped, options)
+                yield _format(stamped, options)
         if options.follow and not options.previous:
             async for stamped in found.follow(count):
-                yield _shown(stamped, options)
+                yield _format(stamped, options)
 
-    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Running:
-        found = self.places[namespace, pod, container]
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> ProcessSession:
+        found = self.containers[namespace, pod, container]
         try:
             running = await start(command, io, found.directory)
         except (FileNotFoundError, IndexError) as error:
@@ -191,24 +191,24 @@ class Workshop:
         found.sessions.append(running)
         return running
 
-    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Running:
-        found = self.places[namespace, pod, container]
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> ProcessSession:
+        found = self.containers[namespace, pod, container]
         if found.main is None:
             raise ExecFailed("container is not running")
-        return Attached(found, found.main, io)
+        return AttachedSession(found, found.main, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))
 
 
-def _shown(stamped: Stamped, options: LogOptions) -> bytes:
+def _format(stamped: Stamped, options: LogOptions) -> bytes:
     moment, line = stamped
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode() + line if options.timestamps else line
 
 
-async def start(command: list[str], io: ExecOptions, directory: pathlib.Path) -> Running:
+async def start(command: list[str], io: ExecOptions, directory: pathlib.Path) -> ProcessSession:
     if io.tty:
-        return await _in_terminal(command, io, directory)
+        return await _start_in_terminal(command, io, directory)
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -218,10 +218,10 @@ async def start(command: list[str], io: ExecOptions, directory: pathlib.Path) ->
         stdout=pipe if io.stdout else nothing,
         stderr=pipe if io.stderr else nothing,
     )
-    return Running(process, io)
+    return ProcessSession(process, io)
 
 
-async def _in_terminal(command: list[str], io: ExecOptions, directory: pathlib.Path) -> Running:
+async def _start_in_terminal(command: list[str], io: ExecOptions, directory: pathlib.Path) -> ProcessSession:
     master, slave = pty.openpty()
     script = ["sh", "-c", 'exec setsid -c "$@" <&0', "sh", *command]
     process = await asyncio.create_subprocess_exec(*script, cwd=directory, stdin=slave, stdout=slave, stderr=slave)
@@ -232,4 +232,4 @@ async def _in_terminal(command: list[str], io: ExecOptions, directory: pathlib.P
     await loop.connect_read_pipe(lambda: protocol, os.fdopen(os.dup(master), "rb", 0))
     transport, other = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(os.dup(master), "wb", 0))
     writer = asyncio.StreamWriter(transport, other, None, loop)
-    return Running(process, io, Terminal(master, reader, writer))
+    return ProcessSession(process, io, Terminal(master, reader, writer))

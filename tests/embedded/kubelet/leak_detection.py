@@ -15,15 +15,15 @@ from collections.abc import Iterator
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 
-def found(data: pathlib.Path, group: str = "") -> list[str]:
+def find_leaks(data: pathlib.Path, group: str = "") -> list[str]:
     """group: the name of a control group that is to be gone, whichever hierarchy it is in."""
     return [*_processes(str(data)), *_mounts(str(data)), *_sockets(data), *(_groups(group) if group else ())]
 
 
-def assert_none(data: pathlib.Path, group: str = "", seconds: float = 10.0) -> None:
+def assert_no_leaks(data: pathlib.Path, group: str = "", seconds: float = 10.0) -> None:
     """Killed processes need a moment to go."""
     until = time.monotonic() + seconds
-    while (left := found(data, group)) and time.monotonic() < until:
+    while (left := find_leaks(data, group)) and time.monotonic() < until:
         time.sleep(0.02)
     assert not left, "left behind:\n" + "\n".join(left)
 

@@ -20,13 +20,13 @@ V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
 NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2, "error": 3, "resize": 4}
 
 
-async def until(claim: Callable[[], Any], seconds: float = 20.0) -> None:
+async def wait_until(claim: Callable[[], Any], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not claim():  # noqa: ASYNC110  the claim may be of anything
             await asyncio.sleep(0.01)
 
 
-async def upgraded(node: Node, path: str, headers: Mapping[str, str]) -> tuple[str, asyncio.StreamReader, asyncio.StreamWriter]:
+async def upgrade(node: Node, path: str, headers: Mapping[str, str]) -> tuple[str, asyncio.StreamReader, asyncio.StreamWriter]:
     """The head of the answer and what comes after it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", node.port, ssl=node.ssl)
     given = {"Host": "node", "Connection": "Upgrade", "Upgrade": "SPDY/3.1", **node.headers, **headers}
@@ -38,7 +38,7 @@ async def upgraded(node: Node, path: str, headers: Mapping[str, str]) -> tuple[s
 
 @contextlib.asynccontextmanager
 async def spdy_connection(node: Node, path: str, protocol: str = V4) -> AsyncIterator[server_spdy_connection.SpdyConnection]:
-    head, reader, writer = await upgraded(node, path, {"X-Stream-Protocol-Version": protocol})
+    head, reader, writer = await upgrade(node, path, {"X-Stream-Protocol-Version": protocol})
     assert head.startswith("HTTP/1.1 101 "), head
     assert f"X-Stream-Protocol-Version: {protocol}\r\n" in head
     connection = server_spdy_connection.SpdyConnection(StreamTransport(reader, writer))
@@ -50,7 +50,7 @@ async def spdy_connection(node: Node, path: str, protocol: str = V4) -> AsyncIte
         await running
 
 
-class Exec:
+class ExecClient:
     """One command, over either protocol."""
 
     send: Callable[[str, bytes], Awaitable[None]]
@@ -79,10 +79,10 @@ def query(*command: str, channels: str = "output error") -> str:
 
 
 @contextlib.asynccontextmanager
-async def spdy_exec(node: Node, path: str, protocol: str = V4) -> AsyncIterator[Exec]:
+async def spdy_exec(node: Node, path: str, protocol: str = V4) -> AsyncIterator[ExecClient]:
     names = {"input": "stdin", "output": "stdout", "error": "stderr"}
     wanted = ["error", *(name for flag, name in names.items() if f"{flag}=1" in path), *(["resize"] if "tty=1" in path else [])]
-    running = Exec()
+    running = ExecClient()
     async with spdy_connection(node, path, protocol) as connection:
         streams = {name: await connection.open({"streamtype": name}) for name in wanted}
 
@@ -104,8 +104,8 @@ async def spdy_exec(node: Node, path: str, protocol: str = V4) -> AsyncIterator[
 
 
 @contextlib.asynccontextmanager
-async def websocket_exec(session: aiohttp.ClientSession, path: str, protocol: str = V5) -> AsyncIterator[Exec]:
-    running = Exec()
+async def websocket_exec(session: aiohttp.ClientSession, path: str, protocol: str = V5) -> AsyncIterator[ExecClient]:
+    running = ExecClient()
     coded = "base64" in protocol
     names = {number: name for name, number in NUMBERS.items()}
     async with session.ws_connect(path, protocols=(protocol,), max_msg_size=0) as socket:
