@@ -32,7 +32,7 @@ SHUTDOWN_TIMEOUT = 30.0
 are on disk by then."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
 HOST_NETWORK_PLANNING = settings.Planning(host_ports=(20000, 29999), host_ports_for_all=True)
-"""For pods in the host's network. Linux assigns none of these ports to processes that ask for any free port."""
+"""For pods in the host's network. Linux does not use these ports as ephemeral ports."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Shutdown:
         self._directory, self.grace_period = directory, grace_period
         self.requested = asyncio.Event()
         self.leaves_pods = False
-        directory.take_requested_grace_period()  # left by a stop that never came
+        directory.take_requested_grace_period()  # left by an interrupted stop
 
     def listen(self) -> None:
         signals.listen(self._stop, *signals.STOP)
@@ -118,7 +118,7 @@ def _daemon_options(options: settings.Cluster, directory: DataDirectory) -> Opti
 
 
 def _default_environment(node: settings.Node | None) -> str:
-    """The environment of containers whose image has none of its own; empty: such containers are rejected."""
+    """The environment of containers whose image has no environment. Empty: such containers are rejected."""
     return default_environment.from_process().source if node is not None and not node.strict_images else ""
 
 

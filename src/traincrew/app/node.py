@@ -37,11 +37,13 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
     try:
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
-            async with kubelet_kubelet.run(client, options.node, site, await runtime_setup.prepare(options.node, data)) as found:
-                ready(found.identity.name)
+            async with kubelet_kubelet.run(
+                client, options.node, site, await runtime_setup.prepare(options.node, data)
+            ) as kubelet:
+                ready(kubelet.identity.name)
                 await stop.wait()
                 if options.drain:
-                    await found.stop(options.node.shutdown_grace)
+                    await kubelet.stop(options.node.shutdown_grace)
     finally:
         os.close(lock)
 
@@ -73,12 +75,12 @@ async def _site(
 
 async def _client_authority(client: port.Client) -> str:
     try:
-        found = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
+        config_map = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
     except (errors.NotFound, errors.Forbidden) as error:
         raise errors.SettingsError(
             f"The certificate authority of the API server's clients cannot be read ({error}). Name it with --client-ca-file."
         ) from None
-    authority: str = (found.get("data") or {}).get("client-ca-file", "")
+    authority: str = (config_map.get("data") or {}).get("client-ca-file", "")
     if not authority:
         raise errors.SettingsError("The cluster has no authority for client certificates. Name one with --client-ca-file.")
     return authority

@@ -1,1 +1,1 @@
-"""The cluster on one machine: a store, the Kubernetes API on top of it, and what keeps its promises."""
+"""The cluster on one machine: API server, controllers, scheduler and kubelet in one process."""

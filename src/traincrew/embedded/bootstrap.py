@@ -37,18 +37,18 @@ class BootstrapObjects:
     """The operator's service account and rights."""
 
 
-async def bootstrap(client: port.Client, wanted: BootstrapObjects) -> None:
+async def bootstrap(client: port.Client, objects: BootstrapObjects) -> None:
     """Applies all objects, in parallel as far as possible: each write waits for the disk, parallel writes wait once."""
-    namespaces = (*SYSTEM_NAMESPACES, *wanted.namespaces)
+    namespaces = (*SYSTEM_NAMESPACES, *objects.namespaces)
     applied = await AppliedObjects.read(client)
     await asyncio.gather(
         *(ensure(client, resources.NAMESPACES, {"metadata": {"name": name}}) for name in namespaces),
         *(ensure(client, _rbac(document["kind"]), document) for document in bootstrap_policy.objects()),
-        *(applied.apply(resources.CRDS, document) for document in wanted.crds),
+        *(applied.apply(resources.CRDS, document) for document in objects.crds),
     )
     await asyncio.gather(
         *(ensure(client, resources.PRIORITY_CLASSES, _priority_class(name)) for name in PRIORITIES),
-        *(applied.apply(_resource(document), document) for document in wanted.objects),
+        *(applied.apply(_resource(document), document) for document in objects.objects),
         ensure(client, resources.SERVICES, _kubernetes_service()),
     )
     await applied.write()
@@ -59,8 +59,8 @@ def _priority_class(name: str) -> Object:
     return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": description}
 
 
-def objects_in(wanted: BootstrapObjects, namespace: str) -> list[tuple[Resource, Object]]:
-    return [(_resource(each), each) for each in wanted.objects if each["metadata"].get("namespace") == namespace]
+def objects_in(objects: BootstrapObjects, namespace: str) -> list[tuple[Resource, Object]]:
+    return [(_resource(each), each) for each in objects.objects if each["metadata"].get("namespace") == namespace]
 
 
 async def set_service_port(client: port.Client, number: int) -> None:
@@ -94,7 +94,7 @@ class AppliedObjects:
     """Digests of the bootstrap objects that were applied: an object of another release is recognised by its digest."""
 
     def __init__(self, client: port.Client, current: dict[str, str] | None, former: dict[str, str] | None) -> None:
-        """The digests in the ConfigMap of today's name, and in the one of its former name; None: it does not exist."""
+        """The digests in the ConfigMap of the current name, and in that of the former name. None: it does not exist."""
         self._client, self._current, self._former = client, current, former
         self._before = current or former or {}
         self._now: dict[str, str] = {}

@@ -51,9 +51,9 @@ class Options:
     audit_log: str = ""
     controllers: bool = True
     scheduling: scheduling_decisions.Profile | None = None
-    """How the scheduler places pods; None: no scheduler runs here."""
+    """The profile of the scheduler. None: no scheduler runs."""
     node: settings.Node | None = None
-    """How the kubelet of this machine runs pods; None: no kubelet runs."""
+    """The settings of the kubelet. None: no kubelet runs."""
     controller_names: tuple[str, ...] = ()
     """The controllers of jobs, services, volumes and autoscalers that run; empty: all."""
 
@@ -122,7 +122,7 @@ class ControlPlane:
         return InProcessClient(self.handler, user, agent)
 
     async def close(self) -> None:
-        """Closes the database and the audit log. Nothing may be in progress any more."""
+        """Closes the database and the audit log. No request may be in progress."""
         await self.store.close()
         self._audit_log.close()
 

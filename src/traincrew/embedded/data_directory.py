@@ -55,7 +55,7 @@ class DataDirectory:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             text = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
-            # A process that has just taken the lock may not have written its PID: then the previous PID is still there.
+            # A process that has just taken the lock may not have written its PID: the file then contains the previous PID.
             return int(text) if text.isdecimal() and _is_alive(text) else -1
         finally:
             os.close(descriptor)
@@ -74,7 +74,7 @@ class DataDirectory:
         )
 
     def announce(self, url: str, started: str, **more: object) -> None:
-        """Tells waiting processes that the cluster is ready."""
+        """Announces to waiting processes that the cluster is ready."""
         _write_atomically(self._announcement, {"pid": os.getpid(), "server": url, "started": started, **more})
 
     def request_grace_period(self, seconds: float) -> None:
@@ -82,7 +82,7 @@ class DataDirectory:
         _write_atomically(self._grace, {"seconds": seconds})
 
     def take_requested_grace_period(self) -> float | None:
-        """Reads and removes the request: the next stop has a grace period of its own."""
+        """Reads and removes the request: the next stop has another grace period."""
         try:
             return float(json.loads(self._grace.read_text())["seconds"])
         except (OSError, ValueError, KeyError, TypeError):

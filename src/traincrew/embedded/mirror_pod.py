@@ -1,4 +1,4 @@
-"""The mirror pod of the operator: `kubectl logs` finds the operator's log where it is on any cluster."""
+"""The mirror pod of the operator: `kubectl logs` shows the log of the operator as on any cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MirrorPod:
     """The pod object of this process. It is created again if it, or its namespace, is deleted."""
 
     def __init__(self, client: port.Client, version: str, beside: Sequence[tuple[Resource, Object]] = ()) -> None:
-        """beside: other objects that its namespace must have."""
+        """beside: other objects of its namespace."""
         self._client, self._version, self._beside = client, version, beside
         self._since = clock.timestamp()
 
@@ -59,7 +59,7 @@ class MirrorPod:
                 if await self._is_deleted(version):
                     version = await self._create()
             except errors.ApiError as error:
-                # Such as: the namespace is terminating.
+                # For example, the namespace is terminating.
                 log.debug("mirror pod not created", extra={"error": str(error)})
                 await asyncio.sleep(RETRY)
                 version = ""

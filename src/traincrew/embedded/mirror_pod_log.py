@@ -81,9 +81,9 @@ class MirrorPodLog:
             await asyncio.sleep(POLL)
             with self._path.open("rb") as file:
                 file.seek(position)
-                whole = file.read(READ_SIZE).rpartition(b"\n")
-            if whole[1]:
-                fresh = whole[0] + whole[1]
+                content = file.read(READ_SIZE).rpartition(b"\n")
+            if content[1]:
+                fresh = content[0] + content[1]
                 position += len(fresh)
                 yield b"".join(_with_timestamp(line, options.timestamps) for line in fresh.splitlines(keepends=True))
 
@@ -125,7 +125,7 @@ def _first_after(lines: list[bytes], since: dt.datetime) -> int:
 
 
 def _with_timestamp(line: bytes, timestamps: bool) -> bytes:
-    """A line begins with its time already; but clients that ask for timestamps remove the first one."""
+    """A line starts with a timestamp already, but clients that request timestamps remove the first one."""
     if not timestamps or _time(line) is None:
         return line
     return line[:24] + b" " + line

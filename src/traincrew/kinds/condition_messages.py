@@ -10,7 +10,7 @@ class ConditionMessages:
     created: str = "{kind} {name} is created."
     running: str = "{kind} {name} is running."
     unseen: str = "{kind} {name} is running."
-    """Message of the Running condition of a job that ended before it was seen running."""
+    """Message of the Running condition of a job that ended before it was observed running."""
     suspended: str = "{kind} {name} is suspended."
     paused: str = "{kind} {name} is suspended."
     """Message of the Running condition of a suspended job."""

@@ -89,7 +89,7 @@ class Dependent:
     owned: bool = True
     """False: the object may belong to the user. It is created if it does not exist, and never changed."""
     shared: bool = False
-    """An existing object of this name is used, whoever created it."""
+    """An existing object of this name is used, even if another client created it."""
     generate: Literal["", "ssh-keypair"] = ""
     """Content that the executor generates, because a pure function cannot."""
 
@@ -107,9 +107,9 @@ class PodConfig:
     env_in: Literal["all", "main"] = "all"
     """Containers that get the environment variables."""
     services: bool = True
-    """Each replica has a headless Service of its own."""
+    """Each replica has its own headless Service."""
     customize: Callable[[Manifest, Replica], None] = lambda pod, replica: None
-    """Further changes to the pod manifest, made in place."""
+    """Further changes to the pod manifest, in place."""
     labels: Callable[[Replica], dict[str, str]] | None = None
     """The pod labels, if they differ from the common five."""
     wait_containers: tuple[str, ...] = ()
@@ -151,12 +151,12 @@ class Lifecycle:
 
 @dataclasses.dataclass(frozen=True)
 class Reporting:
-    """Conditions and events in the words of the Go operators."""
+    """Conditions and events with the messages of the Go operators."""
 
     messages: Callable[[jobs.Job], ConditionMessages] = lambda job: PLAIN
     ttl_event: str = "SuccessfulDeleteJob"
     running_before_end: bool = False
-    """A Running condition is written even if the job ended before it was seen running."""
+    """A Running condition is written even if the job ended before it was observed running."""
     event_conditions: tuple[str, ...] = ()
     """Conditions that are also reported by an event, in addition to those of every kind."""
     invalid_reason: str = ""
@@ -165,11 +165,11 @@ class Reporting:
 
 @dataclasses.dataclass(frozen=True)
 class Validation:
-    """What the kind checks in addition to the checks of every kind."""
+    """The checks of the kind in addition to the checks of every kind."""
 
     rules: tuple[Rule, ...] = ()
     check: Callable[[jobs.Job], list[Violation]] = lambda job: []
-    """Checks that the API server does not know."""
+    """Checks that the API server does not enforce."""
     advise: Callable[[jobs.Job], list[Violation]] = lambda job: []
     """Values that are allowed but probably a mistake. They never fail the job."""
     server_rules: bool = True
@@ -218,7 +218,7 @@ class JobKind:
     variants: Mapping[str, JobKind] = dataclasses.field(default_factory=dict)
     """Other API versions of the same resource whose jobs behave differently, by version."""
     contract: Callable[[jobs.JobSpec], str] = lambda spec: ""
-    """The API version whose behaviour a spec asks for. Empty: this kind's own."""
+    """The API version whose behaviour a spec requests. Empty: that of this kind."""
 
     @property
     def singular(self) -> str:
@@ -250,7 +250,7 @@ class JobKind:
         return None
 
     def following(self, stored: jobs.JobObject[Any]) -> JobKind:
-        """The kind whose behaviour a job follows: as recorded in its status, else as its spec asks for."""
+        """The kind whose behaviour a job follows: as recorded in its status, else as requested by its spec."""
         version = stored.status.contract or self.contract(stored.spec)
         return self.variants.get(version, self)
 

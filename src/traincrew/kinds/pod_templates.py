@@ -84,7 +84,7 @@ def _set_port(spec: Manifest, container: Manifest, name: str, number: int) -> No
             if spec.get("hostNetwork") or "hostPort" in entry:
                 entry["hostPort"] = number
     if spec.get("hostNetwork"):
-        # The node's resolver does not know the cluster's names.
+        # The resolver of the node does not resolve names of the cluster.
         spec.setdefault("dnsPolicy", "ClusterFirstWithHostNet")
 
 

@@ -157,10 +157,10 @@ def advise(job: jobs.Job) -> list[Violation]:
     elastic = job.spec.elastic_policy
     if elastic is None:
         return []
-    found = []
+    violations = []
     if elastic.n_proc_per_node is not None:
-        found.append(unenforced("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
-    return found + autoscaling.advise(KIND, job, elastic)
+        violations.append(unenforced("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
+    return violations + autoscaling.advise(KIND, job, elastic)
 
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:

@@ -25,9 +25,9 @@ def own_fields(spec: type[jobs.JobSpec]) -> dict[str, Any]:
 
 
 def _struct(spec: type[jobs.JobSpec]) -> msgspec.inspect.StructType:
-    found = msgspec.inspect.type_info(spec)
-    assert isinstance(found, msgspec.inspect.StructType)
-    return found
+    info = msgspec.inspect.type_info(spec)
+    assert isinstance(info, msgspec.inspect.StructType)
+    return info
 
 
 def _schema(node: msgspec.inspect.Type) -> dict[str, Any]:

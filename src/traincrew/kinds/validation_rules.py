@@ -1,4 +1,4 @@
-"""Validation rules of all kinds, in the words of the Go operators' webhooks.
+"""Validation rules of all kinds, with the messages of the Go operators' webhooks.
 
 For each violation with `server` set the API server has an equivalent check: a CEL rule, or the schema of the CRD itself (a
 replica type needs a template with a container, a container needs an image).
@@ -89,8 +89,8 @@ def required_role(role: str) -> Rule:
     return Rule(at="replicas", cel=cel, message=f"{role} must be present", check=check)
 
 
-def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
-    return ", ".join(f"'{word}'" for word in words)
+def _quoted(names: tuple[str, ...] | Iterator[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def violations(kind: JobKind, job: jobs.Job) -> list[Violation]:
@@ -108,15 +108,15 @@ def violations(kind: JobKind, job: jobs.Job) -> list[Violation]:
 
 def _shared(kind: JobKind, job: jobs.Job) -> list[Violation]:
     specs = job.spec.replica_specs
-    found = list(_name(job.name))
+    violations = list(_name(job.name))
     if not specs:
-        # An empty map passes in Go: such a job was created, and did nothing for ever.
-        found.append(
+        # Go accepts an empty map: such a job is created and never runs.
+        violations.append(
             Violation(path=f"spec.{kind.replicas_field}", message="must be required", type="Required", server=specs is None)
         )
     for key, spec in (specs or {}).items():
-        found.extend(_replica_spec(kind, key, spec))
-    return [*found, *_managed_by(job)]
+        violations.extend(_replica_spec(kind, key, spec))
+    return [*violations, *_managed_by(job)]
 
 
 def replica_path(kind: JobKind, key: str) -> str:
@@ -126,8 +126,8 @@ def replica_path(kind: JobKind, key: str) -> str:
 def entries(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, jobs.ReplicaSpec]]:
     """The entries of the replica map for a role, in any case of letters."""
     for key, spec in (job.spec.replica_specs or {}).items():
-        found = kind.role(key)
-        if found is not None and found.name == role and spec is not None:
+        entry_role = kind.role(key)
+        if entry_role is not None and entry_role.name == role and spec is not None:
             yield key, spec
 
 
@@ -157,14 +157,14 @@ def _replica_spec(kind: JobKind, key: str, spec: jobs.ReplicaSpec | None) -> Ite
 
 def containers(kind: JobKind, path: str, spec: jobs.ReplicaSpec, server: bool = True) -> Iterator[Violation]:
     path = f"{path}.template.spec.containers"
-    found = jobs.RoleSpec("", 0, "", spec.template).containers
-    if not found:
+    all_containers = jobs.RoleSpec("", 0, "", spec.template).containers
+    if not all_containers:
         yield Violation(path=path, message="must be specified", type="Required", server=server)
         return
-    for index, container in enumerate(found):
+    for index, container in enumerate(all_containers):
         if not container.get("image"):
             yield Violation(path=f"{path}[{index}].image", message="must be required", type="Required", server=server)
-    if kind.pods.container and not any(c.get("name") == kind.pods.container for c in found):
+    if kind.pods.container and not any(c.get("name") == kind.pods.container for c in all_containers):
         message = f"must have at least one container with name {kind.pods.container}"
         yield Violation(path=path, message=message, type="Required", server=server)
 

@@ -1,1 +1,1 @@
-"""The shell of the planner: it observes, asks for a plan and carries it out. It decides nothing by itself."""
+"""The operator: observes jobs, computes plans with the planner and executes them. It makes no decisions."""

@@ -104,7 +104,7 @@ class ActionExecutor:
         except errors.AlreadyExists as error:
             await self._inspect_existing(action, error)
         except (errors.Forbidden, errors.Rejected, errors.NotFound) as error:
-            self._refused(action, error, foreign=False)
+            self._rejected(action, error, foreign=False)
         else:
             uid = self._apply_response(action, raw)
             self._metrics.created(action.resource.plural)
@@ -112,7 +112,7 @@ class ActionExecutor:
                 self._outcome.created.setdefault(action.resource, {})[action.name] = uid
 
     def _name_is_taken(self, action: Create) -> bool:
-        """Whether an informer shows an object of that name that will go: it is terminating, or an earlier job's."""
+        """Whether an informer shows a terminating object of that name, or one of an earlier job."""
         existing = self._stored(action.resource, action.name)
         if existing is None:
             return False
@@ -141,21 +141,21 @@ class ActionExecutor:
             self._memory.wait_until((action.resource, action.name), asyncio.get_running_loop().time() + UNWATCHED_RETRY)
             self._outcome.postpone(UNWATCHED_RETRY)
         else:
-            self._refused(action, error, foreign=True)
+            self._rejected(action, error, foreign=True)
 
-    def _refused(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
+    def _rejected(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()
-        refusal = RejectedWrite(action.resource, action.name, error.reason, error.message, foreign)
-        changed = self._memory.refused(name, refusal, now)
+        rejection = RejectedWrite(action.resource, action.name, error.reason, error.message, foreign)
+        changed = self._memory.rejected(name, rejection, now)
         self._outcome.postpone(self._memory.retry_at[name] - now)
-        self._metrics.refused(action.resource.plural)
+        self._metrics.rejected(action.resource.plural)
         if not changed:
             return
         self._outcome.changed = True
         if foreign or action.with_event:
             reason = f"FailedCreate{action.resource.kind}" if action.with_event else "ErrResourceExists"
             self._recorder.event(self._kind, self._job, JobEvent("Warning", reason, f"Error creating: {error.message}"))
-        logger.warning("create refused", extra=self._fields(action.name, error.message))
+        logger.warning("create rejected", extra=self._fields(action.name, error.message))
 
     async def _delete(self, action: Delete) -> None:
         obj = self._stored(action.resource, action.name)

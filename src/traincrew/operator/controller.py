@@ -51,7 +51,7 @@ class Controller:
                 self._metrics.queue_depth.set(len(self._queue))
                 framework = self._observer.kinds[key.plural].framework
                 self._metrics.reconciled(framework, asyncio.get_running_loop().time() - started)
-            await asyncio.sleep(0)  # a reconcile without work never waits: other tasks need their turn
+            await asyncio.sleep(0)  # a reconcile without work never yields to other tasks
 
     async def _reconcile(self, key: JobKey) -> None:
         for _ in range(MAX_PASSES):
@@ -75,7 +75,7 @@ class Controller:
         self._queue.add_rate_limited(key)
 
     async def _reconcile_once(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any]) -> Outcome | None:
-        """Makes one plan and executes it; None if there was nothing to do."""
+        """Computes one plan and executes it. None: nothing to do."""
         self._executor.resolve_uncertain_status(kind, job)
         memory = self._observer.memory(job.metadata.uid)
         now, lost = self._now(), tuple(memory.vanished)
@@ -93,7 +93,7 @@ class Controller:
             return None
         memory.batched_since = None
         if self._queue and _only_creates(kind, job, plan):
-            # A first status costs the API server as much as two pods, and a moment later it has more to say.
+            # Writing a first status costs as much as creating two pods, and it changes again at once.
             plan = Plan(stages=plan.stages)
         self._log(kind, job, plan)
         outcome = await self._executor.execute(kind, job, plan, lost)
@@ -130,7 +130,7 @@ class Controller:
             logger.error("status rejected", extra=fields)
             return
         if outcome.changed:
-            self._queue.forget(key)  # there is progress, if only step by step
+            self._queue.forget(key)  # there is progress
         delay = self._queue.add_rate_limited(key, error.retry_after or 0.0)
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
         logger.log(level, "reconcile failed", extra={**fields, "retry_in": round(delay, 3)})

@@ -1,4 +1,4 @@
-"""Backfill of events that a previous operator owed: it ended after a write and before it recorded the event.
+"""Backfill of missing events: a previous operator ended after a write and before it recorded the event.
 
 Events about conditions have names derived from their content, so that recording them again is harmless. Events about
 objects carry the UIDs of these objects in an annotation.
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 RECENT = dt.timedelta(minutes=10)
 """How far back events are expected. API servers drop events after an hour; an older event must not be recorded again."""
 GRACE = 3.0
-"""Seconds within which another operator that created an object has recorded so, if it lives."""
+"""Seconds within which another running operator has recorded the creation of an object."""
 
 
 class _WrittenEvent(meta.Struct):
@@ -61,7 +61,7 @@ class EventBackfill:
         self._pending = asyncio.Event()
 
     def expect(self, expected: ExpectedEvents) -> None:
-        """Events that this operator has not recorded itself."""
+        """Events that this operator has not recorded."""
         known = self._expected.setdefault(expected.job.metadata.uid, expected)
         if known is not expected:
             known.events += expected.events
@@ -70,7 +70,7 @@ class EventBackfill:
         self._pending.set()
 
     def object_added(self, kind: JobKind, job: jobs.JobObject[Any], resource: Resource, obj: meta.Named) -> None:
-        """An object that this operator has not created itself."""
+        """An object that this operator has not created."""
         if resource in announced(kind) and is_recent(obj, self._now()):
             expected = ExpectedEvents(kind, job)
             expected.add_created(resource, obj)

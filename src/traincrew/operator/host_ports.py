@@ -1,4 +1,4 @@
-"""Which job has which host ports: those in the statuses, and those in statuses that are being written."""
+"""The host ports of jobs: in their statuses, and in statuses that are being written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _PortIndex:
         self._by_port: dict[int, set[str]] = {}
 
     def put(self, uid: str, ports: Ports) -> bool:
-        """Replaces the ports of a job; True if it gave any back."""
+        """Replaces the ports of a job; True if it released any."""
         new = frozenset(port for of_role in ports.values() for port in of_role)
         old = self._by_job.pop(uid, frozenset())
         if new:
@@ -38,7 +38,7 @@ class _PortIndex:
 
 class PortAllocations:
     def __init__(self, enqueue: Callable[[JobKey], None]) -> None:
-        """enqueue: called for each job that waits for ports when another job gives some back."""
+        """enqueue: called for each job that waits for ports when another job releases ports."""
         self.listening: Callable[[], Collection[int]] | None = None
         """Ports on which other processes listen, where every node is this machine."""
         self._written, self._reserved = _PortIndex(), _PortIndex()
@@ -46,7 +46,7 @@ class PortAllocations:
         self._enqueue = enqueue
 
     def taken(self, uid: str) -> Container[int]:
-        """Ports that this job cannot have."""
+        """Ports that are not available to this job."""
         return _Taken(lambda port: self._written.taken(port, uid) or self._reserved.taken(port, uid), self.listening)
 
     def reserve(self, uid: str, ports: Ports) -> None:

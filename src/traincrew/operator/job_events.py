@@ -14,9 +14,9 @@ from traincrew.model.resources import Resource
 from traincrew.planner.actions import JobEvent
 
 DELIVERY = event_recorder.Delivery(backlog=20_000, workers=4, retry_seconds=600.0, defer_seconds=5.0)
-"""Events go behind the objects of jobs and use few connections; an event survives ten minutes without an API server."""
+"""Events yield to the objects of jobs and use few connections. An event survives ten minutes without an API server."""
 UID_DIGITS = 8
-"""Of a UID; enough to tell the objects of one job apart, and an event about thousands of pods stays small."""
+"""Characters of a UID: enough to distinguish the objects of one job, and an event about thousands of pods stays small."""
 
 
 class JobEventRecorder:
@@ -28,7 +28,7 @@ class JobEventRecorder:
 
 
 def build(kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.datetime, uids: tuple[str, ...] = ()) -> events.Event:
-    """uids: of the objects that the event names; the backfill reads them to find out what was recorded."""
+    """uids: of the objects that the event names. The backfill reads them to find missing events."""
     meta = job.metadata
     involved = events.ObjectReference(
         kind.kind, f"{jobs.GROUP}/{kind.version}", meta.namespace, meta.name, meta.uid, meta.resource_version

@@ -1,4 +1,4 @@
-"""What the operator remembers of one job beyond the API server's state. It may be lost at any time."""
+"""The state of the operator about one job that is not in the API server. It may be lost at any time."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class JobMemory:
     deletions: set[str] = dataclasses.field(default_factory=set)
     """UIDs of pods whose deletion this operator has requested."""
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    refusals: dict[ObjectName, RejectedWrite] = dataclasses.field(default_factory=dict)
+    rejections: dict[ObjectName, RejectedWrite] = dataclasses.field(default_factory=dict)
     retry_at: dict[ObjectName, float] = dataclasses.field(default_factory=dict)
-    """When a create may be tried again that was refused or waits for the deletion of another object (loop time)."""
+    """When a create may be tried again that was rejected or waits for the deletion of another object (loop time)."""
     tries: dict[ObjectName, int] = dataclasses.field(default_factory=dict)
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
     batched_since: float | None = None
@@ -48,21 +48,21 @@ class JobMemory:
         return self.retry_at.get(name, 0.0) <= now
 
     def accepted(self, name: ObjectName) -> None:
-        for notes in (self.refusals, self.retry_at, self.tries):
-            notes.pop(name, None)
+        for entries in (self.rejections, self.retry_at, self.tries):
+            entries.pop(name, None)
 
-    def refused(self, name: ObjectName, refusal: RejectedWrite, now: float) -> bool:
-        """True if this refusal differs from the last one."""
-        changed = self.refusals.get(name) != refusal
+    def rejected(self, name: ObjectName, rejection: RejectedWrite, now: float) -> bool:
+        """True if this rejection differs from the last one."""
+        changed = self.rejections.get(name) != rejection
         tries = self.tries.get(name, 0)
         self.tries[name] = tries + 1
-        self.refusals[name] = refusal
+        self.rejections[name] = rejection
         self.retry_at[name] = now + min(FIRST_RETRY * 2.0 ** min(tries, 10), LONGEST_RETRY)
         return changed
 
     def wait_until(self, name: ObjectName, time: float) -> None:
-        """An object of that name is terminating: try again at that time, and report no refusal."""
-        self.refusals.pop(name, None)
+        """An object of that name is terminating: try again at that time, and report no rejection."""
+        self.rejections.pop(name, None)
         self.retry_at[name] = time
 
     def name_freed(self, name: ObjectName) -> None:
@@ -75,8 +75,8 @@ class JobMemory:
             self.vanished.pop(uid, None)
 
     def keep_only(self, planned: set[ObjectName]) -> bool:
-        """Drops refusals of objects that are no longer planned; True if there were any."""
-        stale = [name for name in {**self.retry_at, **self.refusals} if name not in planned]
+        """Drops rejections of objects that are no longer planned; True if any were dropped."""
+        stale = [name for name in {**self.retry_at, **self.rejections} if name not in planned]
         for name in stale:
             self.accepted(name)
         return bool(stale)

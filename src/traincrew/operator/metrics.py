@@ -56,7 +56,7 @@ class Metrics:
         self._objects_deleted.labels(plural).inc()
         self._count_as_go("deleted_pods", "deleted_pod_groups", plural=plural)
 
-    def refused(self, plural: str) -> None:
+    def rejected(self, plural: str) -> None:
         self._objects_refused.labels(plural).inc()
         self._count_as_go("failed_service_creation", plural=plural)
 

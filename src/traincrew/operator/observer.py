@@ -142,7 +142,7 @@ class Observer:
             pod_groups=tuple(group for resource in groups for group in self.owned(resource, uid)),
             vanished=tuple(memory.vanished.values()),
             known=frozenset(memory.known),
-            rejected_writes=tuple(memory.refusals.values()),
+            rejected_writes=tuple(memory.rejections.values()),
             pod_events=dict(memory.pod_events),
             used_ports=self.ports.taken(uid),
             planning=self._planning,

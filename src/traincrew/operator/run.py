@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 WORKER_SHUTDOWN_SECONDS = 10.0
 """How long workers may finish their current job when the operator is stopped."""
 EVENT_DRAIN_SECONDS = 5.0
-"""How long recorded events may then be written."""
+"""How long recorded events are written after that."""
 GC_THRESHOLD = 10_000
 """Allocations between two runs of Python's cycle collector; cycles are few, and each run blocks the event loop."""
 
@@ -46,7 +46,7 @@ class LeadershipLost(errors.TraincrewError):
 
 
 class Clients:
-    """Renewing the lease must never wait behind other requests, so it may have a client of its own."""
+    """Renewing the lease must never wait behind other requests, so it may have another client."""
 
     def __init__(self, work: port.Client, lease: port.Client | None = None) -> None:
         self.work = work
@@ -54,7 +54,7 @@ class Clients:
 
 
 class Operator:
-    """One operator process, with the clients that it is given."""
+    """One operator process."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Operator:
         health = http_endpoints.serve(self._options.health_address, http_endpoints.health_app(self.unready_reason))
         metrics = http_endpoints.serve(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
         async with health, metrics:
-            # Only the first ends by itself. If another ends, the operator can no longer observe or record and must stop.
+            # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
             informers = (each.run() for each in self.observer.informers)
             await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), *informers)
         logger.info("stopped")
@@ -214,7 +214,7 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
 
 
 def _tune_garbage_collection() -> None:
-    """The objects of the first lists live long: the cycle collector need not traverse them again and again."""
+    """The objects of the first lists live long: the cycle collector need not traverse them repeatedly."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 20, 20)

@@ -76,10 +76,10 @@ def _pod(replicas: Replicas, replica: Replica, template: Manifest) -> Manifest:
 
 def dependents(replicas: Replicas, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
     """Objects other than pods and their services: actions of the first stage, actions before the pods, deletions."""
-    wanted = [*(gang.pod_groups(replicas) if gangs else ()), *replicas.kind.dependents.build(replicas.job, replicas.observed)]
+    desired = [*(gang.pod_groups(replicas) if gangs else ()), *replicas.kind.dependents.build(replicas.job, replicas.observed)]
     first: list[Action] = []
     before_pods: list[Action] = []
-    for item in wanted:
+    for item in desired:
         name = item.body["metadata"]["name"]
         if not item.exists:
             _add_launcher_to_gang(replicas, item)
@@ -92,7 +92,7 @@ def dependents(replicas: Replicas, *, gangs: bool = True) -> tuple[list[Action],
     return (
         first,
         before_pods,
-        delete_unwanted_dependents(replicas, {(item.resource, item.body["metadata"]["name"]) for item in wanted}),
+        delete_unwanted_dependents(replicas, {(item.resource, item.body["metadata"]["name"]) for item in desired}),
     )
 
 
@@ -172,9 +172,9 @@ def refresh_mounted_files(replicas: Replicas) -> list[Action]:
     running = [entry for entry in (*launchers, *replicas.delegated_pods) if entry.active]
     if not running:
         return []
-    wanted = config_digest(replicas)
+    digest = config_digest(replicas)
     return [
-        Patch(resources.PODS, entry.name, {"metadata": {"annotations": {naming.CONFIG_DIGEST: wanted}}})
+        Patch(resources.PODS, entry.name, {"metadata": {"annotations": {naming.CONFIG_DIGEST: digest}}})
         for entry in running
-        if wanted and entry.metadata.annotations.get(naming.CONFIG_DIGEST) != wanted
+        if digest and entry.metadata.annotations.get(naming.CONFIG_DIGEST) != digest
     ]

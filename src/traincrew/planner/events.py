@@ -23,12 +23,12 @@ _MILESTONES = {"Created": "created", "Succeeded": "successful", "Failed": "faile
 
 def transitions(old: JobStatus, new: JobStatus) -> list[Condition]:
     """Conditions whose status changed."""
-    found = []
+    changed = []
     for entry in new.conditions:
         before = conditions.find(old.conditions, entry.type)
         if before is None or before.status != entry.status:
-            found.append(entry)
-    return found
+            changed.append(entry)
+    return changed
 
 
 def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
@@ -37,17 +37,17 @@ def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
 
 
 def condition_events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[JobEvent]:
-    found = []
+    events = []
     reported = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.reporting.event_conditions)
     for entry in transitions(old, new):
         if entry.type in reported and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
-            found.append(JobEvent(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
+            events.append(JobEvent(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
     # The event of the Failed condition reports a failure.
     reason = _without_count(new.why) if new.why != failure_summary.of(new) else None
     if reason is not None and reason != _without_count(old.why):
-        found.append(JobEvent("Warning", *reason))
-    return found
+        events.append(JobEvent("Warning", *reason))
+    return events
 
 
 def _without_count(why: Why | None) -> tuple[str, str] | None:
@@ -78,37 +78,37 @@ def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:
 
 def start_warnings(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[JobEvent]:
     """Warnings about the pod templates and other values, recorded when the job starts."""
-    found = []
+    warnings = []
     for role in job.roles.values():
         spec = role.parsed.get("spec") or {}
         if spec.get("restartPolicy"):
             message = f"Restart policy in pod template overridden by restart policy in replica spec ({role.name})"
-            found.append(JobEvent("Warning", "SetPodTemplateRestartPolicy", message))
+            warnings.append(JobEvent("Warning", "SetPodTemplateRestartPolicy", message))
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
-            found.append(JobEvent("Warning", "SetPodTemplateSchedulerName", message))
-    found += [JobEvent("Warning", "Advice", f"{each.path}: {each.message}") for each in advice.of_job(kind, job)]
-    return found
+            warnings.append(JobEvent("Warning", "SetPodTemplateSchedulerName", message))
+    warnings += [JobEvent("Warning", "Advice", f"{each.path}: {each.message}") for each in advice.of_job(kind, job)]
+    return warnings
 
 
 def implied(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, since: Time) -> list[JobEvent]:
     """The events that follow from the status of a job and are not older than `since`."""
-    status, found = stored.status, []
+    status, events = stored.status, []
     for entry in status.conditions:
         if _is_recent(entry.last_update_time, since):
             resumed = entry.type == "Suspended" and entry.status == "False"
             before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
-            found += condition_events(kind, before, JobStatus(conditions=[entry]))
+            events += condition_events(kind, before, JobStatus(conditions=[entry]))
     # The event of the Failed condition reported these.
     reported = status.ended_by == "Validation" or status.why == failure_summary.of(status)
     if status.why is not None and not reported and _is_recent(status.why.since, since):
-        found += condition_events(kind, JobStatus(), JobStatus(why=status.why))
+        events += condition_events(kind, JobStatus(), JobStatus(why=status.why))
     if not status.finished and _is_recent(status.start_time, since) and stored.metadata.generation <= 1:
-        found += start_warnings(kind, kind.job(stored), observed.planning.gang_scheduler)
+        events += start_warnings(kind, kind.job(stored), observed.planning.gang_scheduler)
     recent = [record if record and _is_recent(record.time, since) else None for record in (status.failure, status.last_failure)]
     after = msgspec.structs.replace(status, failure=recent[0], last_failure=recent[1])
-    found += rendezvous_lost(kind, kind.job(stored), JobStatus(), after)
-    return found + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
+    events += rendezvous_lost(kind, kind.job(stored), JobStatus(), after)
+    return events + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
 
 
 def _ended(kind: JobKind, status: JobStatus, observed: Observed, since: Time) -> list[tuple[str, int, str]]:

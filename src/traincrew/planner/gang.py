@@ -31,18 +31,20 @@ def pod_groups(replicas: Replicas) -> list[Dependent]:
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler:
         return []
-    found = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
-    spec = _spec(replicas, found)
-    drift = {key: value for key, value in spec.items() if found and not merge_patch_diff.contains(found.spec.get(key), value)}
+    existing = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
+    spec = _spec(replicas, existing)
+    drift = {
+        key: value for key, value in spec.items() if existing and not merge_patch_diff.contains(existing.spec.get(key), value)
+    }
     meta: Manifest = {"name": replicas.job.name}
     annotations = {key: text for key, text in replicas.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:
         meta["annotations"] = annotations
     body = {"metadata": meta, "spec": spec}
-    return [Dependent(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
+    return [Dependent(resource(scheduler), body, existing is not None, {"spec": drift} if drift else None)]
 
 
-def _spec(replicas: Replicas, found: objects.PodGroup | None) -> Manifest:
+def _spec(replicas: Replicas, existing: objects.PodGroup | None) -> Manifest:
     policy = replicas.job.policy.scheduling_policy or jobs.SchedulingPolicy()
     least = policy.min_available if policy.min_available is not None else replicas.job.total
     spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(replicas.job, least)}
@@ -51,7 +53,7 @@ def _spec(replicas: Replicas, found: objects.PodGroup | None) -> Manifest:
             spec["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
         return spec
     annotated = replicas.job.metadata.annotations.get(QUEUE_ANNOTATION)
-    spec["queue"] = (found and found.spec.get("queue")) or policy.queue or annotated or "default"
+    spec["queue"] = (existing and existing.spec.get("queue")) or policy.queue or annotated or "default"
     priority = policy.priority_class or _template_priority(replicas)
     if priority:
         spec["priorityClassName"] = priority
@@ -74,9 +76,11 @@ def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
         members = max(min(job.count(role.name), left), 0)
         left -= members
         for container in role.containers:
-            wanted = container.get("resources") or {}
-            asked: dict[str, Any] = wanted["requests"] if wanted.get("requests") is not None else wanted.get("limits") or {}
-            for name, quantity in asked.items():
+            requirements = container.get("resources") or {}
+            requests: dict[str, Any] = (
+                requirements["requests"] if requirements.get("requests") is not None else requirements.get("limits") or {}
+            )
+            for name, quantity in requests.items():
                 sums.setdefault(name, []).extend([quantity] * members)
     totals = {name: _total(sums[name]) for name in sorted(sums) if sums[name]}
     return {name: total for name, total in totals.items() if total}
@@ -95,8 +99,8 @@ def awaits_admission(replicas: Replicas) -> bool:
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler or not is_volcano(scheduler) or replicas.delegates:
         return False
-    found = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
-    return found is None or found.status.phase in ("", "Pending")
+    existing = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
+    return existing is None or existing.status.phase in ("", "Pending")
 
 
 def join_gang(replicas: Replicas, pod: Manifest, role: Role) -> None:

@@ -42,8 +42,8 @@ def missing_ports(replicas: Replicas) -> int:
 
 
 def _lacking(replicas: Replicas, given: Ports) -> dict[str, int]:
-    wanted = {role: _count(replicas.kind, replicas.job, role) for role in replicas.job.roles if _has_ports(replicas, role)}
-    return {role: count - len(given.get(role, ())) for role, count in wanted.items() if count > len(given.get(role, ()))}
+    needed = {role: _count(replicas.kind, replicas.job, role) for role in replicas.job.roles if _has_ports(replicas, role)}
+    return {role: count - len(given.get(role, ())) for role, count in needed.items() if count > len(given.get(role, ()))}
 
 
 def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
@@ -85,7 +85,7 @@ def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
 def record_allocation(replicas: Replicas, status: JobStatus) -> JobStatus:
     """The status with the allocated ports; without ports once the job is finished and none of its pods runs."""
     over = status.finished and all(pod.finished for pod in replicas.own_pods)
-    ports = {} if over else {role: list(found) for role, found in replicas.job.ports.items()}
+    ports = {} if over else {role: list(numbers) for role, numbers in replicas.job.ports.items()}
     return status if ports == status.host_ports else msgspec.structs.replace(status, host_ports=ports)
 
 

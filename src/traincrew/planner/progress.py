@@ -41,18 +41,18 @@ def with_condition(status: JobStatus, entry: Condition, now: Time) -> JobStatus:
 
 def count_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     """The status with the numbers of pods by state. Pending pods are not counted."""
-    found = {}
+    counts = {}
     for role in replicas.kind.roles:
         if role.name in replicas.job.roles:
             members = replicas.by_role[role.name]
-            found[role.name] = ReplicaStatus(
+            counts[role.name] = ReplicaStatus(
                 active=sum(pod.active for pod in members),
                 succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _reported_succeeded(replicas, role)),
                 failed=sum(pod.status.phase == "Failed" for pod in members),
                 selector=selector(replicas, role.name),
                 completed_indexes=_completed(replicas, role.name),
             )
-    return msgspec.structs.replace(status, replica_statuses=found)
+    return msgspec.structs.replace(status, replica_statuses=counts)
 
 
 def _reported_succeeded(replicas: Replicas, role: Role) -> int:
@@ -70,19 +70,19 @@ def selector(replicas: Replicas, role: str) -> str:
     if not replicas.kind.crd.scalable:
         return ""
     labels = pod_templates.labels(replicas.kind, replicas.replica(role))
-    wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
+    keys = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
     if naming.REPLICA_TYPE not in labels:
-        wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
-    return naming.selector({key: labels[key] for key in wanted})
+        keys = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
+    return naming.selector({key: labels[key] for key in keys})
 
 
 def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     """The status of a finished job: only the number of active pods changes."""
-    found = {}
+    result = {}
     for name, counts in status.replica_statuses.items():
         active = sum(pod.active for pod in replicas.by_role.get(name, ()))
-        found[name] = msgspec.structs.replace(counts, active=active)
-    return msgspec.structs.replace(status, replica_statuses=found)
+        result[name] = msgspec.structs.replace(counts, active=active)
+    return msgspec.structs.replace(status, replica_statuses=result)
 
 
 def outcome(replicas: Replicas) -> Outcome | None:

@@ -68,19 +68,19 @@ class Replicas:
     @functools.cached_property
     def surplus_pods(self) -> tuple[objects.Pod, ...]:
         """Pods without a replica: the job was scaled down or lost a role."""
-        wanted = {slot.replica.name for slot in self.slots}
-        return tuple(pod for pod in self.own_pods if pod.name not in wanted)
+        names = {slot.replica.name for slot in self.slots}
+        return tuple(pod for pod in self.own_pods if pod.name not in names)
 
     @functools.cached_property
     def by_role(self) -> PodsByRole:
-        found: dict[str, list[objects.Pod]] = {name: [] for name in self.job.roles}
+        pods: dict[str, list[objects.Pod]] = {name: [] for name in self.job.roles}
         for slot in self.slots:
             if slot.pod is not None:
-                found[slot.replica.role.name].append(slot.pod)
+                pods[slot.replica.role.name].append(slot.pod)
         for role in self.kind.roles:
-            if role.delegated and role.name in found:
-                found[role.name].extend(self.delegated_pods)
-        return found
+            if role.delegated and role.name in pods:
+                pods[role.name].extend(self.delegated_pods)
+        return pods
 
     @property
     def delegates(self) -> bool:

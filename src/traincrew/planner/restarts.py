@@ -47,9 +47,9 @@ def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
     recorded = frozenset(restarts.entered)
     # Surplus pods are recorded too: if the job is scaled up again, their deletion is not a loss.
     entered = {uid for uid in recorded if uid in existing} | {pod.metadata.uid for pod in replicas.surplus_pods}
-    found = _losses(replicas, now)
-    tolerated = [loss for loss in found if loss.verdict(kind) == "tolerate"]
-    new = [loss for loss in found if loss.uid not in recorded and loss.verdict(kind) != "tolerate"]
+    lost = _losses(replicas, now)
+    tolerated = [loss for loss in lost if loss.verdict(kind) == "tolerate"]
+    new = [loss for loss in lost if loss.uid not in recorded and loss.verdict(kind) != "tolerate"]
     cause = next((loss for loss in new if _starts_attempt(restarts, loss)), None)
     fatal = cause if cause is not None and cause.verdict(kind).startswith("fail") else None
     if fatal is None:
@@ -75,8 +75,8 @@ def _losses(replicas: Replicas, now: Time) -> list[Loss]:
     pods = [(pod, False) for pod in replicas.own_pods] + [(pod, True) for pod in vanished]
     known = ((by_name[pod.name], pod, gone) for pod, gone in pods if pod.name in by_name)
     examined = (losses.examine(replicas.kind, replica, pod, now, gone=gone) for replica, pod, gone in known)
-    found = [loss for loss in examined if loss is not None]
-    return sorted(found, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
+    result = [loss for loss in examined if loss is not None]
+    return sorted(result, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
 
 
 def _starts_attempt(restarts: Restarts, loss: Loss) -> bool:
@@ -124,13 +124,13 @@ def _all_settled(replicas: Replicas, tolerated: frozenset[str]) -> bool:
 def _failures(replicas: Replicas, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
     """Failures of containers while an attempt is being lost are secondary, and not recorded."""
     lost = (*tolerated, *_delegated(replicas, now))
-    found = [failure_records.of_loss(replicas.kind, loss) for loss in lost if not loss.disruption]
+    records = [failure_records.of_loss(replicas.kind, loss) for loss in lost if not loss.disruption]
     if not status.restarts.open:
         for slot in replicas.slots:
             record = failure_records.of_container(slot.replica, slot.pod) if slot.pod is not None else None
             if slot.pod and record and not secondary_failures.is_secondary(replicas, status, slot.pod, record):
-                found.append(record)
-    return tuple(sorted(found, key=_sort_key))
+                records.append(record)
+    return tuple(sorted(records, key=_sort_key))
 
 
 def _sort_key(record: Failure) -> tuple[str, str, str]:
@@ -140,8 +140,8 @@ def _sort_key(record: Failure) -> tuple[str, str, str]:
 def _delegated(replicas: Replicas, now: Time) -> list[Loss]:
     names = [role.name for role in replicas.kind.roles if role.delegated and role.name in replicas.job.roles]
     pods = replicas.delegated_pods
-    found = (losses.examine(replicas.kind, replicas.replica(name), pod, now) for name in names for pod in pods)
-    return [loss for loss in found if loss is not None]
+    examined = (losses.examine(replicas.kind, replicas.replica(name), pod, now) for name in names for pod in pods)
+    return [loss for loss in examined if loss is not None]
 
 
 def restart_count(pod: objects.Pod) -> int:

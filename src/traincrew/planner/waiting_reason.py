@@ -123,11 +123,11 @@ def _scheduler(replicas: Replicas) -> str:
 
 
 def _first_of(pods: Sequence[objects.Pod], check: Callable[[objects.Pod], WaitingReason | None]) -> Iterator[WaitingReason]:
-    found = [reason for reason in map(check, pods) if reason is not None]
-    if found:
-        same = sum(other.reason == found[0].reason for other in found)
+    reasons = [reason for reason in map(check, pods) if reason is not None]
+    if reasons:
+        same = sum(other.reason == reasons[0].reason for other in reasons)
         tail = f"{SAME_REASON}{same} of {len(pods)} pods)" if same > 1 else ""
-        yield dataclasses.replace(found[0], message=found[0].message + tail)
+        yield dataclasses.replace(reasons[0], message=reasons[0].message + tail)
 
 
 def _rejected_request(request: RejectedWrite) -> WaitingReason:

@@ -20,10 +20,10 @@ OVERCOMMIT_MEMORY = (
 
 def no_nodes_available(statuses: Iterable[FilterStatus]) -> str:
     """FitError.Error(): the reasons of all nodes, counted."""
-    held = list(statuses)
-    counts = Counter(reason for each in held for reason in each.reasons)
+    nodes = list(statuses)
+    counts = Counter(reason for each in nodes for reason in each.reasons)
     listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{len(held)} nodes are available: {listed}."
+    return f"0/{len(nodes)} nodes are available: {listed}."
 
 
 def unresolvable(nodes: int, reason: str) -> str:
@@ -42,10 +42,10 @@ def advice(insufficient: Iterable[str], requests: Mapping[str, int], allocatable
     for name in sorted(set(insufficient)):
         if name == "memory":
             return _memory_exceeded(requests.get(name, 0), allocatable.get(name, 0)) + OVERCOMMIT_MEMORY
-        if "/" in name and requests.get(name, 0) > (held := allocatable.get(name, 0)):
+        if "/" in name and requests.get(name, 0) > (available := allocatable.get(name, 0)):
             return (
-                f"This machine has {held or 'no'} {name}. "
-                f"To declare {'more' if held else 'some'}, start the cluster with `traincrew up --device {name}=N`."
+                f"This machine has {available or 'no'} {name}. "
+                f"To declare {'more' if available else 'some'}, start the cluster with `traincrew up --device {name}=N`."
             )
     return ""
 

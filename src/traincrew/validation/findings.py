@@ -1,4 +1,4 @@
-"""Findings: what is wrong at which path of a document."""
+"""Findings: problems in a document, with their paths."""
 
 from __future__ import annotations
 

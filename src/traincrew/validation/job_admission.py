@@ -1,4 +1,4 @@
-"""Admission of a job without a cluster: what the API server rejects, what the operator would report, and advice."""
+"""Admission of a job without a cluster: rejections by the API server, reports of the operator, and advice."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class AdmissionResult:
     stored: jobs.JobObject[Any] | None
     """The decoded object; None if it is rejected."""
     errors: tuple[Finding, ...] = ()
-    """What the API server rejects."""
+    """Reasons for which the API server rejects the object."""
     unknown: tuple[Finding, ...] = ()
     """Fields that the API server prunes with a warning, or rejects in strict field validation, which kubectl uses."""
     faults: tuple[Finding, ...] = ()
     """Mistakes that the API server accepts, and for which the operator fails the job at once."""
     warnings: tuple[Finding, ...] = ()
-    """What is probably a mistake."""
+    """Values that are probably mistakes."""
 
     @property
     def accepted(self) -> bool:
@@ -143,5 +143,5 @@ def _immutable(old: Manifest, new: Manifest) -> Iterator[Finding]:
         if object_decoding.value_at(old, path) != object_decoding.value_at(new, path):
             yield Finding(path, "field is immutable")
     before, after = object_decoding.value_at(old, _QUEUE), object_decoding.value_at(new, _QUEUE)
-    if before is not None and after is not None and before != after:  # it may be set and unset
+    if before is not None and after is not None and before != after:  # the field may be set and unset
         yield Finding(_QUEUE, f"{render(_QUEUE)} is immutable")

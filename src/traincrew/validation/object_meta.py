@@ -97,7 +97,7 @@ def for_new_object(meta: Meta) -> Meta:
 
 
 def validate(meta: Meta) -> Iterator[Finding]:
-    """What the API server rejects in the metadata of a new object."""
+    """Violations in the metadata of a new object."""
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix:
         yield from _subdomain_findings((*_METADATA, "generateName"), name_validation.mask_trailing_dash(prefix), prefix)
@@ -113,7 +113,7 @@ def validate(meta: Meta) -> Iterator[Finding]:
 
 
 def validate_maps(meta: Meta) -> Iterator[Finding]:
-    """What the API server rejects in new and in changed objects."""
+    """Violations in the metadata of new and changed objects."""
     for key, value in (meta.get("labels") or {}).items():
         if fault := _qualified_name_error(key):
             yield Finding((*_METADATA, "labels", key), fault)

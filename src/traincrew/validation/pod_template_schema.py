@@ -1,4 +1,4 @@
-"""The schemas of Kubernetes' own types that a job holds, as a real API server publishes them, without prose."""
+"""The schemas of Kubernetes types in a job, as kube-apiserver publishes them, without descriptions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from traincrew.kinds.kind import JobKind
 Schema = dict[str, Any]
 
 MAX_CONTAINERS = 1024
-"""No pod comes near this. Without a bound the API server assumes as many containers as fit into a request when it estimates what
-a CEL rule over them costs, and refuses the CRD."""
+"""Larger than in any pod. Without a bound the API server assumes the largest possible number of containers when it estimates the
+cost of a CEL rule, and rejects the CRD."""
 
 
 @functools.cache
@@ -30,11 +30,11 @@ def metric() -> Schema:
 
 
 def pod_template(kind: JobKind) -> Schema:
-    """PodTemplateSpec: typed in full, yet open, so that a field newer than this schema reaches the pod."""
+    """PodTemplateSpec: fully typed, but open, so that a field newer than this schema reaches the pod."""
     found: Schema = msgspec.json.decode(_read("podtemplate.json"))
     _open(found)
     if kind.validation.server_rules:
-        _demand_containers(found)
+        _require_containers(found)
     return found
 
 
@@ -46,8 +46,8 @@ def _open(node: Schema) -> None:
             _open(inner)
 
 
-def _demand_containers(template: Schema) -> None:
-    """What the Go operators' webhooks demand of every template."""
+def _require_containers(template: Schema) -> None:
+    """Requires containers, as the webhooks of the Go operators do."""
     template["required"] = ["spec"]
     containers = template["properties"]["spec"]["properties"]["containers"]
     containers |= {"minItems": 1, "maxItems": MAX_CONTAINERS}

@@ -40,7 +40,7 @@ def run_policy() -> Schema:
 
 
 def legacy() -> Schema:
-    """The fields where the first operators had them. Those in runPolicy take precedence."""
+    """The fields at their location in the first operators. Those in runPolicy take precedence."""
     return {
         name: {**node, "description": f"The older place of runPolicy.{name}."} for name, node in _termination_fields().items()
     }

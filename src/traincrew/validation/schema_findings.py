@@ -1,4 +1,4 @@
-"""Violations of a structural schema as findings, in the words of `traincrew validate`."""
+"""Violations of a structural schema as findings, with the messages of `traincrew validate`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[Finding]:
-    """Everything that the schema forbids. Of a value of the wrong type only that is reported."""
+    """All violations of the schema. For a value of the wrong type only the type is reported."""
     node = schemas.of(schema)
     found = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
     mistyped: dict[Path, Violation] = {}

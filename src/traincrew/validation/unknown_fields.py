@@ -1,4 +1,4 @@
-"""Fields of a document that its structural schema does not know."""
+"""Fields of a document that its structural schema does not declare."""
 
 from __future__ import annotations
 

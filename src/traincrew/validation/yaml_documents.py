@@ -34,7 +34,7 @@ class Document:
         return line
 
     def part(self, path: Path) -> Document:
-        """The value at an existing path, as a document of its own."""
+        """The value at an existing path, as a separate document."""
         value, where = self.value, self.where
         for key in path:
             value, where = value[key], where[key][1]
@@ -51,7 +51,7 @@ class YAMLSyntaxError:
 
 
 def parse(text: str) -> Iterator[Document | YAMLSyntaxError]:
-    """All documents of a text but empty ones. A syntax error does not hide the documents after it."""
+    """All documents of a text, without empty ones. A syntax error does not hide the documents after it."""
     text = text.removeprefix("\ufeff")
     pieces = _json_pieces(text) if text.lstrip().startswith("{") else _yaml_pieces(text)
     for first_line, piece in pieces:

@@ -1,6 +1,6 @@
 """Builds a value and the lines of its parts from YAML events.
 
-The builder has a stack of its own: PyYAML's composer is recursive and can be made to crash.
+The builder has an explicit stack: the composer of PyYAML is recursive and may overflow the stack.
 """
 
 from __future__ import annotations

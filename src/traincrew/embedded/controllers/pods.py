@@ -97,8 +97,8 @@ class Pod(meta.Struct):
 
     @property
     def ready(self) -> bool:
-        found = self.condition("Ready")
-        return found is not None and found.status == "True"
+        condition = self.condition("Ready")
+        return condition is not None and condition.status == "True"
 
     @property
     def ended(self) -> bool:
@@ -124,8 +124,8 @@ class Pod(meta.Struct):
 
     @property
     def addresses(self) -> list[str]:
-        found = [each.ip for each in self.status.pod_ips]
-        return found or ([self.status.pod_ip] if self.status.pod_ip else [])
+        addresses = [each.ip for each in self.status.pod_ips]
+        return addresses or ([self.status.pod_ip] if self.status.pod_ip else [])
 
     @property
     def claims(self) -> list[str]:

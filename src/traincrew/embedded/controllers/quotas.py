@@ -1,4 +1,4 @@
-"""The resource quota controller: keeps `status.used`. (The API server's admission enforces quotas by itself.)"""
+"""The resource quota controller: keeps `status.used` up to date. Admission in the API server enforces quotas."""
 
 from __future__ import annotations
 

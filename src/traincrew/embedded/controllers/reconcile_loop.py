@@ -20,7 +20,7 @@ MAX_BATCH_PERIOD = 0.5
 
 
 def batch_period(siblings: int) -> float:
-    """Seconds to wait after a change to one of so many pods: the more there are, the more changes are reconciled together."""
+    """Seconds to wait after a change to one of these pods: with more pods, more changes are reconciled together."""
     return 0.0 if siblings < SMALL_GROUP else min(siblings / 1000, MAX_BATCH_PERIOD)
 
 
@@ -46,7 +46,7 @@ async def _work(name: str, queue: WorkQueue[K], reconcile: Callable[[K], Awaitab
                 queue.add_after(key, requeue_after)
         finally:
             queue.done(key)
-        await asyncio.sleep(0)  # a reconcile without work never waits: other tasks need their turn
+        await asyncio.sleep(0)  # a reconcile without work never yields to other tasks
 
 
 def _log_failure(name: str, key: str | NamespacedName, error: Exception, delay: float) -> None:

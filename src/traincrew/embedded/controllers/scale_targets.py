@@ -46,8 +46,8 @@ class ScaleClient:
             raise ScaleUnavailable(f"{titled} does not implement the scale subresource") from None
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> Object:
-        found: Object = msgspec.json.decode(await self._client.get(resource, namespace, name, "scale"))
-        return found
+        scale: Object = msgspec.json.decode(await self._client.get(resource, namespace, name, "scale"))
+        return scale
 
     async def _defined(self, group: str, kind: str) -> Resource | None:
         """From the CRD, if the plural is irregular."""

@@ -1,4 +1,4 @@
-"""The scheduler: a client of the API that looks, has `scheduling` decide, and carries that out."""
+"""The scheduler: a client of the API that observes the cluster and executes the decisions of `scheduling`."""
 
 from traincrew.embedded.scheduler.loop import Scheduler
 

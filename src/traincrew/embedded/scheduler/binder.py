@@ -112,8 +112,8 @@ class Binder:
     async def update_group(self, change: pod_groups.PodGroupUpdate) -> None:
         self._group_event(change)
         current, meta = change.group.status, change.group.metadata
-        wanted = {"phase": change.phase, "running": change.running, "succeeded": change.succeeded, "failed": change.failed}
-        status = {name: value for name, value in wanted.items() if getattr(current, name) != value}
+        desired = {"phase": change.phase, "running": change.running, "succeeded": change.succeeded, "failed": change.failed}
+        status = {name: value for name, value in desired.items() if getattr(current, name) != value}
         store = self._informers.pod_groups(change.key.system)
         if not status or store is None:
             return

@@ -1,4 +1,4 @@
-"""The informers of the scheduler, and the notification that a scheduling decision may be another now."""
+"""The informers of the scheduler, and the notification that a new scheduling cycle is necessary."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ class _PodGroupInformer(NamedTuple):
 
 
 def _log_undecodable(resource: Resource) -> OnUndecodable:
-    def log_it(raw: bytes, error: Exception) -> None:
+    def log_undecodable(raw: bytes, error: Exception) -> None:
         log.warning("object ignored: it cannot be decoded", extra={"resource": resource.plural, "error": str(error)})
 
-    return log_it
+    return log_undecodable
 
 
 def _decoder(kind: type[T]) -> Callable[[bytes], T]:

@@ -16,7 +16,7 @@ from traincrew.scheduling.scheduling_cycle import schedule
 log = logging.getLogger(__name__)
 
 PAUSE_FACTOR = 4
-"""A cycle is followed by a pause of so many times its duration, so that a flood of pods does not occupy the machine."""
+"""Pause after a cycle, as a multiple of its duration: a flood of pods must not occupy the machine."""
 RETRY_INTERVAL = 5.0
 """Seconds after which unschedulable pods are tried again without a change: some decisions depend on time."""
 BIND_BACKOFF = 1.0
@@ -34,7 +34,7 @@ class Scheduler:
         self._assumed: dict[str, str] = {}
         """Nodes of pods whose binding is under way, or written and not yet observed, by the pod's UID."""
         self._backoff: set[str] = set()
-        """UIDs of pods whose binding failed a moment ago."""
+        """UIDs of pods whose binding failed recently."""
         self._bindings: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:

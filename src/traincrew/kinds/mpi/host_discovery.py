@@ -1,7 +1,7 @@
 """The hosts of an elastic launcher, under names that make Horovod use them.
 
 Horovod blacklists a host on which a process has failed, and identifies a host by its name. A worker that returns therefore gets
-an alias: a different spelling of the name that leads to the same pod.
+an alias: a different spelling of the name that resolves to the same pod.
 
 Horovod notifies its ranks of a change in the host list once, when it sees the change. If rank 0 is still starting at that time,
 the notification is lost. So while there is a worker that became ready late, the list holds one more alias, without slots, that

@@ -74,7 +74,7 @@ def _flag(words: list[str], names: tuple[str, ...]) -> int | None:
 
 
 def advise(job: jobs.Job) -> list[Violation]:
-    """More processes than slots: mpirun fails, horovodrun waits for hosts that never come."""
+    """More processes than slots: mpirun fails, horovodrun waits for hosts that never appear."""
     if "Launcher" not in job.roles:
         return []
     requested = _processes(job)

@@ -1,4 +1,4 @@
-"""Validation of a v2beta1 MPIJob, in the words of the mpi-operator."""
+"""Validation of a v2beta1 MPIJob, with the messages of the mpi-operator."""
 
 from __future__ import annotations
 

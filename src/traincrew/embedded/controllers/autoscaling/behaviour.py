@@ -42,8 +42,8 @@ class History:
         return dataclasses.replace(self, changes=(*_recent(self.changes, now), Recommendation(now, by)))
 
 
-def _recent(held: Sequence[Recommendation], now: dt.datetime) -> list[Recommendation]:
-    return [each for each in held if each.time > now - dt.timedelta(hours=1)]
+def _recent(recommendations: Sequence[Recommendation], now: dt.datetime) -> list[Recommendation]:
+    return [each for each in recommendations if each.time > now - dt.timedelta(hours=1)]
 
 
 class LimitedScale(NamedTuple):
@@ -65,17 +65,17 @@ class ScaleRequest(NamedTuple):
 def limit(request: ScaleRequest, behaviour: Object | None, history: History, now: dt.datetime) -> LimitedScale:
     """history: without the current recommendation."""
     if behaviour is None:
-        wanted = max([request.wanted, *(each.replicas for each in _within(history.recommendations, WINDOW, now))])
+        desired = max([request.wanted, *(each.replicas for each in _within(history.recommendations, WINDOW, now))])
         reason = _STABLE_DOWN
-        allowed = _plain(request._replace(wanted=wanted))
+        allowed = _plain(request._replace(wanted=desired))
     else:
         up, down = _UP | (behaviour.get("scaleUp") or {}), _DOWN | (behaviour.get("scaleDown") or {})
-        wanted = _stable(request, up, down, history, now)
+        desired = _stable(request, up, down, history, now)
         reason = _STABLE_UP if request.wanted >= request.current else _STABLE_DOWN
-        allowed = _rated(request._replace(wanted=wanted), up, down, history, now)
-    able = reason if wanted != request.wanted else ("ReadyForNewScale", "recommended size matches current size")
+        allowed = _rated(request._replace(wanted=desired), up, down, history, now)
+    able = reason if desired != request.wanted else ("ReadyForNewScale", "recommended size matches current size")
     replicas, why = allowed
-    return LimitedScale(replicas, able, replicas != wanted, why)
+    return LimitedScale(replicas, able, replicas != desired, why)
 
 
 _STABLE_DOWN = (
@@ -96,7 +96,7 @@ Allowed = tuple[int, tuple[str, str]]
 
 
 def _plain(request: ScaleRequest) -> Allowed:
-    """At most twice as many as there are, or four."""
+    """The default limit: twice the current number of replicas, or four."""
     fastest = max(2 * request.current, 4)
     most, why = (fastest, _FAST_UP) if request.most > fastest else (request.most, _MANY)
     if request.wanted < request.least:
@@ -104,12 +104,12 @@ def _plain(request: ScaleRequest) -> Allowed:
     return (most, why) if request.wanted > most else (request.wanted, _RIGHT)
 
 
-def _within(held: Sequence[Recommendation], seconds: int, now: dt.datetime) -> list[Recommendation]:
-    return [each for each in held if each.time > now - dt.timedelta(seconds=seconds)]
+def _within(recommendations: Sequence[Recommendation], seconds: int, now: dt.datetime) -> list[Recommendation]:
+    return [each for each in recommendations if each.time > now - dt.timedelta(seconds=seconds)]
 
 
 def _stable(request: ScaleRequest, up: Object, down: Object, history: History, now: dt.datetime) -> int:
-    """Up to the lowest, down to the highest of what was recommended within the windows."""
+    """Scales up to the lowest and down to the highest recommendation within the windows."""
     recent = history.recommendations
     low = min([request.wanted, *(each.replicas for each in _within(recent, up["stabilizationWindowSeconds"], now))])
     high = max([request.wanted, *(each.replicas for each in _within(recent, down["stabilizationWindowSeconds"], now))])
@@ -131,7 +131,7 @@ def _rated(request: ScaleRequest, up: Object, down: Object, history: History, no
 
 
 def _fastest(current: int, rules: Object, history: History, now: dt.datetime, sign: int) -> int:
-    """How far the policies let it go now; sign: 1 up, -1 down."""
+    """The limit of the policies. sign: 1 up, -1 down."""
     choice = rules.get("selectPolicy", "Max")
     if choice == "Disabled":
         return current

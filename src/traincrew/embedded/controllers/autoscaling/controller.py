@@ -48,32 +48,32 @@ class AutoscalerController:
             self._queue.add((new.metadata.namespace, new.metadata.name))
 
     async def _reconcile(self, key: NamespacedName) -> float | None:
-        seen = self._autoscalers.get(*key)
-        if seen is None or seen.metadata.deletion_timestamp is not None:
+        stored = self._autoscalers.get(*key)
+        if stored is None or stored.metadata.deletion_timestamp is not None:
             return None
-        report = decisions.report(seen.body, clock.now())
+        report = decisions.report(stored.body, clock.now())
         try:
-            await self._scale(seen, report)
+            await self._scale(stored, report)
         finally:
             for event in report.events:
-                self._recorder.event(AUTOSCALERS, seen.body, *event)
-        if report.status != seen.body.get("status"):
-            titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": report.status}
+                self._recorder.event(AUTOSCALERS, stored.body, *event)
+        if report.status != stored.body.get("status"):
+            titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | stored.body | {"status": report.status}
             body = msgspec.json.encode(titled)
             self._autoscalers.apply_response(await self._client.replace(AUTOSCALERS, *key, body, "status"))
         return self._period
 
-    async def _scale(self, seen: Unstructured, report: decisions.StatusReport) -> None:
-        reference, namespace = seen.body["spec"]["scaleTargetRef"], seen.metadata.namespace
+    async def _scale(self, stored: Unstructured, report: decisions.StatusReport) -> None:
+        reference, namespace = stored.body["spec"]["scaleTargetRef"], stored.metadata.namespace
         try:
             resource, scale = await self._scales.find(reference, namespace)
         except errors.ApiError as error:
             decisions.unreachable(report, error.message)
             return
         target = await self._target(namespace, scale)
-        history = self._histories.get(seen.metadata.uid, behaviour.History())
-        outcome = decisions.decide(seen.body, target, report, history)
-        self._histories[seen.metadata.uid] = outcome.history
+        history = self._histories.get(stored.metadata.uid, behaviour.History())
+        outcome = decisions.decide(stored.body, target, report, history)
+        self._histories[stored.metadata.uid] = outcome.history
         if outcome.replicas is None:
             return
         body = msgspec.json.encode({**scale, "spec": {**scale["spec"], "replicas": outcome.replicas}})
@@ -83,15 +83,17 @@ class AutoscalerController:
             decisions.not_scaled(report, outcome, error.message)
             return
         by = outcome.replicas - int(scale["spec"].get("replicas", 0))
-        self._histories[seen.metadata.uid] = outcome.history.changed(by, report.now)
+        self._histories[stored.metadata.uid] = outcome.history.changed(by, report.now)
         decisions.scaled(report, outcome)
 
     async def _target(self, namespace: str, scale: Object) -> decisions.Target:
         selector = (scale.get("status") or {}).get("selector", "")
         if not selector:
             return decisions.Target(scale, (), list)
-        found = [pods.decode(item) async for page in self._client.pages(PODS, namespace, labels=selector) for item in page.items]
-        return decisions.Target(scale, found, await self._metrics(namespace, selector))
+        target_pods = [
+            pods.decode(item) async for page in self._client.pages(PODS, namespace, labels=selector) for item in page.items
+        ]
+        return decisions.Target(scale, target_pods, await self._metrics(namespace, selector))
 
     async def _metrics(self, namespace: str, selector: str) -> Callable[[], Sequence[Object]]:
         items: list[Object] = []

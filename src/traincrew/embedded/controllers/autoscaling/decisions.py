@@ -25,16 +25,16 @@ class StatusReport:
     events: list[Event] = dataclasses.field(default_factory=list)
 
     def set(self, type: str, value: bool, reason: str, message: str) -> None:
-        held = [dict(each) for each in self.status.get("conditions") or ()]
-        found = next((each for each in held if each["type"] == type), None)
-        if found is None:
-            found = {"type": type}
-            held.append(found)
+        conditions = [dict(each) for each in self.status.get("conditions") or ()]
+        entry = next((each for each in conditions if each["type"] == type), None)
+        if entry is None:
+            entry = {"type": type}
+            conditions.append(entry)
         status = "True" if value else "False"
-        if found.get("status") != status:
-            found["lastTransitionTime"] = times.rfc3339(self.now)
-        found |= {"status": status, "reason": reason, "message": message}
-        self.status["conditions"] = held
+        if entry.get("status") != status:
+            entry["lastTransitionTime"] = times.rfc3339(self.now)
+        entry |= {"status": status, "reason": reason, "message": message}
+        self.status["conditions"] = conditions
 
     def warn(self, reason: str, message: str) -> None:
         self.events.append((WARNING, reason, message))
@@ -78,7 +78,7 @@ def decide(autoscaler: Object, target: Target, report: StatusReport, history: be
     least, most = int(spec.get("minReplicas", 1)), int(spec["maxReplicas"])
     if current == 0 and least != 0:
         report.set("ScalingActive", False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
-        return _stays(report, current, history)
+        return _keep_scale(report, current, history)
     if current > most:
         return Outcome(most, "Current number of replicas above Spec.MaxReplicas", history=history)
     if current < least:
@@ -86,31 +86,31 @@ def decide(autoscaler: Object, target: Target, report: StatusReport, history: be
     return _by_metrics(autoscaler, target, report, history)
 
 
-def _stays(report: StatusReport, current: int, history: behaviour.History) -> Outcome:
+def _keep_scale(report: StatusReport, current: int, history: behaviour.History) -> Outcome:
     report.status["desiredReplicas"] = current
     return Outcome(history=history)
 
 
 def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.History) -> Outcome:
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
-    found = _recommended(autoscaler, target, report)
-    if found is None:
+    recommendation = _recommended(autoscaler, target, report)
+    if recommendation is None:
         report.status.setdefault("desiredReplicas", 0)
         return Outcome(history=history)
-    wanted, metric = found
-    ask = behaviour.ScaleRequest(current, wanted, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
-    limited = behaviour.limit(ask, spec.get("behavior"), history, report.now)
+    desired, metric = recommendation
+    request = behaviour.ScaleRequest(current, desired, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
+    limited = behaviour.limit(request, spec.get("behavior"), history, report.now)
     report.set("AbleToScale", True, *limited.able)
     report.set("ScalingLimited", limited.limited, *limited.limit)
-    history = history.recommended(wanted, report.now)
+    history = history.recommended(desired, report.now)
     if limited.replicas == current:
-        return _stays(report, current, history)
-    reason = f"{metric} above target" if wanted > current else "All metrics below target" if wanted < current else ""
-    return Outcome(limited.replicas, reason, wanted, history)
+        return _keep_scale(report, current, history)
+    reason = f"{metric} above target" if desired > current else "All metrics below target" if desired < current else ""
+    return Outcome(limited.replicas, reason, desired, history)
 
 
 def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tuple[int, str] | None:
-    """The highest of what the metrics ask for, and which one that is; None: it cannot be report."""
+    """The highest proposal of the metrics, and its metric. None: no metric is available."""
     metrics = autoscaler["spec"].get("metrics") or []
     if not (target.scale.get("status") or {}).get("selector"):
         report.warn("SelectorRequired", "selector is required")
@@ -134,7 +134,7 @@ def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tu
     report.status["currentMetrics"] = shown
     best = max(proposals, key=lambda each: each[0], default=(0, ""))
     if failures and (len(failures) == len(metrics) or best[0] < target.scale["spec"].get("replicas", 0)):
-        _tell_failure(report, failures, len(metrics))
+        _report_failure(report, failures, len(metrics))
         return None
     report.set(
         "ScalingActive", True, "ValidMetricFound",
@@ -143,7 +143,7 @@ def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tu
     return best
 
 
-def _tell_failure(report: StatusReport, failures: Sequence[tuple[str, str, str]], count: int) -> None:
+def _report_failure(report: StatusReport, failures: Sequence[tuple[str, str, str]], count: int) -> None:
     reason, message, prefix = failures[0]
     report.set("ScalingActive", False, reason, f"the HPA was unable to compute the replica count: {message}")
     first = f"invalid metrics ({len(failures)} invalid out of {count}), first error is: {prefix}: {message}"
@@ -178,27 +178,27 @@ def _proposal(metric: Object, target: Target, now: dt.datetime) -> tuple[int, st
 
 
 def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tuple[int, str, Object]:
-    name, container, wanted = source["name"], source.get("container", ""), source["target"]
-    by_value = wanted.get("averageValue") is not None
+    name, container, goal = source["name"], source.get("container", ""), source["target"]
+    by_value = goal.get("averageValue") is not None
     try:
         measured = _measured(source, target)
         if by_value:
-            found = autoscaling_metrics.by_value(measured, quantities.milli_value(wanted["averageValue"]), now)
+            proposal = autoscaling_metrics.by_value(measured, quantities.milli_value(goal["averageValue"]), now)
         else:
-            found = autoscaling_metrics.by_utilization(measured, wanted["averageUtilization"], now)
+            proposal = autoscaling_metrics.by_utilization(measured, goal["averageUtilization"], now)
     except autoscaling_metrics.Unknown as unknown:
         prefix = (
             f"failed to get {container} container metric value" if container else f"failed to get {name} resource metric value"
         )
         message = f"failed to get {name} {'usage' if by_value else 'utilization'}: {unknown}"
         raise _Failed(f"FailedGet{kind}Metric", message, prefix) from None
-    word = "container resource" if container else "resource"
-    metric = f"{name} resource" if by_value else f"{name} {word} utilization (percentage of request)"
-    current: Object = {"averageValue": autoscaling_metrics.render(found.value)}
-    if found.utilization is not None:
-        current["averageUtilization"] = found.utilization
+    noun = "container resource" if container else "resource"
+    metric = f"{name} resource" if by_value else f"{name} {noun} utilization (percentage of request)"
+    current: Object = {"averageValue": autoscaling_metrics.render(proposal.value)}
+    if proposal.utilization is not None:
+        current["averageUtilization"] = proposal.utilization
     status = {"name": name, "current": current, **({"container": container} if container else {})}
-    return found.replicas, metric, {"type": kind, kind[0].lower() + kind[1:]: status}
+    return proposal.replicas, metric, {"type": kind, kind[0].lower() + kind[1:]: status}
 
 
 def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:

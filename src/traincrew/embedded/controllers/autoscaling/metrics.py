@@ -15,7 +15,7 @@ from traincrew.embedded.controllers.pods import Pod
 TOLERANCE = 0.1
 """A ratio of usage to target within this tolerance changes nothing."""
 INITIALIZATION = dt.timedelta(minutes=5)
-"""For so long after its start, the CPU usage of a pod counts only while it is ready."""
+"""Time after the start of a pod in which its CPU usage counts only while it is ready."""
 FIRST_READINESS = dt.timedelta(seconds=30)
 
 
@@ -56,16 +56,16 @@ def render(value: int) -> str:
 
 def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Metric]:
     """The metrics by pod; a pod with a container without metrics is omitted."""
-    found = {}
+    metrics = {}
     for item in items:
         measured = [each for each in item.get("containers") or () if container in ("", each["name"])]
         values = [each["usage"][resource] for each in measured if resource in (each.get("usage") or {})]
         if measured and len(values) == len(measured):
             total = sum([quantities.milli_value(value) for value in values])
-            found[item["metadata"]["name"]] = Metric(
+            metrics[item["metadata"]["name"]] = Metric(
                 total, times.parse(item["timestamp"]), durations.parse(item.get("window", "0s"))
             )
-    return found
+    return metrics
 
 
 class _Groups(NamedTuple):
@@ -103,7 +103,7 @@ def _is_starting(pod: Pod, metric: Metric, now: dt.datetime) -> bool:
 
 
 def by_utilization(measured: Measured, target: int, now: dt.datetime) -> Proposal:
-    """target: in percent of what the pods ask for."""
+    """target: in percent of the requests of the pods."""
     groups, values = _start(measured, now)
     requests = _requests(measured)
     ratio, percent, average = _utilization(values, requests, target)
@@ -117,7 +117,7 @@ def by_utilization(measured: Measured, target: int, now: dt.datetime) -> Proposa
 
 
 def by_value(measured: Measured, target: int, now: dt.datetime) -> Proposal:
-    """target: of each pod, in thousandths."""
+    """target: for each pod, in thousandths."""
     groups, values = _start(measured, now)
     average = sum(values.values()) // len(values)
     ratio = average / target
@@ -140,12 +140,12 @@ def _start(measured: Measured, now: dt.datetime) -> tuple[_Groups, dict[str, int
 
 
 def _direct(groups: _Groups, ratio: float) -> bool:
-    """Nothing has to be assumed about pods that were not measured."""
+    """Whether no assumption about unmeasured pods is necessary."""
     return not groups.missing and not (groups.unready and ratio > 1)
 
 
 def _assumed(groups: _Groups, ratio: float, full: Mapping[str, int]) -> dict[str, int]:
-    """Of pods that were not measured, always what makes the change smaller."""
+    """The assumed usage of unmeasured pods: the value that makes the change smaller."""
     assumed: dict[str, int] = {}
     if ratio < 1:
         assumed |= full
@@ -155,7 +155,7 @@ def _assumed(groups: _Groups, ratio: float, full: Mapping[str, int]) -> dict[str
 
 
 def _careful(current: int, ratio: float, again: float, count: int) -> int:
-    """What was assumed may make a change smaller, not turn it round."""
+    """An assumption may make a change smaller, but not reverse it."""
     if abs(1 - again) <= TOLERANCE or (ratio < 1 < again) or (again < 1 < ratio):
         return current
     replicas = math.ceil(again * count)
@@ -173,7 +173,7 @@ def _utilization(values: Mapping[str, int], requests: Mapping[str, int], target:
 
 
 def _requests(measured: Measured) -> dict[str, int]:
-    found, resource = {}, measured.resource
+    requests, resource = {}, measured.resource
     for pod in measured.pods:
         sidecars = [each for each in pod.spec.init_containers if each.restart_policy == "Always"]
         total = 0
@@ -183,5 +183,5 @@ def _requests(measured: Measured) -> dict[str, int]:
             if resource not in each.resources.requests:
                 raise Unknown(f"missing request for {resource} in container {each.name} of Pod {pod.metadata.name}")
             total += quantities.milli_value(each.resources.requests[resource])
-        found[pod.metadata.name] = total
-    return found
+        requests[pod.metadata.name] = total
+    return requests

@@ -44,8 +44,8 @@ class PersistentVolumeController:
             group.create_task(reconcile_loop.run("claims", self._claim_queue, self._reconcile_claim, workers=1))
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        for seen in (old, new):
-            if seen is not None and (name := seen.body["spec"].get("volumeName")):
+        for stored in (old, new):
+            if stored is not None and (name := stored.body["spec"].get("volumeName")):
                 self._volume_queue.add(("", name))
         if new is not None:
             self._claim_queue.add((new.metadata.namespace, new.metadata.name))
@@ -53,8 +53,8 @@ class PersistentVolumeController:
             self._last_events.pop(old.metadata.uid, None)
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        for seen in (old, new):
-            if seen is not None and (named := seen.body["spec"].get("claimRef")):
+        for stored in (old, new):
+            if stored is not None and (named := stored.body["spec"].get("claimRef")):
                 self._claim_queue.add((named["namespace"], named["name"]))
         if new is not None:
             self._volume_queue.add(("", new.metadata.name))
@@ -63,44 +63,44 @@ class PersistentVolumeController:
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
         for name in pod.claims if pod is not None else ():
-            found = self._claims.get(pod.metadata.namespace, name) if pod is not None else None
-            if found is not None and resources.phase(found.body) == "Pending":
-                self._claim_queue.add((found.metadata.namespace, name))
+            claim = self._claims.get(pod.metadata.namespace, name) if pod is not None else None
+            if claim is not None and resources.phase(claim.body) == "Pending":
+                self._claim_queue.add((claim.metadata.namespace, name))
 
     def _enqueue_pending(self) -> None:
-        for seen in self._claims:
-            if resources.COMPLETED not in resources.annotations_of(seen.body):
-                self._claim_queue.add((seen.metadata.namespace, seen.metadata.name))
+        for stored in self._claims:
+            if resources.COMPLETED not in resources.annotations_of(stored.body):
+                self._claim_queue.add((stored.metadata.namespace, stored.metadata.name))
 
     async def _reconcile_claim(self, key: NamespacedName) -> None:
-        seen = self._claims.get(*key)
-        if seen is None:
+        stored = self._claims.get(*key)
+        if stored is None:
             return
-        claim, decision = seen.body, decisions.decide_claim(seen.body, self._context(key))
+        claim, decision = stored.body, decisions.decide_claim(stored.body, self._context(key))
         if decision.bind is not None:
             await self._bind(decision.bind, claim)
-            self._last_events.pop(seen.metadata.uid, None)
+            self._last_events.pop(stored.metadata.uid, None)
             return
         if decision.assign:
             await self._change(self._claims, claim, {"spec": {"storageClassName": decision.assign}})
             return
         if decision.provision is not None:
             asked: str = decision.provision["provisioner"]
-            wanted = dict.fromkeys(resources.PROVISIONERS, asked)
-            claim = await self._annotate(self._claims, claim, wanted)
-        if decision.event is not None and self._last_events.get(seen.metadata.uid) != decision.event:
-            self._last_events[seen.metadata.uid] = decision.event
+            annotations = dict.fromkeys(resources.PROVISIONERS, asked)
+            claim = await self._annotate(self._claims, claim, annotations)
+        if decision.event is not None and self._last_events.get(stored.metadata.uid) != decision.event:
+            self._last_events[stored.metadata.uid] = decision.event
             self._recorder.event(CLAIMS, claim, *decision.event)
         await self._set_status(self._claims, claim, {"phase": decision.phase, "accessModes": None, "capacity": None})
 
     def _context(self, key: NamespacedName) -> decisions.ClaimContext:
         consumers = [pod for pod in self._pods.in_namespace(key[0]) if key[1] in pod.claims and not pod.ended]
-        volumes = {seen.metadata.name: seen.body for seen in self._volumes}
-        classes = {seen.metadata.name: seen.body for seen in self._classes}
+        volumes = {stored.metadata.name: stored.body for stored in self._volumes}
+        classes = {stored.metadata.name: stored.body for stored in self._classes}
         return decisions.ClaimContext(volumes, classes, consumers, sum(1 for _ in self._nodes))
 
     async def _bind(self, volume: Object, claim: Object) -> None:
-        """The volume is written first: after an interruption it is found reserved, and binding continues."""
+        """The volume is written first: after an interruption it is reserved, and binding continues."""
         meta = claim["metadata"]
         named = volume["spec"].get("claimRef") or {}
         if named.get("uid") != meta["uid"]:
@@ -114,21 +114,21 @@ class PersistentVolumeController:
             volume = await self._change(self._volumes, volume, change)
         volume = await self._set_status(self._volumes, volume, {"phase": "Bound"})
         name = volume["metadata"]["name"]
-        wanted = {resources.COMPLETED: "yes"}
+        annotations = {resources.COMPLETED: "yes"}
         if claim["spec"].get("volumeName") != name:
-            marks = {resources.BY_CONTROLLER: "yes", **wanted}
+            marks = {resources.BY_CONTROLLER: "yes", **annotations}
             claim = await self._change(self._claims, claim, {"metadata": {"annotations": marks}, "spec": {"volumeName": name}})
-        claim = await self._annotate(self._claims, claim, wanted)
+        claim = await self._annotate(self._claims, claim, annotations)
         status: Object = {"phase": "Bound", "accessModes": volume["spec"]["accessModes"]}
         if resources.phase(claim) != "Bound":
             status["capacity"] = volume["spec"]["capacity"]
         await self._set_status(self._claims, claim, status)
 
     async def _reconcile_volume(self, key: NamespacedName) -> None:
-        seen = self._volumes.get(*key)
-        if seen is None:
+        stored = self._volumes.get(*key)
+        if stored is None:
             return
-        volume = seen.body
+        volume = stored.body
         decision = decisions.decide_volume(volume, await self._bound_claim(volume))
         if decision.reconcile_claim:
             named = volume["spec"]["claimRef"]
@@ -151,29 +151,29 @@ class PersistentVolumeController:
         named = volume["spec"].get("claimRef") or {}
         if not named.get("uid"):
             return None
-        seen = self._claims.get(named["namespace"], named["name"])
-        if seen is not None and seen.metadata.uid == named["uid"]:
-            return seen.body
+        stored = self._claims.get(named["namespace"], named["name"])
+        if stored is not None and stored.metadata.uid == named["uid"]:
+            return stored.body
         try:
-            found: Object = msgspec.json.decode(await self._client.get(CLAIMS, named["namespace"], named["name"]))
+            claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, named["namespace"], named["name"]))
         except errors.NotFound:
             return None
-        return found if found["metadata"]["uid"] == named["uid"] else None
+        return claim if claim["metadata"]["uid"] == named["uid"] else None
 
-    async def _annotate(self, lister: Lister[Unstructured], obj: Object, wanted: dict[str, str]) -> Object:
-        held = resources.annotations_of(obj)
-        if all(held.get(key) == value for key, value in wanted.items()):
+    async def _annotate(self, lister: Lister[Unstructured], obj: Object, annotations: dict[str, str]) -> Object:
+        current = resources.annotations_of(obj)
+        if all(current.get(key) == value for key, value in annotations.items()):
             return obj
-        return await self._change(lister, obj, {"metadata": {"annotations": wanted}})
+        return await self._change(lister, obj, {"metadata": {"annotations": annotations}})
 
-    async def _set_status(self, lister: Lister[Unstructured], obj: Object, wanted: dict[str, Any]) -> Object:
-        held = obj.get("status") or {}
-        if all(held.get(key) == value for key, value in wanted.items()):
+    async def _set_status(self, lister: Lister[Unstructured], obj: Object, fields: dict[str, Any]) -> Object:
+        current = obj.get("status") or {}
+        if all(current.get(key) == value for key, value in fields.items()):
             return obj
-        return await self._change(lister, obj, {"status": wanted}, "status")
+        return await self._change(lister, obj, {"status": fields}, "status")
 
     async def _change(self, lister: Lister[Unstructured], obj: Object, change: Object, subresource: str = "") -> Object:
-        """With the resourceVersion of the object that was decided about."""
+        """Patches the object with the resourceVersion of the decision as a precondition."""
         meta = obj["metadata"]
         versioned = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"], **change.get("metadata", {})}
         body = msgspec.json.encode({**change, "metadata": versioned})

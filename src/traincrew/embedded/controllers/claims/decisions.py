@@ -52,8 +52,8 @@ def _bound(obj: Object, context: ClaimContext) -> ClaimDecision:
         return ClaimDecision(
             phase="Lost", event=(WARNING, "ClaimLost", f"Bound claim has lost {lost}. Data on the volume is lost!")
         )
-    holder = volume["spec"].get("claimRef")
-    if holder and holder.get("uid") != obj["metadata"]["uid"]:
+    claim_ref = volume["spec"].get("claimRef")
+    if claim_ref and claim_ref.get("uid") != obj["metadata"]["uid"]:
         message = "Two claims are bound to the same volume, this one is bound incorrectly"
         return ClaimDecision(phase="Lost", event=(WARNING, "ClaimMisbound", message))
     return ClaimDecision(bind=volume)
@@ -76,8 +76,12 @@ def _asks_for(obj: Object, volume: Object | None) -> ClaimDecision:
 
 def _unbound(obj: Object, context: ClaimContext) -> ClaimDecision:
     name = resources.class_of(obj)
-    found = context.classes.get(name or "")
-    delayed = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer" and not _awaited(obj, context)
+    storage_class = context.classes.get(name or "")
+    delayed = (
+        storage_class is not None
+        and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
+        and not _awaited(obj, context)
+    )
     if (volume := matching.best(obj, context.volumes.values(), delayed)) is not None:
         return ClaimDecision(bind=volume)
     if name is None and (default := resources.default_class(context.classes.values())) is not None:
@@ -87,14 +91,14 @@ def _unbound(obj: Object, context: ClaimContext) -> ClaimDecision:
     if not name:
         message = "no persistent volumes available for this claim and no storage class is set"
         return ClaimDecision(phase="Pending", event=(NORMAL, "FailedBinding", message))
-    if found is None:
+    if storage_class is None:
         message = f'storageclass.storage.k8s.io "{name}" not found'
         return ClaimDecision(phase="Pending", event=(WARNING, "ProvisioningFailed", message))
-    return _provisioned(found)
+    return _provisioned(storage_class)
 
 
-def _provisioned(found: Object) -> ClaimDecision:
-    provisioner = found["provisioner"]
+def _provisioned(storage_class: Object) -> ClaimDecision:
+    provisioner = storage_class["provisioner"]
     if provisioner.startswith("kubernetes.io/"):
         message = f"no volume plugin matched name: {provisioner}"
         return ClaimDecision(phase="Pending", event=(WARNING, "ProvisioningFailed", message))
@@ -102,7 +106,7 @@ def _provisioned(found: Object) -> ClaimDecision:
         f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system "
         "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
     )
-    return ClaimDecision(provision=found, phase="Pending", event=(NORMAL, "ExternalProvisioning", message))
+    return ClaimDecision(provision=storage_class, phase="Pending", event=(NORMAL, "ExternalProvisioning", message))
 
 
 def _awaited(obj: Object, context: ClaimContext) -> bool:
@@ -116,8 +120,8 @@ def _waiting(consumers: Sequence[Pod]) -> Event:
     names = [pod.metadata.name for pod in consumers if not pod.spec.node_name]
     if not names:
         return NORMAL, "WaitForFirstConsumer", "waiting for first consumer to be created before binding"
-    word = "pods" if len(names) > 1 else "pod"
-    return NORMAL, "WaitForPodScheduled", f"waiting for {word} {','.join(names)} to be scheduled"
+    noun = "pods" if len(names) > 1 else "pod"
+    return NORMAL, "WaitForPodScheduled", f"waiting for {noun} {','.join(names)} to be scheduled"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,14 +135,14 @@ class VolumeDecision:
     event: Event | None = None
 
 
-def decide_volume(obj: Object, holder: Object | None) -> VolumeDecision:
-    """holder: the claim that the volume names, if it exists with that UID."""
+def decide_volume(obj: Object, claim: Object | None) -> VolumeDecision:
+    """claim: the claim that the volume names, if it exists with that UID."""
     named = obj["spec"].get("claimRef")
     if not named or not named.get("uid"):
         return VolumeDecision(phase="Available")
-    if holder is None:
+    if claim is None:
         return _released(obj)
-    bound_to = holder["spec"].get("volumeName", "")
+    bound_to = claim["spec"].get("volumeName", "")
     if not bound_to:
         return VolumeDecision(reconcile_claim=True)
     if bound_to == obj["metadata"]["name"]:

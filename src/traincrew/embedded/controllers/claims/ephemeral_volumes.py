@@ -59,8 +59,8 @@ class EphemeralVolumeController:
         return None
 
     async def _create(self, pod: Pod, volume: Volume) -> None:
-        wanted = claim(pod, volume)
-        name, namespace = wanted["metadata"]["name"], pod.metadata.namespace
+        desired = claim(pod, volume)
+        name, namespace = desired["metadata"]["name"], pod.metadata.namespace
         known = self._claims.get(namespace, name)
         if known is not None:
             owner = known.metadata.controller
@@ -69,7 +69,7 @@ class EphemeralVolumeController:
                 self._warn(pod, volume, message)
             return
         try:
-            self._claims.apply_response(await self._client.create(CLAIMS, namespace, msgspec.json.encode(wanted)))
+            self._claims.apply_response(await self._client.create(CLAIMS, namespace, msgspec.json.encode(desired)))
         except errors.AlreadyExists:
             raise  # the informer delivers the existing claim
         except errors.ApiError as error:

@@ -1,4 +1,4 @@
-"""Which volume a claim gets."""
+"""The choice of a volume for a claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traincrew.embedded.controllers.claims import resources
 
 
 def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | None:
-    """One reserved for the claim, else the smallest that is large enough; of a delayed claim only a reserved one."""
+    """A volume reserved for the claim, else the smallest that is large enough. A delayed claim gets only a reserved volume."""
     fitting = [each for each in volumes if _could_hold(each, claim)]
     for volume in fitting:
         if resources.reserved_for(volume, claim):
@@ -39,12 +39,12 @@ def _is_free(volume: Object, claim: Object) -> bool:
 
 
 def _size(volume: Object) -> tuple[int, int, str]:
-    """Volumes that can do no more than they must come first."""
+    """Sort key: volumes with the smallest capacity and the fewest access modes come first."""
     return len(_modes(volume)), _capacity(volume), volume["metadata"]["name"]
 
 
 def mismatch(volume: Object, claim: Object) -> str:
-    """Why a volume that the claim asks for by name cannot be had; empty: it can."""
+    """Why the volume that the claim names cannot be bound. Empty: it can."""
     name = volume["metadata"]["name"]
     if "deletionTimestamp" in volume["metadata"]:
         return f'the volume is marked for deletion "{name}"'

@@ -45,22 +45,22 @@ class ProtectionController:
                 self._claim_queue.add((old.metadata.namespace, name))
 
     async def _reconcile_claim(self, key: NamespacedName) -> None:
-        seen = self._claims.get(*key)
-        if seen is not None:
-            used = any(uses(pod, seen.body) for pod in self._pods.in_namespace(key[0]))
-            await self._set_finalizers(self._claims, seen, protected_finalizers(seen.body, CLAIM, used))
+        stored = self._claims.get(*key)
+        if stored is not None:
+            used = any(uses(pod, stored.body) for pod in self._pods.in_namespace(key[0]))
+            await self._set_finalizers(self._claims, stored, protected_finalizers(stored.body, CLAIM, used))
 
     async def _reconcile_volume(self, key: NamespacedName) -> None:
-        seen = self._volumes.get(*key)
-        if seen is not None:
+        stored = self._volumes.get(*key)
+        if stored is not None:
             await self._set_finalizers(
-                self._volumes, seen, protected_finalizers(seen.body, VOLUME, resources.phase(seen.body) == "Bound")
+                self._volumes, stored, protected_finalizers(stored.body, VOLUME, resources.phase(stored.body) == "Bound")
             )
 
-    async def _set_finalizers(self, lister: Lister[Unstructured], seen: Unstructured, finalizers: list[str] | None) -> None:
+    async def _set_finalizers(self, lister: Lister[Unstructured], stored: Unstructured, finalizers: list[str] | None) -> None:
         if finalizers is None:
             return
-        meta = seen.metadata
+        meta = stored.metadata
         change = {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": finalizers or None}
         body = msgspec.json.encode({"metadata": change})
         response = await self._client.patch(lister.resource, meta.namespace or None, meta.name, body)
@@ -85,9 +85,9 @@ def _owned(claim: Object, pod: Pod) -> bool:
 
 def protected_finalizers(obj: Object, finalizer: str, used: bool) -> list[str] | None:
     """The new finalizers; None: no change."""
-    held = obj["metadata"].get("finalizers") or []
+    finalizers = obj["metadata"].get("finalizers") or []
     if "deletionTimestamp" not in obj["metadata"]:
-        return None if finalizer in held else [*held, finalizer]
-    if finalizer in held and not used:
-        return [each for each in held if each != finalizer]
+        return None if finalizer in finalizers else [*finalizers, finalizer]
+    if finalizer in finalizers and not used:
+        return [each for each in finalizers if each != finalizer]
     return None

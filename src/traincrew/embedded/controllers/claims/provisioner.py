@@ -23,7 +23,7 @@ from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
 OPEN = 0o777
-"""Pods run as different users."""
+"""Mode of the directories: pods run as different users."""
 
 
 class LocalProvisioner:
@@ -49,7 +49,7 @@ class LocalProvisioner:
 
     async def _ensure_storage_class(self) -> None:
         """Creates our storage class unless another is the default already."""
-        if resources.default_class(seen.body for seen in self._classes) is not None:
+        if resources.default_class(stored.body for stored in self._classes) is not None:
             return
         try:
             await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
@@ -65,20 +65,20 @@ class LocalProvisioner:
             self._volume_queue.add(("", new.metadata.name))
 
     async def _provision(self, key: NamespacedName) -> None:
-        seen = self._claims.get(*key)
-        if seen is None or not is_awaiting_volume(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
+        stored = self._claims.get(*key)
+        if stored is None or not is_awaiting_volume(stored.body) or self._volumes.get("", volume_name(stored.body)) is not None:
             return
-        claim = seen.body
-        found = self._classes.get("", resources.class_of(claim) or "")
-        if found is None:
+        claim = stored.body
+        storage_class = self._classes.get("", resources.class_of(claim) or "")
+        if storage_class is None:
             return
         message = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
         self._recorder.event(CLAIMS, claim, NORMAL, "Provisioning", message)
-        volume = build_volume(claim, found.body, self._root)
+        volume = build_volume(claim, storage_class.body, self._root)
         try:
             await asyncio.to_thread(_open_directory, pathlib.Path(volume["spec"]["hostPath"]["path"]))
         except OSError as error:
-            message = f'failed to provision volume with StorageClass "{found.metadata.name}": {error}'
+            message = f'failed to provision volume with StorageClass "{storage_class.metadata.name}": {error}'
             self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", message)
             raise
         try:
@@ -89,21 +89,21 @@ class LocalProvisioner:
         self._recorder.event(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
 
     async def _reclaim(self, key: NamespacedName) -> None:
-        seen = self._volumes.get(*key)
-        if seen is None or not to_be_deleted(seen.body):
+        stored = self._volumes.get(*key)
+        if stored is None or not to_be_deleted(stored.body):
             return
-        path = pathlib.Path(seen.body["spec"]["hostPath"]["path"])
+        path = pathlib.Path(stored.body["spec"]["hostPath"]["path"])
         if path.parent != self._root:
             message = f"{path} is not below {self._root}, where this provisioner makes volumes"
-            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", message)
+            self._recorder.event(VOLUMES, stored.body, WARNING, "VolumeFailedDelete", message)
             return
         try:
             await asyncio.to_thread(_remove_directory, path)
         except OSError as error:
-            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
+            self._recorder.event(VOLUMES, stored.body, WARNING, "VolumeFailedDelete", str(error))
             raise
-        response = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
-        self._volumes.apply_delete_response(seen, response)
+        response = await self._client.delete(VOLUMES, None, stored.metadata.name, uid=stored.metadata.uid)
+        self._volumes.apply_delete_response(stored, response)
 
 
 def storage_class() -> Object:
@@ -124,9 +124,9 @@ def volume_name(claim: Object) -> str:
     return f"pvc-{claim['metadata']['uid']}"
 
 
-def build_volume(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
+def build_volume(claim: Object, storage_class: Object, root: pathlib.PurePath) -> Object:
     meta, spec, name = claim["metadata"], claim["spec"], volume_name(claim)
-    holder = {
+    claim_ref = {
         "kind": CLAIMS.kind, "apiVersion": CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
         "uid": meta["uid"], "resourceVersion": meta["resourceVersion"],
     }  # fmt: skip
@@ -135,9 +135,9 @@ def build_volume(claim: Object, found: Object, root: pathlib.PurePath) -> Object
         "metadata": {"name": name, "annotations": {resources.PROVISIONED: NAME}},
         "spec": {
             "capacity": {"storage": spec["resources"]["requests"]["storage"]}, "accessModes": spec["accessModes"],
-            "persistentVolumeReclaimPolicy": found.get("reclaimPolicy", "Delete"),
-            "storageClassName": found["metadata"]["name"], "volumeMode": spec.get("volumeMode", "Filesystem"),
-            "hostPath": {"path": str(root / name), "type": "Directory"}, "claimRef": holder,
+            "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
+            "storageClassName": storage_class["metadata"]["name"], "volumeMode": spec.get("volumeMode", "Filesystem"),
+            "hostPath": {"path": str(root / name), "type": "Directory"}, "claimRef": claim_ref,
         },
     }  # fmt: skip
 

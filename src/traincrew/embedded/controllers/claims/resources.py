@@ -27,8 +27,8 @@ def annotations_of(obj: Object) -> dict[str, str]:
 
 def class_of(obj: Object) -> str | None:
     """The storage class of a claim or a volume; None: not set, which differs from the empty name."""
-    found: str | None = annotations_of(obj).get(_OLD_CLASS, obj["spec"].get("storageClassName"))
-    return found
+    name: str | None = annotations_of(obj).get(_OLD_CLASS, obj["spec"].get("storageClassName"))
+    return name
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
@@ -47,5 +47,5 @@ def reserved_for(volume: Object, claim: Object) -> bool:
 
 
 def phase(obj: Object) -> str:
-    found: str = (obj.get("status") or {}).get("phase", "")
-    return found
+    value: str = (obj.get("status") or {}).get("phase", "")
+    return value

@@ -58,24 +58,24 @@ class DisruptionController:
                 self._queue.add_after(key, reconcile_loop.batch_period(self._pods.count(pod.metadata.namespace)))
 
     async def _reconcile(self, key: NamespacedName) -> float | None:
-        seen = self._budgets.get(*key)
-        if seen is None or seen.metadata.deletion_timestamp is not None:
+        stored = self._budgets.get(*key)
+        if stored is None or stored.metadata.deletion_timestamp is not None:
             return None
         now = clock.now()
-        pods = [pod for pod in self._pods.in_namespace(key[0]) if _selects(seen.body, pod)]
+        pods = [pod for pod in self._pods.in_namespace(key[0]) if _selects(stored.body, pod)]
         if not pods:
-            self._recorder.event(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
+            self._recorder.event(BUDGETS, stored.body, NORMAL, "NoPods", "No matching pods found")
         try:
-            found = await self._count(seen.body, pods)
+            expected = await self._count(stored.body, pods)
         except ScaleUnavailable as fault:
             message = f"Failed to calculate the number of expected pods: {fault}"
-            self._recorder.event(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", message)
-            await self._write(seen, decisions.failed(seen.body, str(fault), now))
+            self._recorder.event(BUDGETS, stored.body, WARNING, "CalculateExpectedPodCountFailed", message)
+            await self._write(stored, decisions.failed(stored.body, str(fault), now))
             return None
-        verdict = decisions.budget_status(seen.body, pods, found, now)
-        self._warn(seen, verdict.overdue)
-        await self._write(seen, verdict.status)
-        return (verdict.again - now).total_seconds() if verdict.again else None
+        result = decisions.budget_status(stored.body, pods, expected, now)
+        self._warn(stored, result.overdue)
+        await self._write(stored, result.status)
+        return (result.again - now).total_seconds() if result.again else None
 
     async def _count(self, budget: Object, pods: Sequence[Pod]) -> decisions.ExpectedPods:
         if not decisions.needs_scale(budget["spec"]):
@@ -86,27 +86,27 @@ class DisruptionController:
             self._recorder.event(BUDGETS, budget, WARNING, "UnmanagedPods", message)
         scale = 0
         for owner, pod in owners.values():
-            held = await self._scales.read(
+            owner_scale = await self._scales.read(
                 {"apiVersion": owner.api_version, "kind": owner.kind}, pod.metadata.namespace, owner.name
             )
-            if held is None or held["metadata"]["uid"] != owner.uid:
+            if owner_scale is None or owner_scale["metadata"]["uid"] != owner.uid:
                 raise ScaleUnavailable(f'found no controllers for pod "{pod.metadata.name}"')
-            scale += int(held["spec"].get("replicas", 0))
+            scale += int(owner_scale["spec"].get("replicas", 0))
         return decisions.expected_pods(budget["spec"], len(pods), scale)
 
-    def _warn(self, seen: Unstructured, overdue: Iterable[Pod]) -> None:
-        # Twice the namespace and not the budget's name, as in Kubernetes.
-        message = f"Pod was expected by PDB {seen.metadata.namespace}/{seen.metadata.namespace} to be deleted but it wasn't"
+    def _warn(self, stored: Unstructured, overdue: Iterable[Pod]) -> None:
+        # The namespace twice, without the name of the budget, as in Kubernetes.
+        message = f"Pod was expected by PDB {stored.metadata.namespace}/{stored.metadata.namespace} to be deleted but it wasn't"
         for pod in overdue:
             meta = pod.metadata
             about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
             self._recorder.event(PODS, {"metadata": about}, WARNING, "NotDeleted", message)
 
-    async def _write(self, seen: Unstructured, status: Object) -> None:
-        if status == seen.body.get("status"):
+    async def _write(self, stored: Unstructured, status: Object) -> None:
+        if status == stored.body.get("status"):
             return
-        titled = {"apiVersion": BUDGETS.api_version, "kind": BUDGETS.kind} | seen.body | {"status": status}
-        key = (seen.metadata.namespace, seen.metadata.name)
+        titled = {"apiVersion": BUDGETS.api_version, "kind": BUDGETS.kind} | stored.body | {"status": status}
+        key = (stored.metadata.namespace, stored.metadata.name)
         self._budgets.apply_response(await self._client.replace(BUDGETS, *key, msgspec.json.encode(titled), "status"))
 
 

@@ -12,7 +12,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
 DELETION = dt.timedelta(minutes=2)
-"""A pod that still exists so long after its eviction was granted is counted again."""
+"""Time after a granted eviction at which a pod that still exists is counted again."""
 COUNTS = ("currentHealthy", "desiredHealthy", "expectedPods", "disruptionsAllowed")
 
 
@@ -24,7 +24,7 @@ class ExpectedPods(NamedTuple):
 class BudgetStatus(NamedTuple):
     status: Object
     again: dt.datetime | None
-    """When the next pod is counted again that was expected to be deleted."""
+    """Time at which the next evicted pod that still exists is counted again."""
     overdue: tuple[Pod, ...]
 
 
@@ -43,23 +43,23 @@ def expected_pods(spec: Object, pods: int, scale: int) -> ExpectedPods:
     return ExpectedPods(pods, least) if isinstance(least, int) else ExpectedPods(scale, _share(least, scale))
 
 
-def _share(value: int | str, whole: int) -> int:
-    return value if isinstance(value, int) else math.ceil(int(value.removesuffix("%")) * whole / 100)
+def _share(value: int | str, total: int) -> int:
+    return value if isinstance(value, int) else math.ceil(int(value.removesuffix("%")) * total / 100)
 
 
-def budget_status(budget: Object, pods: Sequence[Pod], found: ExpectedPods, now: dt.datetime) -> BudgetStatus:
+def budget_status(budget: Object, pods: Sequence[Pod], counts: ExpectedPods, now: dt.datetime) -> BudgetStatus:
     granted = {name: times.parse(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
     awaited = {pod.metadata.name: granted[pod.metadata.name] for pod in pods if not pod.deleted and pod.metadata.name in granted}
     overdue = tuple(pod for pod in pods if pod.metadata.name in awaited and awaited[pod.metadata.name] + DELETION < now)
     left = {name: moment for name, moment in awaited.items() if moment + DELETION >= now}
     healthy = sum(pod.ready and not pod.deleted and pod.metadata.name not in left for pod in pods)
     again = min(left.values()) + DELETION if left else None
-    return BudgetStatus(_status(budget, healthy, found, left, times.rfc3339(now)), again, overdue)
+    return BudgetStatus(_status(budget, healthy, counts, left, times.rfc3339(now)), again, overdue)
 
 
-def _status(budget: Object, healthy: int, found: ExpectedPods, awaited: Mapping[str, dt.datetime], now: str) -> Object:
-    allowed = max(healthy - found.desired, 0) if found.expected > 0 else 0
-    status: Object = dict(zip(COUNTS, (healthy, found.desired, found.expected, allowed), strict=True))
+def _status(budget: Object, healthy: int, counts: ExpectedPods, awaited: Mapping[str, dt.datetime], now: str) -> Object:
+    allowed = max(healthy - counts.desired, 0) if counts.expected > 0 else 0
+    status: Object = dict(zip(COUNTS, (healthy, counts.desired, counts.expected, allowed), strict=True))
     status["observedGeneration"] = budget["metadata"].get("generation", 0)
     if awaited:
         status["disruptedPods"] = {name: times.rfc3339(moment) for name, moment in awaited.items()}
@@ -74,7 +74,7 @@ def failed(budget: Object, why: str, now: dt.datetime) -> Object:
 
 
 def format_selector(of: Object | None) -> str:
-    """As Go prints it within an event."""
+    """In the format of Go in an event."""
     if of is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted((of.get("matchLabels") or {}).items()))

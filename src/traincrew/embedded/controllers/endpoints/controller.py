@@ -36,7 +36,7 @@ class EndpointsController:
         self._recorder = ControllerEventRecorder(client, "endpoint-controller")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._selecting = SelectorIndex()
-        self._services.listeners.append(self._service_filed)
+        self._services.listeners.append(self._index_service)
         self._services.listeners.append(self._service_changed)
         self._pods.listeners.append(self._pod_changed)
         self._nodes.listeners.append(self._node_changed)
@@ -48,26 +48,26 @@ class EndpointsController:
             group.create_task(self._recorder.run())
             group.create_task(reconcile_loop.run("endpoints", self._queue, self._reconcile))
 
-    def _service_filed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        seen = new or old
-        if seen is not None:
+    def _index_service(self, old: Unstructured | None, new: Unstructured | None) -> None:
+        stored = new or old
+        if stored is not None:
             self._selecting.update(
-                (seen.metadata.namespace, seen.metadata.name), new.body["spec"].get("selector") if new else None
+                (stored.metadata.namespace, stored.metadata.name), new.body["spec"].get("selector") if new else None
             )
 
     def _service_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        seen = new or old
-        if seen is not None:
-            self._queue.add((seen.metadata.namespace, seen.metadata.name))
+        stored = new or old
+        if stored is not None:
+            self._queue.add((stored.metadata.namespace, stored.metadata.name))
 
     def _endpoints_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        """Also those of a Service that was deleted while no controller ran."""
+        """Reconciles also the Endpoints of a Service that was deleted while no controller ran."""
         self._service_changed(old, new)
 
     def _slice_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
-        seen = new or old
-        if seen is not None and seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
-            self._queue.add((seen.metadata.namespace, seen.metadata.labels.get(slices.SERVICE, "")))
+        stored = new or old
+        if stored is not None and stored.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
+            self._queue.add((stored.metadata.namespace, stored.metadata.labels.get(slices.SERVICE, "")))
 
     def _node_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if old is None or new is None or old.metadata.labels.get(slices.ZONE) != new.metadata.labels.get(slices.ZONE):
@@ -81,10 +81,10 @@ class EndpointsController:
         if old is not None and new is not None and old is not new and _shown(old) == _shown(new):
             return
         siblings = self._pods.count(pod.metadata.namespace)
-        for key in {key for each in (old, new) if each is not None for key in self._selecting_it(each)}:
+        for key in {key for each in (old, new) if each is not None for key in self._services_of(each)}:
             self._queue.add_after(key, reconcile_loop.batch_period(siblings))
 
-    def _selecting_it(self, pod: Pod) -> Iterable[NamespacedName]:
+    def _services_of(self, pod: Pod) -> Iterable[NamespacedName]:
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
         for name in self._selecting.candidates(namespace, labels):
             service = self._services.get(namespace, name)
@@ -92,64 +92,64 @@ class EndpointsController:
                 yield namespace, name
 
     async def _reconcile(self, key: NamespacedName) -> None:
-        seen = self._services.get(*key)
-        if seen is None:
+        stored = self._services.get(*key)
+        if stored is None:
             await self._without_service(key)
-        elif members.has_endpoints(seen.body):
-            near = self._pods.with_any_label(key[0], seen.body["spec"]["selector"])
-            pods = [pod for pod in near if members.selects(seen.body, pod.metadata.labels)]
-            await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
-            await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
+        elif members.has_endpoints(stored.body):
+            near = self._pods.with_any_label(key[0], stored.body["spec"]["selector"])
+            pods = [pod for pod in near if members.selects(stored.body, pod.metadata.labels)]
+            await self._set_endpoints(stored.body, pods, self._endpoints.get(*key))
+            await self._set_slices(stored.body, pods, [each.body for each in self._slices_of(key)])
 
     def _slices_of(self, key: NamespacedName) -> Iterable[Unstructured]:
-        for seen in self._slices.with_any_label(key[0], {slices.SERVICE: key[1]}):
-            if seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
-                yield seen
+        for stored in self._slices.with_any_label(key[0], {slices.SERVICE: key[1]}):
+            if stored.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
+                yield stored
 
     async def _without_service(self, key: NamespacedName) -> None:
         """The garbage collector deletes the slices with their owner; Endpoints have no owner."""
-        held = self._endpoints.get(*key)
-        if held is None or ELECTION in held.metadata.annotations or held.metadata.deletion_timestamp is not None:
+        endpoints = self._endpoints.get(*key)
+        if endpoints is None or ELECTION in endpoints.metadata.annotations or endpoints.metadata.deletion_timestamp is not None:
             return
-        response = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
-        self._endpoints.apply_delete_response(held, response)
+        response = await self._client.delete(ENDPOINTS, *key, uid=endpoints.metadata.uid)
+        self._endpoints.apply_delete_response(endpoints, response)
 
-    async def _set_endpoints(self, service: Object, pods: list[Pod], held: Unstructured | None) -> None:
-        wanted = subsets.wanted(service, pods, held.body if held else None)
-        if wanted is None:
+    async def _set_endpoints(self, service: Object, pods: list[Pod], existing: Unstructured | None) -> None:
+        desired = subsets.wanted(service, pods, existing.body if existing else None)
+        if desired is None:
             return
-        meta, body = service["metadata"], msgspec.json.encode(wanted)
-        place = f"{meta['namespace']}/{meta['name']}"
+        meta, body = service["metadata"], msgspec.json.encode(desired)
+        name = f"{meta['namespace']}/{meta['name']}"
         try:
-            if held is None:
+            if existing is None:
                 response = await self._client.create(ENDPOINTS, meta["namespace"], body)
             else:
                 response = await self._client.replace(ENDPOINTS, meta["namespace"], meta["name"], body)
         except errors.Forbidden as error:
             if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 return
-            message = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
-            self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", message)
+            message = f"Failed to {'update endpoint' if existing else 'create endpoint for service'} {name}: {error.message}"
+            self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if existing else 'Create'}Endpoint", message)
             raise
         self._endpoints.apply_response(response)
 
-    async def _set_slices(self, service: Object, pods: list[Pod], held: list[Object]) -> None:
+    async def _set_slices(self, service: Object, pods: list[Pod], existing: list[Object]) -> None:
         zones = {node.metadata.name: node.metadata.labels.get(slices.ZONE, "") for node in self._nodes}
-        found, namespace = slices.slice_changes(service, pods, held, zones), service["metadata"]["namespace"]
+        changes, namespace = slices.slice_changes(service, pods, existing, zones), service["metadata"]["namespace"]
         try:
-            for each in found.create:
+            for each in changes.create:
                 self._slices.apply_response(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
         except errors.Forbidden as error:
             if not any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 raise
-        for each in found.update:
+        for each in changes.update:
             name = each["metadata"]["name"]
             self._slices.apply_response(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(each)))
-        for each in found.delete:
-            seen = self._slices.get(namespace, each["metadata"]["name"])
-            if seen is not None and seen.metadata.deletion_timestamp is None:
-                response = await self._client.delete(SLICES, namespace, seen.metadata.name, uid=seen.metadata.uid)
-                self._slices.apply_delete_response(seen, response)
+        for each in changes.delete:
+            stored = self._slices.get(namespace, each["metadata"]["name"])
+            if stored is not None and stored.metadata.deletion_timestamp is None:
+                response = await self._client.delete(SLICES, namespace, stored.metadata.name, uid=stored.metadata.uid)
+                self._slices.apply_delete_response(stored, response)
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Which pods a Service has, at which addresses and ports."""
+"""The pods of a Service, with addresses and ports."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _allowed(address: str) -> bool:
 
 def ports(service: Object, pod: Pod) -> list[EndpointPort]:
     """The ports of the Service that the pod has; a named target port may differ between pods, or be missing."""
-    found = []
+    result = []
     for each in service["spec"].get("ports") or ():
         protocol = each.get("protocol", "TCP")
         if (number := _number(each.get("targetPort", each["port"]), protocol, pod)) is not None:
-            found.append((each.get("name", ""), number, protocol, each.get("appProtocol")))
-    return found
+            result.append((each.get("name", ""), number, protocol, each.get("appProtocol")))
+    return result
 
 
 def _number(target: int | str, protocol: str, pod: Pod) -> int | None:
@@ -68,9 +68,9 @@ def _number(target: int | str, protocol: str, pod: Pod) -> int | None:
     return next((port.container_port for port in named if (port.name, port.protocol) == (target, protocol)), None)
 
 
-def port(found: EndpointPort, *, nameless: bool) -> dict[str, Any]:
-    """nameless: an empty name is left out."""
-    name, number, protocol, application = found
+def port(endpoint_port: EndpointPort, *, nameless: bool) -> dict[str, Any]:
+    """nameless: an empty name is omitted."""
+    name, number, protocol, application = endpoint_port
     shown: dict[str, Any] = {} if nameless and not name else {"name": name}
     shown |= {"port": number, "protocol": protocol}
     return shown | ({"appProtocol": application} if application is not None else {})
@@ -82,16 +82,16 @@ def target(pod: Pod) -> dict[str, str]:
 
 
 def hostname(service: Object, pod: Pod) -> str:
-    """By which the pod is found below the Service's name; empty: not at all."""
+    """The host name of the pod below the name of the Service. Empty: none."""
     meta = service["metadata"]
     matches = pod.spec.subdomain == meta["name"] and pod.metadata.namespace == meta["namespace"]
     return pod.spec.hostname if matches else ""
 
 
 def changed(service: Object, pods: Iterable[Pod], new: bool) -> dict[str, str]:
-    """The annotation that tells since when its endpoints are to be so, as far as objects tell."""
+    """The annotation with the time of the last change that triggered an update of the endpoints."""
     if new:
         return {CHANGED: service["metadata"]["creationTimestamp"]}
-    ready = [found.last_transition_time for pod in pods if (found := pod.condition("Ready")) is not None]
+    ready = [condition.last_transition_time for pod in pods if (condition := pod.condition("Ready")) is not None]
     moment = max((each for each in ready if each is not None), default=None)
     return {CHANGED: times.rfc3339(moment)} if moment else {}

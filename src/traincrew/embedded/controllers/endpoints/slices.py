@@ -24,28 +24,28 @@ class SliceChanges:
     delete: list[Object] = dataclasses.field(default_factory=list)
 
 
-def slice_changes(service: Object, pods: Sequence[Pod], held: Sequence[Object], zones: Mapping[str, str]) -> SliceChanges:
-    """held: the existing slices. zones: of every node, by name; empty if the node has none."""
-    found = SliceChanges()
+def slice_changes(service: Object, pods: Sequence[Pod], existing: Sequence[Object], zones: Mapping[str, str]) -> SliceChanges:
+    """zones: the zone of every node, by name. Empty: the node has no zone."""
+    changes = SliceChanges()
     for family in members.families(service):
-        of_family = [each for each in held if each["addressType"] == family]
-        _change(service, _groups(service, pods, zones, family), of_family, family, found)
-    found.delete += [each for each in held if each["addressType"] not in members.families(service)]
-    for each in (*found.create, *found.update):
+        of_family = [each for each in existing if each["addressType"] == family]
+        _change(service, _groups(service, pods, zones, family), of_family, family, changes)
+    changes.delete += [each for each in existing if each["addressType"] not in members.families(service)]
+    for each in (*changes.create, *changes.update):
         kept = {key: value for key, value in (each["metadata"].get("annotations") or {}).items() if key != CHANGED}
-        each["metadata"]["annotations"] = kept | members.changed(service, pods, not held)
-    return found
+        each["metadata"]["annotations"] = kept | members.changed(service, pods, not existing)
+    return changes
 
 
 def _groups(service: Object, pods: Sequence[Pod], zones: Mapping[str, str], family: str) -> dict[Ports, dict[str, Object]]:
     groups: dict[Ports, dict[str, Object]] = {}
     for pod in sorted(pods, key=lambda each: each.metadata.name):
-        found = members.addresses(pod, family)
+        addresses = members.addresses(pod, family)
         known = pod.spec.node_name in zones or members.publishes_unready(service)
         if members.included(pod, True) and known:
             group = groups.setdefault(tuple(sorted(members.ports(service, pod), key=repr)), {})
-            if found:
-                group[pod.metadata.uid] = _endpoint(service, pod, found, zones.get(pod.spec.node_name, ""))
+            if addresses:
+                group[pod.metadata.uid] = _endpoint(service, pod, addresses, zones.get(pod.spec.node_name, ""))
     return groups
 
 
@@ -61,10 +61,10 @@ def _endpoint(service: Object, pod: Pod, addresses: list[str], zone: str) -> Obj
 
 
 def _change(
-    service: Object, groups: dict[Ports, dict[str, Object]], held: Sequence[Object], family: str, found: SliceChanges
+    service: Object, groups: dict[Ports, dict[str, Object]], existing: Sequence[Object], family: str, changes: SliceChanges
 ) -> None:
     labels = _labels(service)
-    owned = [each for each in held if _is_owned(each, service)]
+    owned = [each for each in existing if _is_owned(each, service)]
     spare = [each for each in owned if _ports(each) not in groups]
     create: list[Object] = []
     kept = 0
@@ -78,7 +78,7 @@ def _change(
                 continue
             kept += 1
             if content != slice_.get("endpoints") or slice_["metadata"].get("labels") != labels:
-                found.update.append({**slice_, "metadata": {**slice_["metadata"], "labels": labels}, "endpoints": content})
+                changes.update.append({**slice_, "metadata": {**slice_["metadata"], "labels": labels}, "endpoints": content})
         create += [
             _build(service, labels, family, ports, left[i : i + MAX_ENDPOINTS]) for i in range(0, len(left), MAX_ENDPOINTS)
         ]
@@ -87,9 +87,9 @@ def _change(
         spare = _without_placeholder(spare, create)
     while spare and create:  # an existing slice is reused before another is created
         reused, fresh = spare.pop(0), create.pop()
-        found.update.append({**fresh, "metadata": {**reused["metadata"], "labels": labels}})
-    found.create += create if "deletionTimestamp" not in service["metadata"] else []
-    found.delete += spare + [each for each in held if not _is_owned(each, service)]
+        changes.update.append({**fresh, "metadata": {**reused["metadata"], "labels": labels}})
+    changes.create += create if "deletionTimestamp" not in service["metadata"] else []
+    changes.delete += spare + [each for each in existing if not _is_owned(each, service)]
 
 
 def _without_placeholder(spare: list[Object], create: list[Object]) -> list[Object]:
@@ -140,11 +140,11 @@ def _labels(service: Object) -> dict[str, str]:
 
 
 def _ports(slice_: Object) -> Ports:
-    found = [
+    ports = [
         (each.get("name", ""), each.get("port"), each.get("protocol", "TCP"), each.get("appProtocol"))
         for each in slice_.get("ports") or ()
     ]
-    return tuple(sorted(found, key=repr))
+    return tuple(sorted(ports, key=repr))
 
 
 def _is_owned(slice_: Object, service: Object) -> bool:

@@ -19,17 +19,17 @@ def subsets(service: Object, pods: Sequence[Pod]) -> list[Object]:
     shown: dict[str, Object] = {}
     unready = members.publishes_unready(service)
     for pod in sorted(pods, key=lambda each: (each.addresses[:1], each.metadata.uid)):
-        found = members.addresses(pod, members.families(service)[0])
-        if not members.included(pod, unready) or not found:
+        addresses = members.addresses(pod, members.families(service)[0])
+        if not members.included(pod, unready) or not addresses:
             continue
-        shown[pod.metadata.uid] = _address(service, pod, found[0])
+        shown[pod.metadata.uid] = _address(service, pod, addresses[0])
         for port in _ports(service, pod):
             ready.setdefault(port, {})[pod.metadata.uid] = unready or pod.ready
     together: dict[tuple[tuple[str, bool], ...], list[EndpointPort]] = {}
     for port, holders in ready.items():
         together.setdefault(tuple(sorted(holders.items())), []).extend([port] if port is not None else [])
-    made = [_subset(holders, ports, shown) for holders, ports in together.items()]
-    return sorted(made, key=lambda each: repr((each.get("ports"), each.get("addresses"), each.get("notReadyAddresses"))))
+    result = [_subset(holders, ports, shown) for holders, ports in together.items()]
+    return sorted(result, key=lambda each: repr((each.get("ports"), each.get("addresses"), each.get("notReadyAddresses"))))
 
 
 def _ports(service: Object, pod: Pod) -> Sequence[EndpointPort | None]:
@@ -57,35 +57,35 @@ def _subset(holders: Sequence[tuple[str, bool]], ports: Sequence[EndpointPort], 
     return {key: value for key, value in lists.items() if value}
 
 
-def wanted(service: Object, pods: Sequence[Pod], held: Object | None) -> Object | None:
+def wanted(service: Object, pods: Sequence[Pod], existing: Object | None) -> Object | None:
     """The Endpoints to write; None: no change."""
     meta = service["metadata"]
     labels = dict(meta.get("labels") or {})
     labels.pop(HEADLESS, None)
     if members.is_headless(service):
         labels[HEADLESS] = ""
-    found, over = _cut(subsets(service, pods))
-    before = held["metadata"] if held else {}
+    desired, over = _cut(subsets(service, pods))
+    before = existing["metadata"] if existing else {}
     annotations = dict(before.get("annotations") or {})
-    same = held is not None and (held.get("subsets") or []) == found and (before.get("labels") or {}) == labels
+    same = existing is not None and (existing.get("subsets") or []) == desired and (before.get("labels") or {}) == labels
     if same and (OVER_CAPACITY in annotations) == over:
         return None
     annotations = {key: value for key, value in annotations.items() if key not in (CHANGED, OVER_CAPACITY)}
-    annotations |= members.changed(service, pods, held is None)
+    annotations |= members.changed(service, pods, existing is None)
     if over:
         annotations[OVER_CAPACITY] = "truncated"
     renewed = {**before, "name": meta["name"], "namespace": meta["namespace"], "labels": labels, "annotations": annotations}
-    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": renewed, "subsets": found}
+    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": renewed, "subsets": desired}
 
 
-def _cut(found: list[Object]) -> tuple[list[Object], bool]:
+def _cut(complete: list[Object]) -> tuple[list[Object], bool]:
     """Truncates to the capacity of an Endpoints object, ready addresses first."""
-    if sum(len(each.get(key, ())) for each in found for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
-        return found, False
-    room, made = CAPACITY, [dict(each) for each in found]
+    if sum(len(each.get(key, ())) for each in complete for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
+        return complete, False
+    room, truncated = CAPACITY, [dict(each) for each in complete]
     for key in ("addresses", "notReadyAddresses"):
-        for each in made:
+        for each in truncated:
             if key in each:
                 each[key] = each[key][:room]
                 room -= len(each[key])
-    return [{key: value for key, value in each.items() if value} for each in made], True
+    return [{key: value for key, value in each.items() if value} for each in truncated], True

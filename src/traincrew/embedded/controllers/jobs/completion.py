@@ -1,4 +1,4 @@
-"""Whether a Job is finished, and why."""
+"""The completion of a Job and its reason."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def condition(type: str, reason: str, message: str, now: dt.datetime, status: st
 
 
 def find(job: Object, type: str) -> Object | None:
-    held = (job.get("status") or {}).get("conditions") or ()
-    return next((each for each in held if each["type"] == type), None)
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == type), None)
 
 
 def is_true(job: Object, type: str) -> bool:
-    found = find(job, type)
-    return found is not None and found["status"] == "True"
+    entry = find(job, type)
+    return entry is not None and entry["status"] == "True"
 
 
 def is_finished(job: Object) -> bool:
@@ -38,8 +38,8 @@ def finished_condition(job_pods: JobPods, now: dt.datetime) -> Object | None:
     for type in (SUCCESS, FAILURE):
         if is_true(job_pods.job, type):
             return find(job_pods.job, type)
-    if found := _failure(job_pods, now):
-        return condition(FAILURE, *found, now)
+    if failure := _failure(job_pods, now):
+        return condition(FAILURE, *failure, now)
     if job_pods.indexed and (message := policies.match_success_policy(job_pods.spec, job_pods.completed)):
         return condition(SUCCESS, "SuccessPolicy", message, now)
     return None
@@ -90,8 +90,8 @@ def until_deadline(job_pods: JobPods, now: dt.datetime) -> float | None:
 
 
 def completed(job_pods: JobPods, now: dt.datetime) -> Object | None:
-    wanted = job_pods.spec.get("completions")
-    reached = job_pods.succeeded > 0 if wanted is None else job_pods.succeeded >= wanted
+    completions = job_pods.spec.get("completions")
+    reached = job_pods.succeeded > 0 if completions is None else job_pods.succeeded >= completions
     if reached and not job_pods.active:
         return condition(SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods", now)
     return None

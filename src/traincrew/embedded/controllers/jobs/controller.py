@@ -67,35 +67,35 @@ class JobController:
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
 
     def _job(self, pod: Pod, owner: OwnerReference) -> Unstructured | None:
-        found = self._jobs.get(pod.metadata.namespace, owner.name)
-        return found if found is not None and found.metadata.uid == owner.uid else None
+        job = self._jobs.get(pod.metadata.namespace, owner.name)
+        return job if job is not None and job.metadata.uid == owner.uid else None
 
     async def _reconcile(self, key: NamespacedName) -> float | None:
         for _ in range(MAX_STEPS):
-            seen = self._jobs.get(*key)
-            if seen is None:
+            stored = self._jobs.get(*key)
+            if stored is None:
                 return None
             now = clock.now()
-            pods = self._pods.owned_by(seen.metadata.uid)
-            step = plan(seen.body, pods, self._record(seen, pods), now)
+            pods = self._pods.owned_by(stored.metadata.uid)
+            step = plan(stored.body, pods, self._record(stored, pods), now)
             if step.idle:
-                return await self._expire(seen, now) if completion.is_finished(seen.body) else step.requeue_after
+                return await self._expire(stored, now) if completion.is_finished(stored.body) else step.requeue_after
             try:
-                await self._execute(seen, step)
+                await self._execute(stored, step)
             except errors.Forbidden as error:
                 if any(cause.reason == TERMINATING for cause in error.causes):
                     return None
                 raise
         return 0.0
 
-    def _record(self, seen: Unstructured, pods: tuple[Pod, ...]) -> backoff.BackoffRecord:
-        uid = seen.metadata.uid
+    def _record(self, stored: Unstructured, pods: tuple[Pod, ...]) -> backoff.BackoffRecord:
+        uid = stored.metadata.uid
         if uid not in self._backoff_records:
-            self._backoff_records[uid] = backoff_from_pods(seen.body, pods)
+            self._backoff_records[uid] = backoff_from_pods(stored.body, pods)
         return self._backoff_records[uid]
 
-    async def _execute(self, seen: Unstructured, step: Step) -> None:
-        job = seen.body
+    async def _execute(self, stored: Unstructured, step: Step) -> None:
+        job = stored.body
         await self._pod_control.delete(job, step.delete, step.uncounted)
         await self._pod_control.create(job, step.create)
         if step.status is not None:
@@ -104,20 +104,20 @@ class JobController:
             body = msgspec.json.encode(titled)
             response = await self._client.replace(BATCH_JOBS, meta["namespace"], meta["name"], body, "status")
             self._jobs.apply_response(response)
-        self._backoff_records[seen.metadata.uid] = step.record
+        self._backoff_records[stored.metadata.uid] = step.record
         for event in step.events:
             self._recorder.event(BATCH_JOBS, job, *event)
         await self._pod_control.remove_finalizers(step.release)
 
-    async def _expire(self, seen: Unstructured, now: dt.datetime) -> float | None:
-        left = completion.until_expiry(seen.body, now)
+    async def _expire(self, stored: Unstructured, now: dt.datetime) -> float | None:
+        left = completion.until_expiry(stored.body, now)
         if left is None or left > 0:
             return left
-        meta = seen.metadata
+        meta = stored.metadata
         response = await self._client.delete(
             BATCH_JOBS, meta.namespace, meta.name, uid=meta.uid, version=meta.resource_version, propagation="Foreground"
         )
-        self._jobs.apply_delete_response(seen, response)
+        self._jobs.apply_delete_response(stored, response)
         return None
 
     async def _reconcile_orphan(self, key: NamespacedName) -> float | None:

@@ -34,13 +34,13 @@ class PodChanges:
 
 def pod_changes(job_pods: JobPods, record: backoff.BackoffRecord, now: dt.datetime) -> PodChanges:
     active = len(job_pods.active)
-    wanted = 0 if job_pods.suspended else _wanted(job_pods)
-    if surplus := _surplus(job_pods, max(0, active - wanted)):
+    desired = 0 if job_pods.suspended else _wanted(job_pods)
+    if surplus := _surplus(job_pods, max(0, active - desired)):
         return PodChanges(delete=tuple(surplus[:MAX_PODS_PER_SYNC]))
     if job_pods.suspended:
         return PodChanges()
     going = len(job_pods.terminating) if policies.only_failed_are_replaced(job_pods.spec) else 0
-    short = wanted - going - active
+    short = desired - going - active
     if short <= 0:
         return PodChanges()
     if not job_pods.per_index and (wait := backoff.remaining(record, now)) > 0:
@@ -75,17 +75,17 @@ def _free(job_pods: JobPods, count: int) -> list[int]:
         taken |= {pod_indexes.of(pod) for pod in job_pods.terminating}
     if job_pods.per_index:
         taken |= job_pods.failed_indexes
-    found: list[int] = []
+    indexes: list[int] = []
     for index in range(job_pods.spec["completions"]):
-        if len(found) == count:
+        if len(indexes) == count:
             break
         if index not in taken:
-            found.append(index)
-    return found
+            indexes.append(index)
+    return indexes
 
 
 def _surplus(job_pods: JobPods, at_least: int) -> list[Pod]:
-    """Pods without a valid index first, then those that have made the least progress."""
+    """Pods without a valid index first, then those with the least progress."""
     removed: list[Pod] = []
     left = list(job_pods.active)
     if job_pods.indexed:

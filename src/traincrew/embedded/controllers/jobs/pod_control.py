@@ -70,7 +70,7 @@ class PodControl:
             self._pods.remove(pod)
             return
         if meta.deletion_timestamp is not None and not meta.deletion_grace_period_seconds and len(meta.finalizers) == 1:
-            self._pods.remove(pod)  # the finalizer was all that kept it
+            self._pods.remove(pod)  # only the finalizer kept the pod
         else:
             self._pods.apply_response(response)
 

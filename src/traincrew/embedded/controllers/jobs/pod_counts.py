@@ -21,8 +21,8 @@ class JobPods:
 
     @property
     def spec(self) -> Object:
-        found: Object = self.job["spec"]
-        return found
+        spec: Object = self.job["spec"]
+        return spec
 
     @property
     def status(self) -> Object:
@@ -104,22 +104,22 @@ class JobPods:
         index = pod_indexes.of(pod)
         if index is None or not pod.tracked or not self.valid(pod) or not self.is_failed(pod):
             return None
-        found = policies.match_failure_policy(self.spec, pod)
-        beyond = found.counts and pod_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
-        return index if beyond or found.action == "FailIndex" else None
+        result = policies.match_failure_policy(self.spec, pod)
+        beyond = result.counts and pod_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
+        return index if beyond or result.action == "FailIndex" else None
 
     @functools.cached_property
     def awaiting_replacement(self) -> dict[int, Pod]:
         """Failed pods that keep their finalizer until a new pod of their index continues their failure count."""
         taken = {pod_indexes.of(pod) for pod in self.active} | self.completed | self.failed_indexes
-        found: dict[int, Pod] = {}
+        failed: dict[int, Pod] = {}
         for pod in self.pods:
             index = pod_indexes.of(pod)
             if index is None or index in taken or not (pod.tracked and self.valid(pod) and self.is_failed(pod)):
                 continue
-            if index not in found or _rank(found[index]) <= _rank(pod):
-                found[index] = pod
-        return found
+            if index not in failed or _rank(failed[index]) <= _rank(pod):
+                failed[index] = pod
+        return failed
 
 
 def _rank(pod: Pod) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""The completion index of a pod of an indexed Job, and the failures of its index, as its annotations hold them."""
+"""The completion index of a pod of an indexed Job, and the failures of its index, from its annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def of(pod: Pod) -> int | None:
 
 
 def failures(pod: Pod) -> tuple[int, int]:
-    """How often pods of its index have failed before it: counted, and ignored by policy."""
+    """The earlier failures of the index: counted, and ignored by policy."""
     return _number(pod, FAILURES), _number(pod, IGNORED)
 
 

@@ -14,17 +14,17 @@ LONGEST_PREFIX = 58
 
 def pod(job: Object, new_pod: NewPod) -> Object:
     template, meta = job["spec"]["template"], job["metadata"]
-    held = template.get("metadata") or {}
+    metadata = template.get("metadata") or {}
     owner = {
         "apiVersion": "batch/v1", "kind": "Job", "name": meta["name"], "uid": meta["uid"],
         "controller": True, "blockOwnerDeletion": True,
     }  # fmt: skip
-    finalizers = [each for each in held.get("finalizers") or () if each != TRACKING]
+    finalizers = [each for each in metadata.get("finalizers") or () if each != TRACKING]
     created: Object = {
         "generateName": f"{meta['name']}-",
         "namespace": meta["namespace"],
-        "labels": dict(held.get("labels") or {}),
-        "annotations": dict(held.get("annotations") or {}),
+        "labels": dict(metadata.get("labels") or {}),
+        "annotations": dict(metadata.get("annotations") or {}),
         "finalizers": [*finalizers, TRACKING],
         "ownerReferences": [owner],
     }
@@ -49,11 +49,11 @@ def _indexed(spec: Object) -> Object:
 
 
 def _with_index_variable(container: Object) -> Object:
-    held = container.get("env") or []
-    if any(each["name"] == VARIABLE for each in held):
+    variables = container.get("env") or []
+    if any(each["name"] == VARIABLE for each in variables):
         return container
     source = {"fieldRef": {"fieldPath": f"metadata.labels['{pod_indexes.INDEX}']"}}
-    return container | {"env": [*held, {"name": VARIABLE, "valueFrom": source}]}
+    return container | {"env": [*variables, {"name": VARIABLE, "valueFrom": source}]}
 
 
 def _counts(spec: Object, replaced: Pod | None) -> dict[str, str]:
@@ -61,5 +61,5 @@ def _counts(spec: Object, replaced: Pod | None) -> dict[str, str]:
     if replaced is not None:
         counts = policies.match_failure_policy(spec, replaced).counts
         counted, ignored = (counted + 1, ignored) if counts else (counted, ignored + 1)
-    found = {pod_indexes.FAILURES: str(counted)}
-    return found | {pod_indexes.IGNORED: str(ignored)} if ignored else found
+    annotations = {pod_indexes.FAILURES: str(counted)}
+    return annotations | {pod_indexes.IGNORED: str(ignored)} if ignored else annotations

@@ -37,8 +37,8 @@ def match_failure_policy(spec: Object, pod: Pod) -> FailureAction:
         if (codes := rule.get("onExitCodes")) is not None:
             if (ended := _exited(pod, codes)) is not None:
                 why = f"Container {ended.name} for pod {_name(pod)} failed with exit code {_code(ended)}"
-        elif (patterns := rule.get("onPodConditions")) and (found := _condition(pod, patterns)) is not None:
-            why = f"Pod {_name(pod)} has condition {found.type}"
+        elif (patterns := rule.get("onPodConditions")) and (condition := _condition(pod, patterns)) is not None:
+            why = f"Pod {_name(pod)} has condition {condition.type}"
         if why:
             return FailureAction(action, f"{why} matching {action} rule at index {number}" if action == "FailJob" else "")
     return FailureAction()
@@ -54,17 +54,17 @@ def _code(status: ContainerStatus) -> int:
 
 def _exited(pod: Pod, requirement: Object) -> ContainerStatus | None:
     name, values = requirement.get("containerName"), requirement.get("values") or ()
-    wanted = requirement.get("operator") == "In"
+    must_contain = requirement.get("operator") == "In"
     for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         code = _code(status)
-        if code != 0 and name in (None, status.name) and (code in values) == wanted:
+        if code != 0 and name in (None, status.name) and (code in values) == must_contain:
             return status
     return None
 
 
 def _condition(pod: Pod, patterns: Iterable[Object]) -> Condition | None:
-    wanted = {(each["type"], each.get("status", "True")) for each in patterns}
-    return next((each for each in pod.status.conditions if (each.type, each.status) in wanted), None)
+    expected = {(each["type"], each.get("status", "True")) for each in patterns}
+    return next((each for each in pod.status.conditions if (each.type, each.status) in expected), None)
 
 
 def match_success_policy(spec: Object, succeeded: frozenset[int]) -> str:

@@ -97,22 +97,22 @@ def _is_over(job_pods: JobPods, finished: Object | None, pod: Pod) -> bool:
 
 
 def _conditions(status: Object, job_pods: JobPods, finished: Object | None, now: dt.datetime) -> tuple[tuple[str, str, str], ...]:
-    held = list(status.get("conditions") or ())
+    conditions = list(status.get("conditions") or ())
     if "startTime" not in status and not job_pods.suspended:
         status["startTime"] = times.rfc3339(now)
     events: tuple[tuple[str, str, str], ...] = ()
     if finished is not None:
         if not completion.is_true(job_pods.job, finished["type"]):
-            held.append(finished)
+            conditions.append(finished)
     elif not job_pods.deleted and job_pods.suspended != completion.is_true(job_pods.job, "Suspended"):
-        word = "Suspended" if job_pods.suspended else "Resumed"
+        reason = "Suspended" if job_pods.suspended else "Resumed"
         shown = "True" if job_pods.suspended else "False"
-        changed = completion.condition("Suspended", f"Job{word}", f"Job {word.lower()}", now, shown)
-        held = [each for each in held if each["type"] != "Suspended"] + [changed]
-        events = (("Normal", word, f"Job {word.lower()}"),)
+        changed = completion.condition("Suspended", f"Job{reason}", f"Job {reason.lower()}", now, shown)
+        conditions = [each for each in conditions if each["type"] != "Suspended"] + [changed]
+        events = (("Normal", reason, f"Job {reason.lower()}"),)
         if not job_pods.suspended:
             status["startTime"] = times.rfc3339(now)
-    status["conditions"] = held or None
+    status["conditions"] = conditions or None
     return events
 
 
