@@ -10,7 +10,7 @@ from traincrew.apimachinery import go_base64, go_format, json_equality
 
 
 @pytest.mark.parametrize(("given", "byte"), [("!!", 0), ("YQ", 0), ("YQ===", 4), ("Y Q=", 1), ("YWI=x", 4), ("YQ=", 3)])
-def test_what_is_no_base64_is_told_with_the_place(given: str, byte: int) -> None:
+def test_invalid_base64_is_reported_with_the_offset(given: str, byte: int) -> None:
     with pytest.raises(go_base64.Base64Error) as caught:
         go_base64.canonical(given)
     assert str(caught.value) == f"illegal base64 data at input byte {byte}"

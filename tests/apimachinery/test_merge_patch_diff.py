@@ -1,4 +1,4 @@
-"""A merge patch turns what is into what should be, and holds no more than that takes."""
+"""A created merge patch turns the live object into the desired one, and is minimal."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def test_between_equal_values_it_is_empty(value: dict[str, Any]) -> None:
     assert merge_patch_diff.create_merge_patch(value, value) == {}
 
 
-def test_what_has_gone_is_sent_as_null_and_what_stays_is_not_sent() -> None:
+def test_removed_keys_are_null_and_unchanged_keys_are_omitted() -> None:
     old = {"a": 1, "b": {"c": 1, "d": [1]}, "e": {"f": 1}}
     new = {"a": 1, "b": {"c": 2, "d": [1]}, "e": {}}
     assert merge_patch_diff.create_merge_patch(old, new) == {"b": {"c": 2}, "e": {"f": None}}
 
 
-def test_a_list_is_replaced_whole() -> None:
+def test_a_list_is_replaced_as_a_whole() -> None:
     assert merge_patch_diff.create_merge_patch({"a": [1, 2]}, {"a": [2]}) == {"a": [2]}
 
 
@@ -48,7 +48,7 @@ def test_a_value_that_changes_its_type_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("live", "desired"),
     [
         pytest.param({"a": 1, "b": 2}, {"a": 1}, id="a default that was filled in"),
         pytest.param({"value": "1"}, {"value": "1000m"}, id="a quantity spelt otherwise"),
@@ -57,12 +57,12 @@ def test_a_value_that_changes_its_type_is_replaced() -> None:
         pytest.param(None, [], id="an empty list that was left out"),
     ],
 )
-def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> None:
-    assert merge_patch_diff.contains(found, wanted)
+def test_equivalent_values_need_no_patch(live: Any, desired: Any) -> None:
+    assert merge_patch_diff.contains(live, desired)
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("live", "desired"),
     [
         ({"a": 1}, {"a": 2}),
         ({}, {"a": 1}),
@@ -74,5 +74,5 @@ def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> 
         (None, 1),
     ],
 )
-def test_what_differs_is_seen(found: Any, wanted: Any) -> None:
-    assert not merge_patch_diff.contains(found, wanted)
+def test_differences_need_a_patch(live: Any, desired: Any) -> None:
+    assert not merge_patch_diff.contains(live, desired)

@@ -1,4 +1,4 @@
-"""Quantities mean what they mean to Go's resource.Quantity."""
+"""Quantities are parsed and written as Go's resource.Quantity does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_malformed_text_is_no_quantity(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1e", "1ki", "1mi", "1K", "1-5", "1+", "1e99999999999999999999"])
-def test_an_unknown_suffix_is_no_quantity(text: str) -> None:
+def test_a_quantity_with_an_unknown_suffix_is_invalid(text: str) -> None:
     with pytest.raises(quantities.QuantityError) as caught:
         quantities.parse(text)
     assert str(caught.value) == quantities.SUFFIX_WRONG
@@ -83,7 +83,7 @@ def test_values_are_rounded_away_from_zero(text: str, value: int, milli: int) ->
     ("text", "written"),
     [("0.0001", "1m"), ("1500u", "2m"), ("1.5", "1500m"), ("1.500", "1.500"), ("0.1Ki", "102400m")],
 )
-def test_a_resource_list_holds_nothing_finer_than_a_thousandth(text: str, written: str) -> None:
+def test_resource_lists_are_rounded_up_to_thousandths(text: str, written: str) -> None:
     assert quantities.round_up_to_milli(text) == written
 
 

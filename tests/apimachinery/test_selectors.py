@@ -11,7 +11,7 @@ from traincrew.apimachinery.selectors import Requirement
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("", ()),
         ("a", (Requirement("a", "exists"),)),
@@ -22,8 +22,8 @@ from traincrew.apimachinery.selectors import Requirement
         ("a=,b>5", (Requirement("a", "=", ("",)), Requirement("b", "gt", ("5",)))),
     ],
 )
-def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, found: tuple[Requirement, ...]) -> None:
-    assert selectors.parse_labels(text) == found
+def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, expected: tuple[Requirement, ...]) -> None:
+    assert selectors.parse_labels(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, found:
         ("a=b c", "found 'c', expected: ',' or 'end of string'"),
     ],
 )
-def test_a_malformed_label_selector_is_refused_in_kubernetes_words(text: str, message: str) -> None:
+def test_a_malformed_label_selector_is_rejected_with_kubernetes_message(text: str, message: str) -> None:
     with pytest.raises(selectors.SelectorError) as refused:
         selectors.parse_labels(text)
     assert str(refused.value) == message
 
 
 def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> None:
-    found = selectors.parse_fields(r"b!=x\,y,a=1,=", lambda name: name)
-    assert found == (Requirement("a", "=", ("1",)), Requirement("b", "!=", ("x,y",)))
+    expected = selectors.parse_fields(r"b!=x\,y,a=1,=", lambda name: name)
+    assert expected == (Requirement("a", "=", ("1",)), Requirement("b", "!=", ("x,y",)))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> 
         ("a=b=c", "invalid field selector: unescaped character in value: 61"),
     ],
 )
-def test_a_malformed_field_selector_is_refused_in_kubernetes_words(text: str, message: str) -> None:
+def test_a_malformed_field_selector_is_rejected_with_kubernetes_message(text: str, message: str) -> None:
     with pytest.raises(selectors.SelectorError) as refused:
         selectors.parse_fields(text, lambda name: name)
     assert str(refused.value) == message

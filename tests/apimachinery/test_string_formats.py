@@ -39,7 +39,7 @@ def test_formats_are_checked(format: str, right: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("format", string_formats.NAMES)
 def test_no_format_takes_for_ever_over_a_text(format: str) -> None:
-    """Each would, if a text could be cut into its parts in exponentially many ways."""
+    """Patterns whose backtracking would take exponential time."""
     check = string_formats.validator(format)
     assert check is not None
     for part in ("x", "1", "a.", "a-", "1h", "x ", ":", "%41", '"', "é"):

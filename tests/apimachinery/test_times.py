@@ -42,7 +42,7 @@ def test_a_time_is_parsed_as_rfc_3339(text: str, moment: dt.datetime) -> None:
         ("2020-01-01T00:00:00Zx", ': extra text: "x"'),
     ],
 )
-def test_what_is_no_time_is_refused_in_gos_words(text: str, rest: str) -> None:
+def test_invalid_times_are_rejected_with_the_message_of_go(text: str, rest: str) -> None:
     with pytest.raises(times.TimeError) as caught:
         times.parse(text)
     assert str(caught.value) == f'parsing time "{text}"{rest}'
@@ -74,7 +74,7 @@ def test_a_duration_is_parsed(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "s", "1x", "1s x"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_invalid_durations_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="invalid duration"):
         durations.parse(text)
 

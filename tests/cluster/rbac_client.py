@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import multidict
 from tests.cluster.api import Api, Object
-from tests.embedded.apiserver.auth import grants
+from tests.embedded.apiserver.auth import rbac_generator
 
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz.attributes import Attributes
@@ -59,10 +59,10 @@ def sentinels(namespace: str) -> list[Object]:
     found = []
     for kind, name, place in (("Role", "guard", namespace), ("ClusterRole", f"{namespace}-guard", "")):
         metadata = {"name": name} | ({"namespace": place} if place else {})
-        subject = {"kind": "User", "name": f"{namespace}-guard", "apiGroup": grants.RBAC}
-        reference = {"kind": kind, "name": name, "apiGroup": grants.RBAC}
-        found.append({"apiVersion": f"{grants.RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules})
-        binding = {"apiVersion": f"{grants.RBAC}/v1", "kind": f"{kind}Binding", "metadata": metadata}
+        subject = {"kind": "User", "name": f"{namespace}-guard", "apiGroup": rbac_generator.RBAC}
+        reference = {"kind": kind, "name": name, "apiGroup": rbac_generator.RBAC}
+        found.append({"apiVersion": f"{rbac_generator.RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules})
+        binding = {"apiVersion": f"{rbac_generator.RBAC}/v1", "kind": f"{kind}Binding", "metadata": metadata}
         found.append(binding | {"roleRef": reference, "subjects": [subject]})
     return found
 

@@ -23,8 +23,8 @@ from tests.cluster.rbac_client import (
     sentinels,
     subject_review,
 )
-from tests.embedded.apiserver.auth import grants
-from tests.embedded.apiserver.auth.grants import World
+from tests.embedded.apiserver.auth import rbac_generator
+from tests.embedded.apiserver.auth.rbac_generator import RbacGenerator
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn.users import User
@@ -42,9 +42,9 @@ async def caller(api: Api) -> AsyncIterator[Caller]:
 
 
 @pytest.fixture
-def world(api: Api, namespace: str) -> Iterator[World]:
+def world(api: Api, namespace: str) -> Iterator[RbacGenerator]:
     """Generated roles and bindings, on the API server and at work there."""
-    found = World(namespace, SEED)
+    found = RbacGenerator(namespace, SEED)
     made = found.objects(OBJECTS) + sentinels(namespace)
     for each in made:
         api.call("POST", collection(each), each)
@@ -59,7 +59,7 @@ def world(api: Api, namespace: str) -> Iterator[World]:
 
 
 @pytest.fixture
-def policy(api: Api, world: World) -> Policy:
+def policy(api: Api, world: RbacGenerator) -> Policy:
     """All that the API server holds, as it holds it."""
     found = Policy()
     for kind in KINDS:
@@ -68,7 +68,7 @@ def policy(api: Api, world: World) -> Policy:
     return found
 
 
-async def test_several_hundred_questions_get_the_same_decision(caller: Caller, world: World, policy: Policy) -> None:
+async def test_several_hundred_questions_get_the_same_decision(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
     async def disagreement(user: User, asked: Attributes) -> str:
         posted = subject_review(user, asked)
         _, answer = await caller.call("POST", f"{REVIEWS}/subjectaccessreviews", posted)
@@ -78,7 +78,7 @@ async def test_several_hundred_questions_get_the_same_decision(caller: Caller, w
         return "" if same else f"{posted['spec']}: ours {ours}, theirs {theirs}"
 
     decisions: list[bool] = []
-    found = await asyncio.gather(*(disagreement(*each) for each in world.questions(QUESTIONS)))
+    found = await asyncio.gather(*(disagreement(*each) for each in world.requests(QUESTIONS)))
     assert [each for each in found if each] == []
     assert min(decisions.count(True), decisions.count(False)) > QUESTIONS / 5, "the questions are too easy to show anything"
 
@@ -98,7 +98,7 @@ REQUESTS = (
 )  # fmt: skip
 
 
-async def test_rejections_have_the_same_message(caller: Caller, world: World, policy: Policy) -> None:
+async def test_rejections_have_the_same_message(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
     chance, refused, found = random.Random(SEED), 0, []
     for verb, template in REQUESTS:
         for _ in range(6):
@@ -124,7 +124,7 @@ def of_target(verb: str, target: str) -> Attributes:
     return attributes.of_request(verb, urllib.parse.unquote(path), "watch" in asked, asked.get("fieldSelector", ""))
 
 
-async def test_rules_reviews_list_the_same(caller: Caller, world: World, policy: Policy) -> None:
+async def test_rules_reviews_list_the_same(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
     chance = random.Random(SEED)
     for _ in range(20):
         user = world.user(chance)
@@ -146,13 +146,16 @@ def sorted_rules(document: Object) -> Object:
     return document
 
 
-async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: World, policy: Policy, api: Api) -> None:
+async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: RbacGenerator, policy: Policy, api: Api) -> None:
     """Roles and bindings written, without effect, by people who may write them but hold only some rights."""
     writer = f"{world.prefix}-writer"
     for each in rights_to_write(world.prefix, writer):
         api.call("POST", collection(each), each)
         policy.put(each)
-    question = {"user": writer, "resourceAttributes": {"verb": "update", "group": grants.RBAC, "resource": "clusterroles"}}
+    question = {
+        "user": writer,
+        "resourceAttributes": {"verb": "update", "group": rbac_generator.RBAC, "resource": "clusterroles"},
+    }
     asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": question}
     eventually(lambda: api.call("POST", f"{REVIEWS}/subjectaccessreviews", asked)["status"]["allowed"])
     try:
@@ -167,19 +170,19 @@ async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: W
 def rights_to_write(prefix: str, writer: str) -> list[Object]:
     kinds = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"]
     rules = [
-        {"verbs": ["create", "update"], "apiGroups": [grants.RBAC], "resources": kinds},
-        {"verbs": ["bind"], "apiGroups": [grants.RBAC], "resources": ["clusterroles"], "resourceNames": [f"{prefix}-0"]},
+        {"verbs": ["create", "update"], "apiGroups": [rbac_generator.RBAC], "resources": kinds},
+        {"verbs": ["bind"], "apiGroups": [rbac_generator.RBAC], "resources": ["clusterroles"], "resourceNames": [f"{prefix}-0"]},
         {"verbs": ["get", "list", "create"], "apiGroups": ["", "batch"], "resources": ["pods", "*/status", "*/log"]},
         {"verbs": ["*"], "apiGroups": ["kubeflow.org"], "resources": ["*"], "resourceNames": ["a"]},
         {"verbs": ["*"], "nonResourceURLs": ["/metrics*"]},
     ]
-    role = {"apiVersion": f"{grants.RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": writer}, "rules": rules}
-    subjects = [{"kind": "User", "name": writer, "apiGroup": grants.RBAC}]
-    reference = {"kind": "ClusterRole", "name": writer, "apiGroup": grants.RBAC}
+    role = {"apiVersion": f"{rbac_generator.RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": writer}, "rules": rules}
+    subjects = [{"kind": "User", "name": writer, "apiGroup": rbac_generator.RBAC}]
+    reference = {"kind": "ClusterRole", "name": writer, "apiGroup": rbac_generator.RBAC}
     return [role, {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": subjects}]
 
 
-async def escalated(caller: Caller, world: World, policy: Policy, seed: int) -> tuple[str, int]:
+async def escalated(caller: Caller, world: RbacGenerator, policy: Policy, seed: int) -> tuple[str, int]:
     user = User(f"{world.prefix}-writer", ("system:authenticated",))
     written = grant(world, random.Random(seed))
     path = collection(written)
@@ -193,16 +196,16 @@ async def escalated(caller: Caller, world: World, policy: Policy, seed: int) -> 
     return "" if same else f"{written}:\nours {ours}\ntheirs {code} {answer}", code
 
 
-def grant(world: World, chance: random.Random) -> Object:
+def grant(world: RbacGenerator, chance: random.Random) -> Object:
     kind = chance.choice(KINDS)
     clustered = kind.startswith("Cluster")
     metadata = {"name": f"{world.prefix}-new"} | ({} if clustered else {"namespace": world.prefix})
-    document: Object = {"apiVersion": f"{grants.RBAC}/v1", "kind": kind, "metadata": metadata}
+    document: Object = {"apiVersion": f"{rbac_generator.RBAC}/v1", "kind": kind, "metadata": metadata}
     if kind.endswith("Binding"):
         index = chance.randrange(OBJECTS + 2)
         referred = "ClusterRole" if clustered or index % 2 == 0 else "Role"
-        subjects = [{"kind": "User", "name": "eve", "apiGroup": grants.RBAC}]
-        reference = {"kind": referred, "name": f"{world.prefix}-{index}", "apiGroup": grants.RBAC}
+        subjects = [{"kind": "User", "name": "eve", "apiGroup": rbac_generator.RBAC}]
+        reference = {"kind": referred, "name": f"{world.prefix}-{index}", "apiGroup": rbac_generator.RBAC}
         return document | {"roleRef": reference, "subjects": subjects}
     document["rules"] = [light_rule(chance, clustered) for _ in range(chance.randint(1, 2))]
     if clustered and chance.random() < 0.1:
@@ -213,7 +216,7 @@ def grant(world: World, chance: random.Random) -> Object:
 def light_rule(chance: random.Random, urls: bool) -> Object:
     """Often one that the writer holds."""
     if chance.random() < 0.4:
-        return grants.rule(chance, urls)
+        return rbac_generator.rule(chance, urls)
     verbs = chance.sample(("get", "list", "create", "watch"), chance.randint(1, 2))
     resources = chance.sample(("pods", "jobs/status", "pods/log", "secrets"), chance.randint(1, 2))
     return {"verbs": verbs, "apiGroups": ["", "batch"][: chance.randint(1, 2)], "resources": resources}

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 import pytest
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.rbac_client import RBAC, REVIEWS, collection, review, sentinels
-from tests.embedded.apiserver.auth.documents import Shelf, stored
-from tests.embedded.apiserver.auth.gate import Gate, opened
-from tests.embedded.apiserver.auth.grants import World
+from tests.embedded.apiserver.auth.rbac_generator import RbacGenerator
+from tests.embedded.apiserver.auth.rbac_objects import ObjectLookup, stored_object
+from tests.embedded.apiserver.auth.review_server import ReviewServer, serve
 from tools.kube import build, cluster
 
 from traincrew.embedded import admin_kubeconfig
@@ -27,9 +27,9 @@ Kubectl = Callable[..., Coroutine[None, None, tuple[int, str, str]]]
 
 
 @pytest.fixture
-def world(api: Api, namespace: str) -> Iterator[World]:
+def world(api: Api, namespace: str) -> Iterator[RbacGenerator]:
     """Without references to roles that are not there, which kubectl tells in any order."""
-    found = World(namespace, 11)
+    found = RbacGenerator(namespace, 11)
     roles = found.objects(12)
     names = {(each["kind"], each["metadata"]["name"]) for each in roles}
     sound = [each for each in roles if "roleRef" not in each or (each["roleRef"]["kind"], each["roleRef"]["name"]) in names]
@@ -49,14 +49,14 @@ def felt(api: Api, asked: Object) -> None:
 
 
 @pytest.fixture
-async def ours(api: Api, world: World, tmp_path: pathlib.Path) -> AsyncIterator[Kubectl]:
+async def ours(api: Api, world: RbacGenerator, tmp_path: pathlib.Path) -> AsyncIterator[Kubectl]:
     """kubectl on our own gate, which holds the same roles and bindings."""
     policy = Policy()
     for kind in KINDS:
         for each in api.call("GET", f"{RBAC}/{kind.lower()}s")["items"]:
             policy.put(each | {"kind": kind})
-    tokens = Tokens(b"k" * 32, Shelf(serviceaccounts=[stored("robot", world.prefix)]))
-    async with opened(Gate(Authenticator(ADMIN_TOKEN, tokens), tokens, policy), tmp_path / "pki") as (server, pki):
+    tokens = Tokens(b"k" * 32, ObjectLookup(serviceaccounts=[stored_object("robot", world.prefix)]))
+    async with serve(ReviewServer(Authenticator(ADMIN_TOKEN, tokens), tokens, policy), tmp_path / "pki") as (server, pki):
         config = tmp_path / "kubeconfig"
         admin_kubeconfig.write(config, server, pki.authority, ADMIN_TOKEN)
         yield kubectl_with(config)
@@ -78,7 +78,7 @@ def kubectl_with(config: pathlib.Path) -> Kubectl:
     return run
 
 
-async def test_can_i_lists_the_same(kube: cluster.Cluster, ours: Kubectl, world: World) -> None:
+async def test_can_i_lists_the_same(kube: cluster.Cluster, ours: Kubectl, world: RbacGenerator) -> None:
     theirs = kubectl_with(kube.kubeconfig)
     for person in ("ann", "bob", f"system:serviceaccount:{world.prefix}:robot"):
         for group in ((), ("--as-group=red",), ("--as-group=blue", "--as-group=system:authenticated")):
@@ -102,7 +102,7 @@ async def test_can_i_says_yes_and_no_the_same(kube: cluster.Cluster, ours: Kubec
         assert (await ours(*asked))[:2] == (await theirs(*asked))[:2]
 
 
-async def test_a_service_account_authenticates_with_a_token_of_kubectl(ours: Kubectl, world: World) -> None:
+async def test_a_service_account_authenticates_with_a_token_of_kubectl(ours: Kubectl, world: RbacGenerator) -> None:
     account = f"system:serviceaccount:{world.prefix}:robot"
     code, token, wrong = await ours("create", "token", "robot", f"--namespace={world.prefix}")
     assert code == 0, wrong
@@ -119,7 +119,7 @@ async def test_a_wrong_token_is_reported_in_kubectls_words(ours: Kubectl) -> Non
     assert "You must be logged in to the server (Unauthorized)" in wrong
 
 
-async def test_who_lacks_a_right_is_reported(ours: Kubectl, world: World) -> None:
+async def test_who_lacks_a_right_is_reported(ours: Kubectl, world: RbacGenerator) -> None:
     code, _, wrong = await ours("create", "token", "robot", f"--namespace={world.prefix}", "--as=nobody")
     assert code == 1
     who = 'serviceaccounts "robot" is forbidden: User "nobody" cannot create resource "serviceaccounts/token"'

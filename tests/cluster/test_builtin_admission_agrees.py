@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.cluster.test_builtin_agrees import warnings_of
-from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
+from tests.embedded.apiserver.registry import admission_cases, object_edits, write_steps
 
 from traincrew.apimachinery import api_errors, quota_usage
 from traincrew.embedded.apiserver.admission import limit_ranger
@@ -33,13 +33,14 @@ def test_pod_security_rejects_and_warns_in_the_same_message(api: Api, namespace:
     labels = {"pod-security.kubernetes.io/enforce": level}
     message = {}
     for line in admission_cases.SECURITY:
-        pod = corpus.edited(admission_cases.pod(namespace), line)
+        pod = object_edits.edited(admission_cases.pod(namespace), line)
         found = policy.violation_error(prepared(pod), labels)
         message[line] = found.message if found else ""
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
-    eventually(lambda: posted(api, namespace, corpus.edited(admission_cases.pod(namespace), "spec.hostPID = true"))[0])
+    eventually(lambda: posted(api, namespace, object_edits.edited(admission_cases.pod(namespace), "spec.hostPID = true"))[0])
     answered = {
-        line: posted(api, namespace, corpus.edited(admission_cases.pod(namespace), line))[0] for line in admission_cases.SECURITY
+        line: posted(api, namespace, object_edits.edited(admission_cases.pod(namespace), line))[0]
+        for line in admission_cases.SECURITY
     }
     assert message == answered
 
@@ -59,7 +60,7 @@ def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple
     stored = api.create(namespace, obj)
     stored["status"] = {"hard": spec["hard"], "used": used}
     stored = api.replace("resourcequotas", namespace, "small", stored, "status")
-    pod = corpus.edited(admission_cases.pod(namespace), line)
+    pod = object_edits.edited(admission_cases.pod(namespace), line)
     message = ""
     try:
         quota_usage.check_request(quota_usage.QuotaRequest(prepared(pod), "pods"), [stored])
@@ -75,7 +76,7 @@ def test_limit_ranges_fill_and_reject_the_same(api: Api, namespace: str, case: t
     limit, line = case
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
     stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)
-    pod = corpus.edited(admission_cases.pod(namespace), line)
+    pod = object_edits.edited(admission_cases.pod(namespace), line)
     ours, message = prepared(pod, stored), ""
     try:
         limit_ranger.validate(write_steps.attributes(ours), write_steps.Objects([stored]))

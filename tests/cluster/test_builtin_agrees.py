@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import requests
 from tests.cluster.api import Api
-from tests.embedded.apiserver.registry import corpus
+from tests.embedded.apiserver.registry import object_edits
 from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
-from tests.embedded.apiserver.registry.corpus import Object
+from tests.embedded.apiserver.registry.object_edits import Object
 
 PAIRS = int(os.environ.get("TRAINCREW_PAIRS", "20"))
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
@@ -41,8 +41,8 @@ class Server:
     def path(self, obj: Object, name: str = "", sub: str = "") -> str:
         version = obj["apiVersion"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        place = "" if obj["kind"] in corpus.CLUSTER_SCOPED else f"/namespaces/{self.namespace}"
-        return "/".join(part for part in (root + place, corpus.plural(obj["kind"]), name, sub) if part)
+        place = "" if obj["kind"] in object_edits.CLUSTER_SCOPED else f"/namespaces/{self.namespace}"
+        return "/".join(part for part in (root + place, object_edits.plural(obj["kind"]), name, sub) if part)
 
     def delete(self, obj: Object) -> None:
         path = self.path(obj, obj["metadata"]["name"].replace("%", "%25"))
@@ -54,15 +54,15 @@ class Server:
             self.send("PUT", f"{path}/finalize", ended)
 
     def prepared(self, kind: str) -> Object:
-        obj = json.loads(json.dumps(corpus.base(kind)).replace("NAMESPACE", self.namespace))
+        obj = json.loads(json.dumps(object_edits.base(kind)).replace("NAMESPACE", self.namespace))
         obj["metadata"]["name"] = self.name()
-        if kind not in corpus.CLUSTER_SCOPED:
+        if kind not in object_edits.CLUSTER_SCOPED:
             obj["metadata"]["namespace"] = self.namespace
         found: Object = obj
         return found
 
     def created(self, kind: str, line: str) -> Case:
-        sent = corpus.edited(self.prepared(kind), line)
+        sent = object_edits.edited(self.prepared(kind), line)
         answer = self.send("POST", self.path(sent), sent)
         if answer.accepted:
             self.delete(answer.body)
@@ -72,7 +72,7 @@ class Server:
         base = self.prepared(kind)
         first = self.send("POST", self.path(base), base)
         assert first.accepted, first.body
-        sent = corpus.edited(first.body, line)
+        sent = object_edits.edited(first.body, line)
         sub = "status" if verb == "status" else ""
         answer = self.send("PUT", self.path(base, base["metadata"]["name"], sub), sent)
         self.delete(answer.body if answer.accepted else first.body)
@@ -84,26 +84,26 @@ def warnings_of(response: requests.Response) -> tuple[str, ...]:
 
 
 def cases(server: Server, kind: str) -> Iterator[Case]:
-    for line in corpus.edits(kind, "create"):
+    for line in object_edits.edits(kind, "create"):
         yield server.created(kind, line)
     for verb in ("update", "status"):
-        for line in corpus.edits(kind, verb):
+        for line in object_edits.edits(kind, verb):
             yield server.updated(kind, line, verb)
 
 
-@pytest.mark.parametrize("kind", corpus.kinds())
+@pytest.mark.parametrize("kind", object_edits.kinds())
 def test_our_rules_and_the_api_server_agree(api: Api, namespace: str, kind: str) -> None:
     found = [*cases(Server(api, namespace), kind)]
     record(found)
     check(found)
 
 
-@pytest.mark.parametrize("kind", corpus.kinds())
+@pytest.mark.parametrize("kind", object_edits.kinds())
 def test_they_agree_on_objects_with_two_violations(api: Api, namespace: str, kind: str) -> None:
-    server, lines = Server(api, namespace), corpus.edits(kind, "create")[1:]
+    server, lines = Server(api, namespace), object_edits.edits(kind, "create")[1:]
     lots = random.Random(kind)
     pairs = (" ; ".join(lots.sample(lines, 2)) for _ in range(PAIRS))
-    check([server.created(kind, line) for line in pairs if corpus.is_applicable(kind, line)])
+    check([server.created(kind, line) for line in pairs if object_edits.is_applicable(kind, line)])
 
 
 def check(found: list[Case]) -> None:

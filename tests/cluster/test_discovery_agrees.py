@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.cluster import discovery_server
 from tests.cluster.api import Api, Object
-from tests.embedded.apiserver.printers.customs import everything
+from tests.embedded.apiserver.printers.crd_resources import all_resources
 from tools.kube import cluster
 
 from traincrew.apimachinery.resource_info import ResourceInfo
@@ -19,12 +19,12 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 
 
 def test_discovery_reports_the_same_of_what_is_served(api: Api) -> None:
-    groups = {each.group for each in everything()}
+    groups = {each.group for each in all_resources()}
     listed = api.call("GET", "/apis")
     listed["groups"] = [group for group in listed["groups"] if group["name"] in groups]
-    assert discovery_documents.group_list(everything()) == listed
-    for group, version in {(each.group, each.version) for each in everything()}:
-        ours = discovery_documents.resource_list(everything(), group, version)
+    assert discovery_documents.group_list(all_resources()) == listed
+    for group, version in {(each.group, each.version) for each in all_resources()}:
+        ours = discovery_documents.resource_list(all_resources(), group, version)
         assert ours is not None
         names = {entry["name"] for entry in ours["resources"]}
         real = api.call("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
@@ -36,8 +36,11 @@ def test_discovery_reports_the_same_of_what_is_served(api: Api) -> None:
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
 def test_aggregated_discovery_reports_the_same_of_what_is_served(api: Api, version: str) -> None:
-    known = {(each.group, each.version, each.plural): each for each in everything()}
-    for path, ours in (("/api", aggregated.core(everything(), version)), ("/apis", aggregated.groups(everything(), version))):
+    known = {(each.group, each.version, each.plural): each for each in all_resources()}
+    for path, ours in (
+        ("/api", aggregated.core(all_resources(), version)),
+        ("/apis", aggregated.groups(all_resources(), version)),
+    ):
         real = as_form(api, path, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
         for group in real["items"]:
             for served_version in group["versions"]:
@@ -57,7 +60,7 @@ def test_aggregated_discovery_reports_the_same_of_what_is_served(api: Api, versi
 )
 def test_documents_define_kinds_and_operations_alike(api: Api, place: str) -> None:
     group = place.split("/")[1] if place.startswith("apis/") else ""
-    ours = documents.document(everything(), group, place.rpartition("/")[2], builtin_kinds.load().definitions)
+    ours = documents.document(all_resources(), group, place.rpartition("/")[2], builtin_kinds.load().definitions)
     assert ours is not None
     real = api.call("GET", f"/openapi/v3/{place}")
     for name, schema in ours["components"]["schemas"].items():
@@ -97,7 +100,7 @@ EXPLAINED = (
 
 
 def test_explain_names_the_same_fields(kube: cluster.Cluster, api: Api, tmp_path: pathlib.Path) -> None:
-    with discovery_server.serving(api, everything(), tmp_path) as kubeconfig:
+    with discovery_server.serving(api, all_resources(), tmp_path) as kubeconfig:
         ours = cluster.Cluster(kubeconfig, kube._kubectl)
         for what in EXPLAINED:
             for flags in (("--recursive",), ()):
@@ -118,7 +121,7 @@ def test_kubectl_creates_applies_and_compares_by_our_documents(
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
     replicas = {"Worker": {"template": {"spec": {"containers": [{"name": "jax", "image": "i"}]}}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}, "spec": {"jaxReplicaSpecs": replicas}}
-    with discovery_server.serving(api, everything(), tmp_path) as kubeconfig:
+    with discovery_server.serving(api, all_resources(), tmp_path) as kubeconfig:
         ours = cluster.Cluster(kubeconfig, kube._kubectl)
 
         def served_version(*arguments: str, body: Object) -> tuple[int, str]:

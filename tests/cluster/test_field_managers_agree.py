@@ -6,8 +6,8 @@ import pathlib
 
 import pytest
 import yaml
-from tests.apimachinery.patches import steps
-from tests.apimachinery.patches.steps import APPLY, MERGE, Step
+from tests.apimachinery.patches import random_writes
+from tests.apimachinery.patches.random_writes import APPLY, MERGE, Step
 from tests.cluster.api import Api, Object, RejectedRequest
 
 from traincrew.apimachinery.api_errors import StatusError
@@ -31,7 +31,7 @@ def test_more_updaters_than_are_kept_become_ancient_changes(api: Api, namespace:
         step = Step(MERGE, {"data": {f"k{number % 12}": str(number)}}, f"m{number}")
         after = api.call("PATCH", f"{place}/x", step.body, MERGE, fieldManager=step.manager)
         theirs = after["metadata"].pop("managedFields")
-        found = steps.owners(live, after, step, schema, max(entry["time"] for entry in theirs))
+        found = random_writes.owners(live, after, step, schema, max(entry["time"] for entry in theirs))
         assert found == theirs, step
         live = after | {"metadata": after["metadata"] | {"managedFields": theirs}}
     assert "ancient-changes" in [entry["manager"] for entry in live["metadata"]["managedFields"]]
@@ -46,7 +46,7 @@ def test_a_scale_is_owned_by_its_writer_at_no_time(api: Api, namespace: str) -> 
     for replicas in (3, 4):
         api.call("PATCH", f"{place}/scale", {"spec": {"replicas": replicas}}, MERGE, fieldManager="scaler")
         scaled = merge_patch.apply(live, {"spec": {"replicas": replicas}})
-        found = steps.owners(live, scaled, Step(MERGE, {}, "scaler", subresource="scale"), schema, "")
+        found = random_writes.owners(live, scaled, Step(MERGE, {}, "scaler", subresource="scale"), schema, "")
         live = api.call("GET", place)
         assert found == live["metadata"]["managedFields"]
 

@@ -21,9 +21,9 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
-from tests.apimachinery.patches import steps
-from tests.apimachinery.patches.documents import MAKERS
-from tests.apimachinery.patches.steps import APPLY, PUT, Step
+from tests.apimachinery.patches import random_writes
+from tests.apimachinery.patches.random_manifests import GENERATORS
+from tests.apimachinery.patches.random_writes import APPLY, PUT, Step
 from tests.cluster.api import Api, Object
 
 from traincrew.apimachinery.api_errors import StatusError
@@ -121,11 +121,11 @@ class Sequence:
     def __init__(self, server: Server, schemas: dict[str, Schema], seed: int, tally: collections.Counter[str]) -> None:
         self._server, self._tally, self._seed = server, tally, seed
         self._rng = random.Random(seed)
-        self._kind = self._rng.choice(list(MAKERS))
+        self._kind = self._rng.choice(list(GENERATORS))
         self._schema, self._name = schemas[self._kind], f"x{seed}"
 
     async def run(self) -> list[str]:
-        body = steps.applied(
+        body = random_writes.applied(
             self._rng, self._kind, PLACES[self._kind][0].removeprefix("/api/").removeprefix("/apis/"), self._name
         )
         if self._rng.random() < 0.3:
@@ -140,14 +140,14 @@ class Sequence:
 
     async def _created_by_apply(self, step: Step) -> list[str]:
         answer = await self._server.write(self._kind, self._name, step)
-        ours = steps.written(None, step, self._schema, steps.moment(step, answer.body, answer.now))
+        ours = random_writes.patched_object(None, step, self._schema, random_writes.moment(step, answer.body, answer.now))
         if fault := unlike(ours["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields")):
             return [f"seed {self._seed}\n{step}\n{fault}"]
         return await self._go_on(answer.body)
 
     async def _go_on(self, live: Object) -> list[str]:
         for _ in range(LENGTH):
-            step = steps.step(self._rng, self._kind, live)
+            step = random_writes.step(self._rng, self._kind, live)
             answer = await self._server.write(self._kind, self._name, step)
             self._tally[str(answer.code)] += 1
             self._tally[f"{step.content.partition('/')[2]} {answer.code}"] += 1
@@ -158,15 +158,15 @@ class Sequence:
 
     async def _forgotten(self, live: Object) -> Object:
         """As an object is whose owners were never kept."""
-        step = Step(steps.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
+        step = Step(random_writes.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
         return (await self._server.write(self._kind, self._name, step)).body
 
     async def _fault(self, live: Object, step: Step, answer: Answer) -> str:
         before = copy.deepcopy(live)
         try:
-            ours = steps.written(live, step, self._schema, self._now(step, answer))
+            ours = random_writes.patched_object(live, step, self._schema, self._now(step, answer))
         except StatusError as refusal:
-            if refusal.code == answer.code == 500 and step.content == steps.STRATEGIC:
+            if refusal.code == answer.code == 500 and step.content == random_writes.STRATEGIC:
                 return ""  # of several faults the real one tells any
             return unlike(*map(sorted_causes, (refusal.status(), answer.body)))
         finally:
@@ -183,14 +183,14 @@ class Sequence:
         return fault or self._owners_differ(live, step, answer, ours)
 
     def _now(self, step: Step, answer: Answer) -> str:
-        return steps.moment(step, answer.body, answer.now) if answer.code == 200 else answer.now
+        return random_writes.moment(step, answer.body, answer.now) if answer.code == 200 else answer.now
 
     def _owners_differ(self, live: Object, step: Step, answer: Answer, ours: Object) -> str:
         # Owners are told before the server puts back what this door may not write. Of built-in kinds nothing such is tried.
         written = ours if step.subresource and self._kind == "PyTorchJob" else answer.body
         bare = {key: value for key, value in written["metadata"].items() if key != "managedFields"}
         given = {key: ours["metadata"][key] for key in ("managedFields",) if key in ours["metadata"]}
-        found = steps.owners(live, written | {"metadata": bare | given}, step, self._schema, self._now(step, answer))
+        found = random_writes.owners(live, written | {"metadata": bare | given}, step, self._schema, self._now(step, answer))
         return unlike(found, answer.body["metadata"].get("managedFields") or [])
 
     async def _unlike_when_stored(self, ours: Object, step: Step, answer: Answer) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.apimachinery.patches import steps
-from tests.apimachinery.patches.steps import APPLY, PUT, Step
+from tests.apimachinery.patches import random_writes
+from tests.apimachinery.patches.random_writes import APPLY, PUT, Step
 from tests.cluster.api import Api, Object, RejectedRequest
 from tests.cluster.test_patches_agree import bare, unlike
 from tools.kube import cluster
@@ -73,7 +73,7 @@ class Recorder:
     def _expected(self, place: str, before: Object, step: Step) -> Object:
         """What the server makes of what we would write, before it has heard of the patch; or our refusal."""
         try:
-            ours = steps.written(before, step, self._schemas[before["kind"]], "2000-01-01T00:00:00Z")
+            ours = random_writes.patched_object(before, step, self._schemas[before["kind"]], "2000-01-01T00:00:00Z")
         except StatusError as refusal:
             return refusal.status()
         try:
@@ -94,13 +94,13 @@ class Recorder:
     def _owners(self, before: Object, step: Step, after: Object) -> list[Object]:
         schema = self._schemas[before["kind"]]
         times = [entry.get("time", "") for entry in after["metadata"].get("managedFields") or ()]
-        now = steps.moment(step, after, max(times, default=""))
-        ours = steps.written(before, step, schema, now)
+        now = random_writes.moment(step, after, max(times, default=""))
+        ours = random_writes.patched_object(before, step, schema, now)
         if step.content == APPLY:
             return ours["metadata"].get("managedFields") or []
         given = {key: ours["metadata"][key] for key in ("managedFields",) if key in ours["metadata"]}
         written = after | {"metadata": _unowned(after["metadata"]) | given}
-        return steps.owners(before, written, step, schema, now)
+        return random_writes.owners(before, written, step, schema, now)
 
 
 def _unowned(metadata: Object) -> Object:
@@ -185,7 +185,7 @@ def test_patches_that_kubectl_computes_do_the_same(kubectl: Kubectl, recorder: R
     fewer["metadata"]["finalizers"] = ["example.com/b"]
     kubectl("apply", manifest=fewer)
     kubectl("patch", "service", "d", "--type=json", "-p", '[{"op": "remove", "path": "/metadata/finalizers"}]')
-    assert recorder.patches == [steps.STRATEGIC] * 3 + [steps.JSON]
+    assert recorder.patches == [random_writes.STRATEGIC] * 3 + [random_writes.JSON]
 
 
 def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder: Recorder) -> None:
@@ -202,7 +202,7 @@ def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder:
     )
     del after["spec"]["strategy"]
     kubectl("apply", "--server-side", "--force-conflicts", manifest=after)
-    assert steps.JSON in recorder.patches, "kubectl hands its fields over to its new name by a JSON patch"
+    assert random_writes.JSON in recorder.patches, "kubectl hands its fields over to its new name by a JSON patch"
 
 
 def test_objects_that_kubectl_only_edits_do_the_same(kubectl: Kubectl, recorder: Recorder) -> None:

@@ -12,7 +12,7 @@ import requests
 from tests.cluster import printed_objects, printed_pods
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.cluster.printed_pods import PrintedObject
-from tests.embedded.apiserver.printers.customs import crd, everything, served_of
+from tests.embedded.apiserver.printers.crd_resources import all_resources, crd, served_of
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import ResourceInfo
@@ -167,7 +167,7 @@ def test_the_project_s_kinds_are_printed_alike(api: Api, namespace: str) -> None
     body = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}, "spec": {"jaxReplicaSpecs": replicas}}
     path = "/apis/kubeflow.org/v1/namespaces/{namespace}/jaxjobs"
     with made(api, namespace, [PrintedObject(path, body, {"conditions": conditions})]):
-        served = next(each for each in everything() if each.kind == "JAXJob")
+        served = next(each for each in all_resources() if each.kind == "JAXJob")
         compare_tables(api, path.format(namespace=namespace), served)
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.cluster import printed_objects, printed_pods
 from tests.cluster.api import Api, Object
 from tests.cluster.printed_pods import PrintedObject
-from tests.embedded.apiserver.protobuf import wiring
+from tests.embedded.apiserver.protobuf import protobuf_encoding
 from tools.kube import build, cluster
 from tools.kube import protobuf as generator
 
@@ -177,23 +177,23 @@ def lasting(value: Any) -> Any:
     return [lasting(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", wiring.REFUSED)
+@pytest.mark.parametrize("name", protobuf_encoding.REJECTED)
 def test_malformed_bodies_are_rejected_in_the_same_message(api: Api, name: str) -> None:
     response = api.session.post(
         f"{api.server}/api/v1/namespaces/default/configmaps",
-        data=wiring.REFUSED[name],
+        data=protobuf_encoding.REJECTED[name],
         headers={"Content-Type": protobuf.MEDIA_TYPE},
         params={"dryRun": "All"},
         timeout=60,
     )
     with pytest.raises(StatusError) as refused:
-        protobuf.decode(wiring.REFUSED[name], "v1", "ConfigMap")
+        protobuf.decode(protobuf_encoding.REJECTED[name], "v1", "ConfigMap")
     assert refused.value.status() == response.json()
 
 
-@pytest.mark.parametrize("name", wiring.ACCEPTED)
+@pytest.mark.parametrize("name", protobuf_encoding.ACCEPTED)
 def test_unusual_bodies_become_the_same(api: Api, name: str) -> None:
-    path, body = "/api/v1/namespaces/default/configmaps", wiring.ACCEPTED[name]
+    path, body = "/api/v1/namespaces/default/configmaps", protobuf_encoding.ACCEPTED[name]
     found = protobuf.decode(body, "v1", "ConfigMap")[2]
     answer = without_nulls(json.loads(posted(api, path, body, protobuf.MEDIA_TYPE, JSON)))
     found["metadata"].setdefault("namespace", "default")

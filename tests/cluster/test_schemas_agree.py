@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import requests
 from tests.cluster.api import Api, eventually
-from tests.embedded.apiserver.schema import bodies, crds, samples, widgets
+from tests.embedded.apiserver.schema import crd_cases, malformed_bodies, random_objects, widget_crd
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.field_errors import FieldError
@@ -30,10 +30,10 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 @pytest.fixture(scope="module")
 def widget_api(api: Api) -> Iterator[Api]:
     """The API server with the CRD of the widgets."""
-    crd = widgets.definition()
+    crd = widget_crd.definition()
     name = crd["metadata"]["name"]
     api.session.post(api.server + CRDS, json=crd, timeout=60)
-    eventually(lambda: api.call("GET", f"/apis/{widgets.GROUP}/v1/widgets")["items"] is not None)
+    eventually(lambda: api.call("GET", f"/apis/{widget_crd.GROUP}/v1/widgets")["items"] is not None)
     yield api
     api.session.delete(f"{api.server}{CRDS}/{name}", timeout=60)
 
@@ -41,10 +41,10 @@ def widget_api(api: Api) -> Iterator[Api]:
 def test_every_body_of_a_built_in_kind_is_read_alike(api: Api, namespace: str) -> None:
     differences = []
     for seed in range(NUMBER):
-        group, version, kind, plural = samples.KINDS[seed % len(samples.KINDS)]
+        group, version, kind, plural = random_objects.KINDS[seed % len(random_objects.KINDS)]
         schema = builtin_kinds.load().schema(group, version, kind)
         expected = decoding.Expected(kind, f"{group}/{version}" if group else version)
-        text = samples.manifest(seed, schema, expected.api_version, kind)
+        text = random_objects.manifest(seed, schema, expected.api_version, kind)
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         path = f"{root}/namespaces/{namespace}/{plural}"
         validation = ("Strict", "Warn", "Ignore")[seed % 3]
@@ -57,13 +57,13 @@ def test_every_body_of_a_built_in_kind_is_read_alike(api: Api, namespace: str) -
 @pytest.mark.parametrize("kind", ["Pod", "Secret", "ConfigMap", "Widget"])
 def test_strange_bodies_are_read_alike(widget_api: Api, namespace: str, kind: str, validation: str) -> None:
     if kind == "Widget":
-        path, schema = f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets", widgets.served().schema
-        expected = decoding.Expected("Widget", f"{widgets.GROUP}/v1")
+        path, schema = f"/apis/{widget_crd.GROUP}/v1/namespaces/{namespace}/widgets", widget_crd.served().schema
+        expected = decoding.Expected("Widget", f"{widget_crd.GROUP}/v1")
     else:
         path, schema = f"/api/v1/namespaces/{namespace}/{kind.lower()}s", builtin_kinds.load().schema("", "v1", kind)
         expected = decoding.Expected(kind, "v1")
     differences = []
-    for content, body in bodies.strange(expected.kind, expected.api_version):
+    for content, body in malformed_bodies.malformed(expected.kind, expected.api_version):
         answer = posted(widget_api, path, body, validation, content)
         differences += compared(answer, read(body, schema, expected, validation, content), repr(body))
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
@@ -71,9 +71,9 @@ def test_strange_bodies_are_read_alike(widget_api: Api, namespace: str, kind: st
 
 def test_every_value_of_every_field_gets_the_same_result(widget_api: Api, namespace: str) -> None:
     differences = []
-    for name in widgets.FIELDS:
-        for value in widgets.VALUES:
-            differences += judged(widget_api, namespace, widgets.widget(**{name: value}))
+    for name in widget_crd.FIELDS:
+        for value in widget_crd.VALUES:
+            differences += judged(widget_api, namespace, widget_crd.widget(**{name: value}))
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
@@ -81,30 +81,32 @@ def test_several_violations_at_once_get_the_same_result(widget_api: Api, namespa
     differences = []
     for seed in range(300):
         chance = random.Random(seed)
-        names = chance.sample([*widgets.FIELDS, "unknown"], chance.randrange(2, 6))
-        differences += judged(widget_api, namespace, widgets.widget(**{name: chance.choice(widgets.VALUES) for name in names}))
+        names = chance.sample([*widget_crd.FIELDS, "unknown"], chance.randrange(2, 6))
+        differences += judged(
+            widget_api, namespace, widget_crd.widget(**{name: chance.choice(widget_crd.VALUES) for name in names})
+        )
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
 def test_every_change_gets_the_same_result(widget_api: Api, namespace: str) -> None:
     """Faults that were there before are forgiven, and rules see what a value was."""
-    path = f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets"
+    path = f"/apis/{widget_crd.GROUP}/v1/namespaces/{namespace}/widgets"
     differences = []
     for seed in range(200):
         chance = random.Random(seed)
-        old = widgets.widget(
+        old = widget_crd.widget(
             ruled={"fixed": "x", "min": 1}, growing=3, ports=[{"name": "a", "port": 1}, {"name": "b"}], tags=["a", "b"]
         )
         old["metadata"]["name"] = f"w{seed}"
         stored = widget_api.call("POST", path, old)
         new = json.loads(json.dumps(stored))
         for name in chance.sample(["ruled", "growing", "ports", "tags", "color", "all"], 2):
-            new["spec"][name] = chance.choice(widgets.VALUES)
+            new["spec"][name] = chance.choice(widget_crd.VALUES)
         differences += changed(widget_api, f"{path}/w{seed}", stored, new)
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
-@pytest.mark.parametrize("crd", [pytest.param(crd, id=name) for name, crd in crds.cases()])
+@pytest.mark.parametrize("crd", [pytest.param(crd, id=name) for name, crd in crd_cases.cases()])
 def test_a_definition_gets_the_same_result(api: Api, crd: Object) -> None:
     body = json.dumps(crd).encode()
     schema = builtin_kinds.load().schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -122,8 +124,8 @@ def test_a_definition_gets_the_same_result(api: Api, crd: Object) -> None:
 
 
 def test_a_definition_is_accepted_with_the_same_status(widget_api: Api) -> None:
-    theirs = widget_api.call("GET", f"{CRDS}/widgets.{widgets.GROUP}")
-    crd = widgets.definition()
+    theirs = widget_api.call("GET", f"{CRDS}/widgets.{widget_crd.GROUP}")
+    crd = widget_crd.definition()
     schema_crds.default(crd)
     ours = schema_crds.accept_names(crd, [], "now")
     assert without_times(ours) == without_times(theirs["status"])
@@ -165,9 +167,9 @@ def warnings(answer: requests.Response) -> list[str]:
 
 
 def judged(api: Api, namespace: str, body: Object) -> list[str]:
-    served, expected = widgets.served(), decoding.Expected("Widget", f"{widgets.GROUP}/v1")
+    served, expected = widget_crd.served(), decoding.Expected("Widget", f"{widget_crd.GROUP}/v1")
     text = json.dumps(body).encode()
-    answer = posted(api, f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets", text, "Warn")
+    answer = posted(api, f"/apis/{widget_crd.GROUP}/v1/namespaces/{namespace}/widgets", text, "Warn")
     ours = read(text, served.schema, expected, "Warn")
     if isinstance(ours, api_errors.StatusError):
         return compared(answer, ours, text.decode())
@@ -176,11 +178,11 @@ def judged(api: Api, namespace: str, body: Object) -> list[str]:
 
 
 def changed(api: Api, path: str, old: Object, new: Object) -> list[str]:
-    served, text = widgets.served(), json.dumps(new).encode()
+    served, text = widget_crd.served(), json.dumps(new).encode()
     answer = api.session.put(
         f"{api.server}{path}?dryRun=All", data=text, headers={"Content-Type": "application/json"}, timeout=60
     )
-    ours = read(text, served.schema, decoding.Expected("Widget", f"{widgets.GROUP}/v1"), "Warn")
+    ours = read(text, served.schema, decoding.Expected("Widget", f"{widget_crd.GROUP}/v1"), "Warn")
     if isinstance(ours, api_errors.StatusError):
         return compared(answer, ours, text.decode())
     custom_resources.default(ours.object, served.schema)

@@ -19,9 +19,9 @@ class Accepted:
     real: str = ".*"
     ours: str = ".*"
 
-    def covers(self, found: Difference) -> bool:
+    def covers(self, difference: Difference) -> bool:
         parts = ("case", "request", "path", "real", "ours")
-        return all(re.fullmatch(getattr(self, part), getattr(found, part), re.DOTALL) for part in parts)
+        return all(re.fullmatch(getattr(self, part), getattr(difference, part), re.DOTALL) for part in parts)
 
 
 ACCEPTED = (

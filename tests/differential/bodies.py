@@ -1,4 +1,4 @@
-"""Bodies of requests: small valid objects, for scenarios to send as they are or to spoil."""
+"""Bodies of requests: small valid objects, which scenarios send unchanged or modified."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def lease(name: str, **spec: Any) -> Object:
 
 
 def claim(name: str, **spec: Any) -> Object:
-    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
-    return manifest("v1", "PersistentVolumeClaim", name, {"spec": wanted})
+    fields = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+    return manifest("v1", "PersistentVolumeClaim", name, {"spec": fields})
 
 
 def volume(name: str, **spec: Any) -> Object:
@@ -62,18 +62,18 @@ def volume(name: str, **spec: Any) -> Object:
 
 def autoscaler(name: str, **spec: Any) -> Object:
     target = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "j"}
-    wanted = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3, **spec}
-    return manifest("autoscaling/v2", "HorizontalPodAutoscaler", name, {"spec": wanted})
+    fields = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3, **spec}
+    return manifest("autoscaling/v2", "HorizontalPodAutoscaler", name, {"spec": fields})
 
 
 def event(name: str, namespace: str, **rest: Any) -> Object:
     involved = {"kind": "Pod", "namespace": namespace, "name": "p", "apiVersion": "v1"}
-    message = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
-    return manifest("v1", "Event", name, message)
+    fields = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
+    return manifest("v1", "Event", name, fields)
 
 
 def definition(group: str, schema: Object, plural: str = "widgets", **version: Any) -> Object:
-    """A CRD with one version, v1, and status and scale if `version` says so."""
+    """A CRD with one version, v1, with status and scale if `version` has them."""
     kind = plural[:-1].capitalize()
     names = {"plural": plural, "singular": plural[:-1], "kind": kind, "listKind": f"{kind}List"}
     served = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **version}
@@ -88,7 +88,7 @@ def structural(spec: Object | None = None, **rest: Any) -> Object:
 
 
 def training_job(kind: str, name: str, replicas: int = 1, **policy: Any) -> Object:
-    """A job of ours that no operator touches: it is said to be managed by somebody else."""
+    """A training job that no operator handles: its managedBy names another controller."""
     field, container_name, roles = TRAINING[kind]
     single = ("Master", "Launcher", "Chief")
     specs = {

@@ -1,4 +1,4 @@
-"""The recorded sessions: real clients at their usual work, each session on an API server of its own."""
+"""The recorded sessions of real clients. Each session has its own API server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.differential.recording import NAMESPACE
 from tools.kube import build
 
 Session = Callable[[pathlib.Path, pathlib.Path], None]
-"""Of the kubeconfig that is recorded and the direct one, for waiting."""
+"""Takes two kubeconfigs: through the recorder, and direct for waiting."""
 
 
 class RecordedKubelet(FakeKubelet):
@@ -37,7 +37,7 @@ def create_namespace(api: Api) -> None:
 
 
 def operator(recorded: pathlib.Path, direct: pathlib.Path) -> None:
-    """A PyTorchJob and an MPIJob live: created, running, a worker lost, scaled, done, deleted."""
+    """The life of a PyTorchJob and an MPIJob: created, running, worker lost, scaled, succeeded, deleted."""
     api, direct_api = Api(recorded), Api(direct)
     create_namespace(api)
     with operators.running(recorded, "--namespace", NAMESPACE):
@@ -102,7 +102,7 @@ class Kubectl:
         self._editor.chmod(0o755)
 
     def __call__(self, line: str, body: Object | None = None, fails: bool = False) -> str:
-        """`line` is as it would be typed; words cannot hold blanks."""
+        """`line` is a command line. Words cannot contain blanks."""
         command = [self._program, "--namespace", NAMESPACE, *line.split()]
         environment = {**self._environment, "KUBE_EDITOR": str(self._editor)}
         given = yaml.safe_dump(body) if body else None
@@ -112,7 +112,7 @@ class Kubectl:
 
 
 def kubectl(recorded: pathlib.Path, direct: pathlib.Path, version: str | None = None) -> None:
-    """What users type; `version` is kubectl's, that of the servers if it is left out."""
+    """Typical commands. `version`: that of kubectl; by default that of the servers."""
     create_namespace(Api(recorded))
     with tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory:
         run = Kubectl(recorded, pathlib.Path(directory), version)

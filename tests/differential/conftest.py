@@ -26,12 +26,12 @@ def embedded() -> Iterator[Target]:
 @pytest.fixture(scope="session")
 def report(real: Target, embedded: Target, request: pytest.FixtureRequest) -> Report:
     """Every scenario, run on both servers once for all tests."""
-    found = run_all(real, embedded, all_scenarios())
-    request.config.stash[REPORT] = found
-    return found
+    result = run_all(real, embedded, all_scenarios())
+    request.config.stash[REPORT] = result
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if found := config.stash.get(REPORT, None):
+    if result := config.stash.get(REPORT, None):
         terminalreporter.section("the embedded API server against the real one")
-        terminalreporter.write_line(found.summary())
+        terminalreporter.write_line(result.summary())

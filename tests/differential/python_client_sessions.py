@@ -1,4 +1,4 @@
-"""The Python clients at work: the kubeflow-training SDK and the official client, to be recorded."""
+"""Recorded sessions of Python clients: the kubeflow-training SDK and the official client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def train(parameters: dict[str, str]) -> None:
 
 
 def sdk(recorded: pathlib.Path, direct: pathlib.Path) -> None:
-    """As its users call it; the session plays the operator."""
+    """Typical calls of the SDK. The session plays the operator."""
     api = Api(recorded)
     create_namespace(api)
     client = TrainingClient(config_file=str(recorded), namespace=NAMESPACE, job_kind="PyTorchJob")
@@ -39,9 +39,9 @@ def sdk(recorded: pathlib.Path, direct: pathlib.Path) -> None:
     client.get_job_conditions("torch")
     api.patch("pytorchjobs", NAMESPACE, "torch", {"status": {"conditions": [SUCCEEDED]}}, "status")
     client.wait_for_job_conditions("torch", wait_timeout=20, polling_interval=1)
-    wanted = copy.deepcopy(client.get_job("torch"))
-    wanted.spec.pytorch_replica_specs["Worker"].replicas = 3
-    client.update_job(wanted, "torch")
+    job = copy.deepcopy(client.get_job("torch"))
+    job.spec.pytorch_replica_specs["Worker"].replicas = 3
+    client.update_job(job, "torch")
     client.delete_job("torch")
     for kind in ("TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"):
         other = TrainingClient(config_file=str(recorded), namespace=NAMESPACE, job_kind=kind)
@@ -66,9 +66,9 @@ def official(recorded: pathlib.Path, direct: pathlib.Path) -> None:
 
 def _core_objects(core: kubernetes.client.CoreV1Api) -> None:
     named = kubernetes.client.V1ObjectMeta(name="settings", labels={"a": "b"})
-    made = core.create_namespaced_config_map(NAMESPACE, kubernetes.client.V1ConfigMap(metadata=named, data={"k": "v"}))
-    made.data = {"k": "w"}
-    core.replace_namespaced_config_map("settings", NAMESPACE, made)
+    created = core.create_namespaced_config_map(NAMESPACE, kubernetes.client.V1ConfigMap(metadata=named, data={"k": "v"}))
+    created.data = {"k": "w"}
+    core.replace_namespaced_config_map("settings", NAMESPACE, created)
     core.patch_namespaced_config_map("settings", NAMESPACE, {"data": {"l": "m"}})
     core.list_namespaced_config_map(NAMESPACE, label_selector="a=b")
     core.delete_namespaced_config_map("settings", NAMESPACE)
@@ -86,9 +86,9 @@ def connected_form(core: kubernetes.client.CoreV1Api, model: object) -> object:
 def _jobs(batch: kubernetes.client.BatchV1Api) -> None:
     template = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
     batch.create_namespaced_job(NAMESPACE, {"metadata": {"generateName": "once-"}, "spec": {"template": template}})
-    found = batch.list_namespaced_job(NAMESPACE).items[0]
-    batch.read_namespaced_job_status(found.metadata.name, NAMESPACE)
-    batch.delete_namespaced_job(found.metadata.name, NAMESPACE, propagation_policy="Background")
+    job = batch.list_namespaced_job(NAMESPACE).items[0]
+    batch.read_namespaced_job_status(job.metadata.name, NAMESPACE)
+    batch.delete_namespaced_job(job.metadata.name, NAMESPACE, propagation_policy="Background")
 
 
 def _custom_objects(custom: kubernetes.client.CustomObjectsApi) -> None:
@@ -104,10 +104,10 @@ def _custom_objects(custom: kubernetes.client.CustomObjectsApi) -> None:
 
 def _pods(core: kubernetes.client.CoreV1Api, kubelet: RecordedKubelet) -> None:
     body = {"metadata": {"name": "lonely"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    made = core.create_namespaced_pod(NAMESPACE, body)
+    created = core.create_namespaced_pod(NAMESPACE, body)
     watch = kubernetes.watch.Watch()
     seen = 0
-    version = made.metadata.resource_version
+    version = created.metadata.resource_version
     kubelet.run("lonely")
     for event in watch.stream(core.list_namespaced_pod, NAMESPACE, resource_version=version, timeout_seconds=20):
         seen += 1

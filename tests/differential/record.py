@@ -49,7 +49,7 @@ HOP_BY_HOP = (
 
 
 class Recorder:
-    """Runs in a thread of its own. Every client is authenticated as the administrator."""
+    """Runs in a separate thread. Every client is authenticated as the administrator."""
 
     def __init__(self, target: Target, directory: pathlib.Path) -> None:
         self.entries: list[Entry] = []
@@ -90,9 +90,9 @@ class Recorder:
         async with self._session.request(request.method, url, data=body or None, headers=_passed(request.headers)) as answer:
             if "watch=" in request.query_string and answer.status == 200:
                 return await self._watched(request, answer)
-            whole = await answer.read()
-            self.entries.append(_entry(request, body, answer.status, whole))
-            return web.Response(status=answer.status, body=whole, headers=_passed(answer.headers))
+            content = await answer.read()
+            self.entries.append(_entry(request, body, answer.status, content))
+            return web.Response(status=answer.status, body=content, headers=_passed(answer.headers))
 
     async def _watched(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, headers=_passed(answer.headers))
@@ -111,10 +111,10 @@ class Recorder:
 
 def _entry(request: web.Request, body: bytes, status: int, answer: bytes, events: int = -1, until: int = 0) -> Entry:
     headers = {name: value for name, value in request.headers.items() if name.lower() in recording.HEADERS}
-    found: Any = None
+    decoded: Any = None
     with contextlib.suppress(ValueError):
-        found = json.loads(answer)
-    found_identifiers = {} if "/openapi/" in request.path else recording.identifiers(found)
+        decoded = json.loads(answer)
+    found_identifiers = {} if "/openapi/" in request.path else recording.identifiers(decoded)
     return Entry(request.method, request.raw_path, recording.encode_body(body), headers, status, found_identifiers, events, until)
 
 
@@ -147,7 +147,7 @@ def recording_of(target: Target) -> Iterator[Recorder]:
 
 def main() -> None:
     for name in sys.argv[1:] or SESSIONS:
-        # Each on an API server of its own: a session sees only its own objects.
+        # Each session has its own API server and sees only its own objects.
         with servers.real_kubeconfig() as kubeconfig:
             target = Target.from_kubeconfig("real", kubeconfig)
             with recording_of(target) as recorder:

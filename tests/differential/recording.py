@@ -11,7 +11,7 @@ from typing import Any
 
 RECORDINGS = pathlib.Path(__file__).with_name("recordings")
 NAMESPACE = "recorded-place"
-"""The namespace of every session. A replay substitutes a name of its own."""
+"""The namespace of every session. A replay substitutes another name."""
 HEADERS = ("accept", "content-type", "if-none-match")
 BINARY = "base64:"
 IDENTIFIERS = ("uid", "resourceVersion", "clusterIP", "continue", "nodePort")
@@ -60,13 +60,13 @@ def decode_body(body: str) -> bytes | None:
 
 
 def identifiers(answer: Any) -> dict[str, str]:
-    return {path: str(value) for path, value in _marks(answer, "")}
+    return {path: str(value) for path, value in _identifiers(answer, "")}
 
 
-def _marks(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _identifiers(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list):
         for index, each in enumerate(value):
-            yield from _marks(each, f"{path}/{_label(each) or index}")
+            yield from _identifiers(each, f"{path}/{_label(each) or index}")
     elif isinstance(value, dict):
         for key, each in value.items():
             if key == "name" and value.get("generateName") and isinstance(each, str):
@@ -74,7 +74,7 @@ def _marks(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             elif key in IDENTIFIERS and isinstance(each, str | int) and each not in ("", "0", "None"):
                 yield f"{path}/{key}", each
             elif key != "managedFields":
-                yield from _marks(each, f"{path}/{key}")
+                yield from _identifiers(each, f"{path}/{key}")
 
 
 def _label(entry: Any) -> str:

@@ -38,8 +38,8 @@ class Translation:
         self._texts = {recording.NAMESPACE: namespace}
         self._versions: dict[int, str] = {}
 
-    def learn(self, entry: Entry, found: Response) -> None:
-        own_identifiers = recording.identifiers(found.body)
+    def learn(self, entry: Entry, response: Response) -> None:
+        own_identifiers = recording.identifiers(response.body)
         for path, value in entry.marks.items():
             own = own_identifiers.get(self.text(path))
             if own is None:
@@ -53,11 +53,11 @@ class Translation:
         for recorded, own in self._texts.items():
             text = text.replace(recorded, own)
         for pattern in VERSIONS:
-            text = pattern.sub(lambda found: self._version(found.group()), text)
+            text = pattern.sub(lambda match: self._version(match.group()), text)
         return text
 
     def _version(self, recorded: str) -> str:
-        """A version that only a watch has own_identifiers is somewhere after the last one known."""
+        """A version that only a watch has reported is later than the last known one."""
         number = int(recorded)
         known = max((each for each in self._versions if each <= number), default=None)
         return recorded if number == 0 or known is None else self._versions[known]
@@ -86,11 +86,11 @@ class Replay(ScenarioClient):
         with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
             if prefix := json.loads(entry.body)["metadata"].get("generateName"):
                 self._tokens.expect_generated(prefix)
-        found = self._exchange(request)
-        self._translation.learn(entry, found)
-        seen = {"status": found.status, "header": found.headers, "body": self._reduced(request, found.body)}
+        response = self._exchange(request)
+        self._translation.learn(entry, response)
+        seen = {"status": response.status, "header": response.headers, "body": self._reduced(request, response.body)}
         self._record(_recorded(entry), seen)
-        self._settled(request, found)
+        self._settled(request, response)
 
     def _watch(self, entry: Entry) -> None:
         request = self._translated(entry)
@@ -114,16 +114,16 @@ class Replay(ScenarioClient):
         self._watches = [each for each in self._watches if each not in ended]
         for entry, watching in ended:
             events = [event for event in watching.end() if self._ours(event.get("object"))]
-            # Of several objects that end in the background, now one is the first, now another.
+            # Objects that are deleted in the background end in no fixed order.
             events.sort(key=object_name)
             self._record(_recorded(entry), {"status": watching.status, "events": events})
 
     def _reduced(self, request: Request, body: Any) -> Any:
-        """Without what is there beside the recording's own; documents that scenarios compare are not compared again."""
+        """Without objects of others. Documents that scenarios compare are not compared again."""
         path = urllib.parse.urlsplit(request.path).path
         if DOCUMENT.fullmatch(path):
-            found = keys(body)
-            return "a document" if found and isinstance(found, str) else found
+            identifiers = keys(body)
+            return "a document" if identifiers and isinstance(identifiers, str) else identifiers
         return self._filtered(body)
 
     def _filtered(self, body: Any) -> Any:
@@ -141,27 +141,27 @@ class Replay(ScenarioClient):
             return bool(namespace == self.namespace)
         return not metadata.get("name") or any(part in metadata["name"] for part in (self.namespace, "recorded-", "kubeflow.org"))
 
-    def _settled(self, request: Request, found: Response) -> None:
-        """What a server does in the background is awaited, so that the next request finds it done on both."""
+    def _settled(self, request: Request, response: Response) -> None:
+        """Waits for background work, so that the next request finds the same state on both servers."""
         path = urllib.parse.urlsplit(request.path).path
-        if request.method == "POST" and path == "/api/v1/namespaces" and found.status == 201:
+        if request.method == "POST" and path == "/api/v1/namespaces" and response.status == 201:
             self.wait_for(self.path("serviceaccounts", "default"))
             self.wait_for(self.path("configmaps", "kube-root-ca.crt"))
-        for reference in found.at("metadata.ownerReferences", []) if request.method == "POST" else ():
-            self._owned.setdefault(reference["uid"], []).append(f"{path}/{found.at('metadata.name')}")
+        for reference in response.at("metadata.ownerReferences", []) if request.method == "POST" else ():
+            self._owned.setdefault(reference["uid"], []).append(f"{path}/{response.at('metadata.name')}")
         if request.method == "DELETE":
-            uid = found.at("details.uid", found.at("metadata.uid"))
+            uid = response.at("details.uid", response.at("metadata.uid"))
             for child in self._owned.get(str(uid), ()):
                 self._await_end(child)
-            if IN_BACKGROUND & set(found.at("metadata.finalizers", [])):
+            if IN_BACKGROUND & set(response.at("metadata.finalizers", [])):
                 self._await_end(path, begun=False)
 
     def _await_end(self, path: str, begun: bool = True) -> None:
-        """That it is gone, or (`begun`) about to go."""
+        """Waits until the object is deleted or, with `begun`, is being deleted."""
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
-            found = self.prepare("GET", path)
-            if found.status == 404 or (begun and found.at("metadata.deletionTimestamp") != "missing"):
+            response = self.prepare("GET", path)
+            if response.status == 404 or (begun and response.at("metadata.deletionTimestamp") != "missing"):
                 return
             time.sleep(0.03)
 
@@ -183,7 +183,7 @@ class Watching:
         self._thread.start()
 
     def end(self) -> list[dict[str, Any]]:
-        """When it has been quiet for a while."""
+        """Ends the watch when no event has arrived for a while."""
         known, since = -1, time.monotonic()
         while self._thread.is_alive() and time.monotonic() - since < QUIET:
             if len(self._watch.events) != known:

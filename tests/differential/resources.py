@@ -1,4 +1,4 @@
-"""Where the resources are that the embedded API server serves, and how names of scenarios become names of objects."""
+"""Paths of the resources that the embedded API server serves, and object names derived from scenario names."""
 
 from __future__ import annotations
 

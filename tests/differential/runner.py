@@ -2,7 +2,7 @@
 
     python -m tests.differential.runner [--only TEXT] [--replay] [--twice]
 
-`--twice` compares two real API servers: a difference between them is a fault of the comparison.
+`--twice` compares two real API servers: a difference between them is a defect of the comparison.
 """
 
 from __future__ import annotations
@@ -46,30 +46,30 @@ class Report:
 
     @property
     def differences(self) -> list[Difference]:
-        return [found for each in self.results for found in each.differences]
+        return [difference for each in self.results for difference in each.differences]
 
     @functools.cached_property
     def open(self) -> list[Difference]:
         """Differences that are not accepted."""
-        return [found for found in self.differences if not any(each.covers(found) for each in ACCEPTED)]
+        return [difference for difference in self.differences if not any(each.covers(difference) for each in ACCEPTED)]
 
     @property
     def stale(self) -> list[Accepted]:
-        return [each for each in ACCEPTED if not any(each.covers(found) for found in self.differences)]
+        return [each for each in ACCEPTED if not any(each.covers(difference) for difference in self.differences)]
 
     def summary(self) -> str:
         areas = {each.scenario.name: each.scenario.area for each in self.results}
-        counted = collections.Counter(areas[found.case] for found in self.open)
-        lines = [str(found) for found in self.open]
+        counted = collections.Counter(areas[difference.case] for difference in self.open)
+        lines = [str(difference) for difference in self.open]
         lines += [f"{count:5} open in {area}" for area, count in counted.most_common()]
         totals = f"{self.requests} requests in {len(self.results)} scenarios, {len(self.differences)} differences"
         return "\n".join([*lines, f"{totals}, {len(self.differences) - len(self.open)} of them accepted"])
 
 
-def run_all(real: Target, ours: Target, wanted: Sequence[Scenario]) -> Report:
+def run_all(real: Target, ours: Target, selected: Sequence[Scenario]) -> Report:
     run = uuid.uuid4().hex[:5]
     with concurrent.futures.ThreadPoolExecutor(CONCURRENCY) as pool:
-        return Report(tuple(pool.map(lambda scenario: compare_servers(scenario, real, ours, run), wanted)))
+        return Report(tuple(pool.map(lambda scenario: compare_servers(scenario, real, ours, run), selected)))
 
 
 def compare_servers(scenario: Scenario, real: Target, ours: Target, run: str) -> ScenarioResult:
@@ -78,9 +78,9 @@ def compare_servers(scenario: Scenario, real: Target, ours: Target, run: str) ->
     return ScenarioResult(scenario, len(steps[0]), tuple(_compared(scenario.name, *steps)))
 
 
-def replay_all(real: Target, ours: Target, wanted: str = "") -> Report:
+def replay_all(real: Target, ours: Target, selected: str = "") -> Report:
     """Replays the requests of real clients, one recording after the other."""
-    return Report(tuple(_replayed(name, entries, (real, ours)) for name, entries in recordings() if wanted in name))
+    return Report(tuple(_replayed(name, entries, (real, ours)) for name, entries in recordings() if selected in name))
 
 
 def _replayed(name: str, entries: list[Entry], targets: tuple[Target, Target]) -> ScenarioResult:
@@ -96,7 +96,7 @@ def _run(scenario: Scenario, target: Target, run: str) -> list[Step]:
     with contextlib.closing(client), _namespace(scenario, client):
         try:
             scenario.act(client)
-        except Exception:  # a scenario that fails on one server only is a difference, too
+        except Exception:  # a scenario that fails on only one server is a difference, too
             client.steps.append(Step("the scenario itself", traceback.format_exc(limit=-1)))
     return client.steps
 
@@ -132,11 +132,11 @@ def main() -> None:
     parser.add_argument("--replay", action="store_true", help="replay the requests of real clients instead of the scenarios")
     parser.add_argument("--twice", action="store_true", help="compare two real API servers")
     options = parser.parse_args()
-    wanted = [each for each in all_scenarios() if options.only in each.name or options.only == each.area]
+    selected = [each for each in all_scenarios() if options.only in each.name or options.only == each.area]
     other = servers.second_kubeconfig if options.twice else servers.embedded_kubeconfig
     with servers.real_kubeconfig() as left, other() as right:
         both = Target.from_kubeconfig("real", left), Target.from_kubeconfig("ours", right)
-        print((replay_all(*both, options.only) if options.replay else run_all(*both, wanted)).summary())
+        print((replay_all(*both, options.only) if options.replay else run_all(*both, selected)).summary())
 
 
 if __name__ == "__main__":

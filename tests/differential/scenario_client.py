@@ -84,23 +84,23 @@ class ScenarioClient:
         request = self._request(method, path, body, headers or {}, query)
         if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and body["metadata"].get("generateName"):
             self._tokens.expect_generated(body["metadata"]["generateName"])
-        found = self._exchange(request)
-        seen = {"status": found.status, "header": found.headers, "body": keep(found.body)}
-        self._record(request, {**seen, "indented": found.indented} if "pretty" in query else seen)
-        return found
+        response = self._exchange(request)
+        seen = {"status": response.status, "header": response.headers, "body": keep(response.body)}
+        self._record(request, {**seen, "indented": response.indented} if "pretty" in query else seen)
+        return response
 
     def until(self, condition: Callable[[Response], bool], path: str, body: Body = None, **query: Any) -> Response:
         """Reads (or, with a body, posts) until the condition is met. Only the last response is recorded."""
         headers = {"Accept": query.pop("accept")} if "accept" in query else {}
         request = self._request("GET" if body is None else "POST", path, body, headers, query)
         deadline = time.monotonic() + BACKGROUND_TIMEOUT
-        while not condition(found := self._exchange(request)) and time.monotonic() < deadline:
+        while not condition(response := self._exchange(request)) and time.monotonic() < deadline:
             time.sleep(0.03)
-        self._record(request, {"status": found.status, "header": found.headers, "body": found.body})
-        return found
+        self._record(request, {"status": response.status, "header": response.headers, "body": response.body})
+        return response
 
     def gone(self, resource: str, name: str) -> Response:
-        return self.until(lambda found: found.status == 404, self.path(resource, name))
+        return self.until(lambda response: response.status == 404, self.path(resource, name))
 
     @contextlib.contextmanager
     def watch(self, resource: str, name: str = "", everywhere: bool = False, headers: Any = None, **query: Any) -> Any:
@@ -163,11 +163,11 @@ class ScenarioClient:
             self._connection = self.target.connect(bool(self.credentials))
         deadline = time.monotonic() + BACKGROUND_TIMEOUT
         # The real server returns this for a moment after a CRD was created. Every client retries.
-        while (found := read_response(start(self._connection, self.target, request))).at("message") == NOT_YET:
+        while (response := read_response(start(self._connection, self.target, request))).at("message") == NOT_YET:
             if time.monotonic() > deadline:
                 break
             time.sleep(0.05)
-        return found
+        return response
 
     def _record(self, request: Request, seen: Mapping[str, Any]) -> None:
         shown = self._tokens.request(f"{request.method} {urllib.parse.unquote(request.path)}")

@@ -1,4 +1,4 @@
-"""The scenarios: functions that send requests, by area. Each runs on both servers with names of its own."""
+"""The scenarios: functions that send requests, by area. Each runs on both servers with unique names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Scenario:
     name: str
     act: Act
     namespaced: bool
-    """The scenario needs a namespace of its own."""
+    """The scenario needs its own namespace."""
 
 
 _SCENARIOS: dict[str, Scenario] = {}

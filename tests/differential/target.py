@@ -25,7 +25,7 @@ HEADERS = ("content-type", "warning", "retry-after", "location", "allow", "www-a
 class Request:
     method: str
     path: str
-    """With its query, as it goes over the wire."""
+    """With its query, as sent."""
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     anonymous: bool = False
@@ -45,15 +45,15 @@ class Response:
 
     def at(self, path: str, default: Any = "missing") -> Any:
         """A value of the body, such as `metadata.uid`. A missing value is only reported where it is compared."""
-        found = self.body
+        value = self.body
         for key in path.split("."):
-            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
+            if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
+            elif isinstance(value, dict) and key in value:
+                value = value[key]
             else:
                 return default
-        return found
+        return value
 
     @property
     def object(self) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def read_response(response: http.client.HTTPResponse) -> Response:
 
 
 def compared_headers(response: http.client.HTTPResponse) -> dict[str, list[str]]:
-    found = {name: response.headers.get_all(name) for name in HEADERS}
-    return {name: list(values) for name, values in found.items() if values}
+    headers = {name: response.headers.get_all(name) for name in HEADERS}
+    return {name: list(values) for name, values in headers.items() if values}
 
 
 def decoded(body: bytes, content_type: str) -> Any:
@@ -134,7 +134,7 @@ def _context(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
 
 
 def _content(entry: dict[str, Any], name: str) -> bytes:
-    """What a kubeconfig embeds, or the file that it names."""
+    """The data that a kubeconfig embeds, or the content of the file that it names."""
     if data := entry.get(f"{name}-data"):
         return base64.b64decode(data)
     return pathlib.Path(entry[name]).read_bytes() if entry.get(name) else b""

@@ -12,8 +12,8 @@ MIN_REQUESTS = 300
 
 @pytest.mark.parametrize("name", [each.name for each in all_scenarios()])
 def test_both_servers_respond_alike(report: Report, name: str) -> None:
-    found = [each for each in report.open if each.case == name]
-    assert not found, "\n".join(str(each) for each in found)
+    differences = [each for each in report.open if each.case == name]
+    assert not differences, "\n".join(str(each) for each in differences)
 
 
 def test_several_hundred_requests_are_compared(report: Report) -> None:

@@ -1,8 +1,8 @@
 """Replaces values that differ between any two servers by tokens: the same value by the same token, within one scenario.
 
 Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared as it stands, but for
-the ownership of fields (managedFields) of objects that nobody has applied: ours keeps it from an object's first apply on. The
-descriptions of a table's columns are prose, which nobody shows, and are not compared at all.
+the ownership of fields (managedFields) of objects that were never applied: ours keeps it from an object's first apply on. The
+descriptions of a table's columns are prose that no client shows, and are not compared at all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tokens:
     def request(self, line: str) -> str:
         """The line of a request: what it repeats of earlier answers differs as they did."""
         known = self._known.get("version", {})
-        line = re.sub(r"(?<=resourceVersion=)\d+", lambda found: known.get(found.group(), found.group()), line)
+        line = re.sub(r"(?<=resourceVersion=)\d+", lambda match: known.get(match.group(), match.group()), line)
         return self._text(re.sub(r"(?<=continue=)[^&]+", "<continue>", line), "", False)
 
     def expect_generated(self, prefix: str) -> None:
@@ -117,19 +117,19 @@ class Tokens:
         if key == "cells":
             text = "<age>" if AGE.fullmatch(text) else NODE_PORT.sub("<port>", text)
         for pattern in self._generated:
-            text = pattern.sub(lambda found: f"{found[1]}{self._token('random', found[0])}", text)
+            text = pattern.sub(lambda match: f"{match[1]}{self._token('random', match[0])}", text)
         text = DUMP.sub("", PATCHED.sub("<the patched object>", text))
-        text = UID.sub(lambda found: self._token("uid", found.group()), text)
-        text = CLUSTER_IP.sub(lambda found: self._token("ip", found.group()), text)
+        text = UID.sub(lambda match: self._token("uid", match.group()), text)
+        text = CLUSTER_IP.sub(lambda match: self._token("ip", match.group()), text)
         text = CREDENTIAL.sub("<credential>", text)
         text = TOKEN.sub("<token>", PEM.sub("<pem>", API_ACCESS.sub("kube-api-access-<random>", text)))
         text = POINTER.sub("<pointer>", CURRENT.sub(r"\1<version>", text))
         return TIME.sub(self._time, text).replace(self._host, "<host>")
 
-    def _time(self, found: re.Match[str]) -> str:
-        if found.group(1) not in self._years:
-            return found.group()  # as a request has given it
-        fraction = found.group(2)
+    def _time(self, match: re.Match[str]) -> str:
+        if match.group(1) not in self._years:
+            return match.group()  # as a request has given it
+        fraction = match.group(2)
         return f"<time of {len(fraction) - 1} digits>" if fraction else "<time>"
 
     def _token(self, kind: str, value: str) -> str:

@@ -23,27 +23,27 @@ class Watch:
 
     def read(self, count: int) -> list[Event]:
         """Reads this many more events."""
-        found: list[Event] = []
-        while len(found) < count and (event := self._next()) is not None:
+        events: list[Event] = []
+        while len(events) < count and (event := self._next()) is not None:
             if not _is_periodic_bookmark(event):
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     def until(self, name: str, kind: str = "") -> list[Event]:
         """Up to the first event of an object of that name; `kind` is ADDED, MODIFIED, DELETED or any."""
-        found = []
+        events = []
         while (event := self._next()) is not None:
-            found.append(event)
+            events.append(event)
             if object_name(event) == name and kind in ("", event.get("type")):
                 break
-        return found
+        return events
 
     def rest(self) -> list[Event]:
         """Reads all events until the server ends the stream."""
-        found = []
+        events = []
         while (event := self._next()) is not None:
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
     def bookmark(self) -> None:
         """Reads up to the first bookmark, which is recorded."""
@@ -73,14 +73,14 @@ class Watch:
 
 def _is_periodic_bookmark(event: Event) -> bool:
     """Servers send bookmarks at any time, except for the one that ends the initial events."""
-    found = event.get("object")
-    noted = found.get("metadata", {}).get("annotations") if isinstance(found, dict) else None
+    obj = event.get("object")
+    noted = obj.get("metadata", {}).get("annotations") if isinstance(obj, dict) else None
     return event.get("type") == "BOOKMARK" and not noted
 
 
 def object_name(event: Event) -> str:
-    found = event.get("object", {})
-    if isinstance(found, dict) and found.get("kind") == "Table":
-        rows = found.get("rows") or [{}]
-        found = rows[-1].get("object", {})
-    return str(found.get("metadata", {}).get("name", "")) if isinstance(found, dict) else ""
+    obj = event.get("object", {})
+    if isinstance(obj, dict) and obj.get("kind") == "Table":
+        rows = obj.get("rows") or [{}]
+        obj = rows[-1].get("object", {})
+    return str(obj.get("metadata", {}).get("name", "")) if isinstance(obj, dict) else ""

@@ -1,4 +1,4 @@
-"""Server-side apply: what is merged, who owns it, who is refused."""
+"""Server-side apply: merging, ownership of fields, conflicts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TEMPLATE: Schema = {
     builtin_kinds.GO_STRUCT: "Template",
     builtin_kinds.GO_FIELDS: {"metadata": "v1.ObjectMeta", "template": "v1.PodTemplateSpec"},
 }
-"""A pod template by itself."""
+"""A PodTemplate."""
 NOW, LATER = "2025-01-01T00:00:00Z", "2025-01-01T00:00:09Z"
 
 
 def config(data: Object | None = None, **metadata: Any) -> Object:
-    found = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", **metadata}}
-    return found if data is None else found | {"data": data}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", **metadata}}
+    return manifest if data is None else manifest | {"data": data}
 
 
 def pods(*containers: Any, **spec: Any) -> Object:
@@ -37,12 +37,12 @@ def pods(*containers: Any, **spec: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Template", "metadata": {"name": "p"}, "template": template}
 
 
-def applied(live: Object | None, wanted: Object, manager: str = "m", **how: Any) -> Object:
-    kept = copy.deepcopy((live, wanted))
-    schema = how.pop("schema", TEMPLATE if wanted["kind"] == "Template" else CONFIG_MAP)
-    found = apply.apply(live, wanted, schema, **({"manager": manager, "now": NOW} | how))
-    assert (live, wanted) == kept, "the arguments were changed"
-    return found
+def applied(live: Object | None, configuration: Object, manager: str = "m", **how: Any) -> Object:
+    kept = copy.deepcopy((live, configuration))
+    schema = how.pop("schema", TEMPLATE if configuration["kind"] == "Template" else CONFIG_MAP)
+    result = apply.apply(live, configuration, schema, **({"manager": manager, "now": NOW} | how))
+    assert (live, configuration) == kept, "the arguments were changed"
+    return result
 
 
 def owned(document: Object) -> dict[str, Any]:
@@ -50,24 +50,24 @@ def owned(document: Object) -> dict[str, Any]:
 
 
 def test_an_entry_is_written_as_the_real_server_writes_it() -> None:
-    found = applied(None, config({"b": "1", "a": "2"}, labels={"l": "x"}))
+    result = applied(None, config({"b": "1", "a": "2"}, labels={"l": "x"}))
     fields = {"f:data": {"f:a": {}, "f:b": {}}, "f:metadata": {"f:labels": {"f:l": {}}}}
     entry = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "time": NOW, "fieldsType": "FieldsV1", "fieldsV1": fields}
-    assert found["metadata"]["managedFields"] == [entry]
-    assert list(found["metadata"]["managedFields"][0]) == list(entry)
+    assert result["metadata"]["managedFields"] == [entry]
+    assert list(result["metadata"]["managedFields"][0]) == list(entry)
 
 
-def test_what_an_applier_no_longer_says_leaves_the_object() -> None:
-    found = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "1"}), now=LATER)
-    assert found["data"] == {"a": "1"}
-    assert found["metadata"]["managedFields"][0]["time"] == LATER
+def test_fields_that_are_no_longer_applied_are_removed() -> None:
+    result = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "1"}), now=LATER)
+    assert result["data"] == {"a": "1"}
+    assert result["metadata"]["managedFields"][0]["time"] == LATER
 
 
-def test_what_somebody_else_owns_too_stays() -> None:
+def test_fields_that_another_manager_owns_are_kept() -> None:
     live = applied(applied(None, config({"a": "1", "b": "2"})), config({"b": "2"}), "other")
-    found = applied(live, config({"a": "1"}))
-    assert found["data"] == {"a": "1", "b": "2"}
-    assert owned(found) == {"m": {"f:data": {"f:a": {}}}, "other": {"f:data": {"f:b": {}}}}
+    result = applied(live, config({"a": "1"}))
+    assert result["data"] == {"a": "1", "b": "2"}
+    assert owned(result) == {"m": {"f:data": {"f:a": {}}}, "other": {"f:data": {"f:b": {}}}}
 
 
 def test_applying_the_same_again_changes_nothing() -> None:
@@ -76,8 +76,8 @@ def test_applying_the_same_again_changes_nothing() -> None:
 
 
 def test_a_second_applier_of_the_same_values_owns_them_at_no_time() -> None:
-    found = applied(applied(None, config({"a": "1"})), config({"a": "1"}), "other")
-    entries = found["metadata"]["managedFields"]
+    result = applied(applied(None, config({"a": "1"})), config({"a": "1"}), "other")
+    entries = result["metadata"]["managedFields"]
     assert [(entry["manager"], entry.get("time")) for entry in entries] == [("other", None), ("m", NOW)]
 
 
@@ -97,12 +97,12 @@ def test_a_conflict_names_field_and_owner() -> None:
     }
 
 
-def test_conflicts_are_told_by_owner() -> None:
+def test_conflicts_are_reported_by_manager() -> None:
     live = applied(None, pods({"name": "a", "image": "i:1", "tty": True}))
     live = applied(live, pods({"name": "b", "image": "i:1"}), "o", subresource="s")
-    wanted = pods({"name": "a", "image": "i:2", "tty": False}, {"name": "b", "image": "i:2"})
+    configuration = pods({"name": "a", "image": "i:2", "tty": False}, {"name": "b", "image": "i:2"})
     with pytest.raises(StatusError) as refusal:
-        applied(live, wanted, "other")
+        applied(live, configuration, "other")
     assert refusal.value.message == (
         'Apply failed with 3 conflicts: conflicts with "m":\n'
         '- .template.spec.containers[name="a"].image\n- .template.spec.containers[name="a"].tty\n'
@@ -111,32 +111,32 @@ def test_conflicts_are_told_by_owner() -> None:
 
 
 def test_force_takes_fields_away() -> None:
-    found = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "3"}), "other", force=True)
-    assert found["data"] == {"a": "3", "b": "2"}
-    assert owned(found) == {"m": {"f:data": {"f:b": {}}}, "other": {"f:data": {"f:a": {}}}}
+    result = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "3"}), "other", force=True)
+    assert result["data"] == {"a": "3", "b": "2"}
+    assert owned(result) == {"m": {"f:data": {"f:b": {}}}, "other": {"f:data": {"f:a": {}}}}
 
 
-def test_what_was_there_before_the_first_apply_is_owned_by_its_name() -> None:
+def test_fields_before_the_first_apply_belong_to_before_first_apply() -> None:
     live = config({"a": "1", "b": "2"}, uid="u", resourceVersion="5", creationTimestamp=NOW)
     with pytest.raises(StatusError, match=r'conflict with "before-first-apply" using v1: \.data\.a'):
         applied(live, config({"a": "3"}))
-    found = applied(live, config({"a": "3"}), force=True)
-    assert owned(found) == {"before-first-apply": {"f:data": {".": {}, "f:b": {}}}, "m": {"f:data": {"f:a": {}}}}
+    result = applied(live, config({"a": "3"}), force=True)
+    assert owned(result) == {"before-first-apply": {"f:data": {".": {}, "f:b": {}}}, "m": {"f:data": {"f:a": {}}}}
 
 
-def test_structs_that_are_always_there_belong_to_nobody() -> None:
+def test_structs_that_always_exist_have_no_manager() -> None:
     live = {**pods({"name": "a", "image": "i"}), "metadata": {"name": "p", "uid": "u", "creationTimestamp": NOW}}
     live["template"]["metadata"] = {"creationTimestamp": None}
-    found = applied(live, pods({"name": "a", "image": "i"}))
+    result = applied(live, pods({"name": "a", "image": "i"}))
     item: Object = {".": {}, "f:image": {}, "f:name": {}}
     below = {"f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': item}}}}
-    assert owned(found) == {"before-first-apply": below, "m": below}
+    assert owned(result) == {"before-first-apply": below, "m": below}
 
 
 def test_keys_of_items_may_be_defaults() -> None:
     ports = [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]
-    found = owned(applied(None, pods({"name": "a", "ports": ports})))["m"]["f:template"]["f:spec"]["f:containers"]
-    assert list(found['k:{"name":"a"}']["f:ports"]) == [
+    result = owned(applied(None, pods({"name": "a", "ports": ports})))["m"]["f:template"]["f:spec"]["f:containers"]
+    assert list(result['k:{"name":"a"}']["f:ports"]) == [
         'k:{"containerPort":80,"protocol":"TCP"}',
         'k:{"containerPort":80,"protocol":"UDP"}',
     ]
@@ -144,12 +144,12 @@ def test_keys_of_items_may_be_defaults() -> None:
 
 def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> None:
     live = applied(None, pods({"name": "a"}, {"name": "b"}, {"name": "c"}))
-    found = applied(live, pods({"name": "c"}, {"name": "x"}, {"name": "a"}), "other")
-    assert [each["name"] for each in found["template"]["spec"]["containers"]] == ["b", "c", "x", "a"]
+    result = applied(live, pods({"name": "c"}, {"name": "x"}, {"name": "a"}), "other")
+    assert [each["name"] for each in result["template"]["spec"]["containers"]] == ["b", "c", "x", "a"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("configuration", "message"),
     [
         (config({"a": 1}), ".data.a: expected string, got &value.valueUnstructured{Value:1}"),
         (config() | {"data": "x"}, ".data: expected map, got &{x}"),
@@ -163,9 +163,9 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> N
         ),
     ],
 )
-def test_faults_of_a_configuration(wanted: Object, message: str) -> None:
+def test_errors_of_a_configuration(configuration: Object, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        applied(None, wanted)
+        applied(None, configuration)
     assert (refusal.value.code, refusal.value.reason) == (500, "")
     assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {message}"
 
@@ -179,14 +179,14 @@ def test_faults_of_a_configuration(wanted: Object, message: str) -> None:
         ({"name": "a", "ports": [{"containerPort": "x"}]}, '[containerPort="x",protocol="TCP"].containerPort: expected numeric'),
     ],
 )
-def test_faults_of_an_item(container: Any, message: str) -> None:
+def test_errors_of_an_item(container: Any, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
         applied(None, pods(container))
     assert message in refusal.value.message
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("configuration", "message"),
     [
         (config() | {"kind": "Pod"}, "invalid object type: /v1, Kind=Pod"),
         (config() | {"apiVersion": "apps/v1"}, "invalid object type: apps/v1, Kind=ConfigMap"),
@@ -195,18 +195,24 @@ def test_faults_of_an_item(container: Any, message: str) -> None:
         ([], "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value"),
     ],
 )
-def test_what_is_no_configuration_of_the_object_is_refused(wanted: Any, message: str) -> None:
+def test_invalid_configurations_are_rejected(configuration: Any, message: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        apply.apply(config(), wanted, CONFIG_MAP, manager="m", now=NOW)
+        apply.apply(config(), configuration, CONFIG_MAP, manager="m", now=NOW)
     assert refusal.value.code == 400
     assert refusal.value.message.startswith(message)
 
 
 def test_fields_that_are_put_back_are_not_owned() -> None:
     schema = KNOWN.schema("", "v1", "Pod")
-    wanted = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}, "status": {"phase": "x"}}
-    found = applied(None, wanted, schema=schema, reset=frozenset({("status",)}))
-    assert owned(found) == {"m": {"f:spec": {"f:nodeName": {}}}}
+    configuration = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"nodeName": "n"},
+        "status": {"phase": "x"},
+    }
+    result = applied(None, configuration, schema=schema, reset=frozenset({("status",)}))
+    assert owned(result) == {"m": {"f:spec": {"f:nodeName": {}}}}
 
 
 CUSTOM: Schema = {
@@ -230,9 +236,9 @@ def custom(**spec: Any) -> Object:
 
 
 def test_unknown_fields_are_owned_one_by_one_and_lists_of_them_as_a_whole() -> None:
-    found = applied(None, custom(free={"a": {"b": 1}, "l": [{"x": 1}]}, whole={"a": 1}, tags=["x"], rows=[{}]), schema=CUSTOM)
+    result = applied(None, custom(free={"a": {"b": 1}, "l": [{"x": 1}]}, whole={"a": 1}, tags=["x"], rows=[{}]), schema=CUSTOM)
     free: Object = {".": {}, "f:a": {".": {}, "f:b": {}}, "f:l": {}}
-    assert owned(found)["m"]["f:spec"] == {"f:free": free, "f:rows": {}, "f:tags": {'v:"x"': {}}, "f:whole": {}}
+    assert owned(result)["m"]["f:spec"] == {"f:free": free, "f:rows": {}, "f:tags": {'v:"x"': {}}, "f:whole": {}}
 
 
 def test_sets_are_owned_by_their_items() -> None:
@@ -241,7 +247,7 @@ def test_sets_are_owned_by_their_items() -> None:
     assert applied(live, custom(), schema=CUSTOM)["spec"]["tags"] == ["y", "z"]
 
 
-def test_a_field_that_has_become_whole_since_is_owned_as_such() -> None:
+def test_a_field_that_became_atomic_is_owned_as_one() -> None:
     before = copy.deepcopy(CUSTOM)
     del before["properties"]["spec"]["properties"]["whole"]["x-kubernetes-map-type"]
     live = applied(None, custom(whole={"a": 1}), schema=before)
@@ -256,12 +262,12 @@ def test_true_and_one_are_different_values() -> None:
         applied(live, custom(free={"a": True}), "other", schema=CUSTOM)
 
 
-def test_kubectl_takes_over_what_it_had_applied_by_itself() -> None:
+def test_server_side_apply_of_kubectl_takes_over_its_client_side_applied_fields() -> None:
     text = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"a":"1"}}\n'
     live = config({"a": "1", "b": "2"}, uid="u", annotations={apply.LAST_APPLIED: text})
-    found = applied(live, config({"a": "3"}), "kubectl")
-    assert found["data"] == {"a": "3", "b": "2"}
+    result = applied(live, config({"a": "3"}), "kubectl")
+    assert result["data"] == {"a": "3", "b": "2"}
     message = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
-    assert found["metadata"]["annotations"] == {apply.LAST_APPLIED: message}
+    assert result["metadata"]["annotations"] == {apply.LAST_APPLIED: message}
     with pytest.raises(StatusError, match=r"\.data\.b"):
         applied(live, config({"a": "3", "b": "3"}), "kubectl")

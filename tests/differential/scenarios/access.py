@@ -39,7 +39,7 @@ def account(p: ScenarioClient, *rules: dict[str, Any]) -> str:
             "resource": rules[0]["resources"][0],
         }
         spec = {"user": f"system:serviceaccount:{p.namespace}:sa", "resourceAttributes": first}
-        p.until(lambda found: found.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
+        p.until(lambda response: response.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
     return str(p.create("serviceaccounts", {"spec": {}}, "sa", "token").at("status.token"))
 
 
@@ -177,7 +177,7 @@ def rights_of_a_user_impersonated(p: ScenarioClient) -> None:
     p.create("roles", role("r", rule("configmaps", "get")))
     p.create("rolebindings", bound("b", "r", {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}))
     spec = {"user": "jane", "resourceAttributes": {"namespace": p.namespace, "verb": "get", "resource": "configmaps"}}
-    p.until(lambda found: found.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
+    p.until(lambda response: response.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
     p.send("GET", p.path("configmaps", "none"), None, {"Impersonate-User": "jane"})
     p.send("GET", p.path("secrets", "none"), None, {"Impersonate-User": "jane"})
     p.send("GET", p.path("secrets"), None, {"Impersonate-User": f"system:serviceaccount:{p.namespace}:default"})

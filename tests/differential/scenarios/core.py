@@ -109,7 +109,7 @@ def tokens_are_reviewed(p: ScenarioClient) -> None:
     p.use_administrator()
     p.delete("serviceaccounts", "sa")
     p.use_token(token)
-    p.until(lambda found: found.status == 401, p.path("configmaps"))
+    p.until(lambda response: response.status == 401, p.path("configmaps"))
 
 
 @scenario("namespaces", namespaced=False)
@@ -117,7 +117,7 @@ def namespaces(p: ScenarioClient) -> None:
     body = manifest("v1", "Namespace", p.namespace, {})
     p.create("namespaces", body)
     p.create("namespaces", body)
-    p.until(lambda found: found.at("status.phase") == "Active", p.path("namespaces", p.namespace))
+    p.until(lambda response: response.at("status.phase") == "Active", p.path("namespaces", p.namespace))
     for name in ("UPPER", "a.b", "x" * 64, ""):
         p.create("namespaces", manifest("v1", "Namespace", name, {}))
     p.create("namespaces", manifest("v1", "Namespace", p.name("dry"), {}), dryRun="All")

@@ -30,7 +30,7 @@ def columns_of_custom_resources(p: ScenarioClient) -> None:
     ]
     kind.create("b", status={"conditions": conditions})
     kind.create("c", spec={"text": 5, "number": "five", "flag": "x", "float": "y"})
-    p.until(lambda found: found.at("columnDefinitions.1.name") == "Text", p.path(kind.resource), accept=TABLE["Accept"])
+    p.until(lambda response: response.at("columnDefinitions.1.name") == "Text", p.path(kind.resource), accept=TABLE["Accept"])
     p.send("GET", p.path(kind.resource, "a"), None, TABLE, includeObject="Object")
     kind.end()
 
@@ -76,7 +76,7 @@ def a_definition_takes_its_objects_along(p: ScenarioClient) -> None:
     kind.create("a")
     p.create(kind.resource, held)
     p.delete("customresourcedefinitions", kind.name)
-    p.until(lambda found: found.at("metadata.deletionTimestamp") != "missing", p.path(kind.resource, "held"))
+    p.until(lambda response: response.at("metadata.deletionTimestamp") != "missing", p.path(kind.resource, "held"))
     kind.create("late")
     p.gone(kind.resource, "a")
     p.patch("merge", kind.resource, "held", {"metadata": {"finalizers": None}})
@@ -89,7 +89,9 @@ def a_schema_that_changes(p: ScenarioClient) -> None:
     kind.create("old", spec={"a": "long text"})
     strict = definition(kind.group, structural(objects(a={**STRING, "maxLength": 3}, b=STRING)))
     p.patch("merge", "customresourcedefinitions", kind.name, {"spec": {"versions": strict["spec"]["versions"]}})
-    p.until(lambda found: found.status == 422, p.path(kind.resource), kind.body("new", spec={"a": "too long"}), dryRun="All")
+    p.until(
+        lambda response: response.status == 422, p.path(kind.resource), kind.body("new", spec={"a": "too long"}), dryRun="All"
+    )
     p.read(kind.resource, "old")
     p.patch("merge", kind.resource, "old", {"metadata": {"labels": {"x": "y"}}})
     p.patch("merge", kind.resource, "old", {"spec": {"b": "x"}})

@@ -39,8 +39,8 @@ def names_of_pods_and_services(p: ScenarioClient) -> None:
 
 @scenario("create")
 def names_are_generated(p: ScenarioClient) -> None:
-    made = p.create("configmaps", generated("some-"))
-    p.read("configmaps", made.at("metadata.name"))
+    created = p.create("configmaps", generated("some-"))
+    p.read("configmaps", created.at("metadata.name"))
     p.create("configmaps", generated("Upper-"))
     p.create("configmaps", generated("x" * 250))
     p.create("configmaps", generated("ignored-", name="given"))
@@ -236,6 +236,6 @@ def a_terminating_namespace_takes_nothing_new(p: ScenarioClient) -> None:
     p.delete("namespaces", name)
     p.send("POST", inside, config_map("late"))
     p.send("POST", inside, config_map("late"), dryRun="All")
-    p.until(lambda found: "deletionTimestamp" in found.at("metadata", {}), f"{inside}/kept")
+    p.until(lambda response: "deletionTimestamp" in response.at("metadata", {}), f"{inside}/kept")
     p.send("PATCH", f"{inside}/kept", {"metadata": {"finalizers": None}}, {"Content-Type": "application/merge-patch+json"})
     p.gone("namespaces", name)

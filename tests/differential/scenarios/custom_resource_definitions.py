@@ -41,8 +41,8 @@ class Kind:
         self.p.gone("customresourcedefinitions", self.name)
 
 
-def _established(found: Response) -> bool:
-    conditions = found.at("status.conditions") or []
+def _established(response: Response) -> bool:
+    conditions = response.at("status.conditions") or []
     return any(
         isinstance(each, dict) and (each.get("type"), each.get("status")) == ("Established", "True") for each in conditions
     )
@@ -60,8 +60,8 @@ def definitions_that_are_invalid(p: ScenarioClient) -> None:
     def refuse(**spec: Any) -> None:
         p.create("customresourcedefinitions", {**good, "spec": {**good["spec"], **spec}}, dryRun="All")
 
-    def schema(found: Any) -> None:
-        refuse(versions=[{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": found}}])
+    def schema(value: Any) -> None:
+        refuse(versions=[{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": value}}])
 
     version = good["spec"]["versions"][0]
     p.create("customresourcedefinitions", {**good, "metadata": {"name": "other.example.com"}})
@@ -124,14 +124,14 @@ def a_definition_lives(p: ScenarioClient) -> None:
     p.patch("merge", "customresourcedefinitions", kind.name, {"spec": {"names": {"kind": "Gadget", "listKind": "GadgetList"}}})
     p.patch("merge", "customresourcedefinitions", kind.name, {"spec": {"group": "other.example.com"}})
     kind.end()
-    p.until(lambda found: found.status == 404, p.path(kind.resource))
-    p.until(lambda found: found.status == 404, f"/apis/{kind.group}")
+    p.until(lambda response: response.status == 404, p.path(kind.resource))
+    p.until(lambda response: response.status == 404, f"/apis/{kind.group}")
 
 
-def bare(found: Any) -> Any:
-    for each in found.get("resources", []) if isinstance(found, dict) else []:
+def bare(body: Any) -> Any:
+    for each in body.get("resources", []) if isinstance(body, dict) else []:
         each.pop("storageVersionHash", None)
-    return found
+    return body
 
 
 @scenario("crds")
@@ -183,7 +183,7 @@ def defaults_are_filled_in(p: ScenarioClient) -> None:
     spec["properties"]["later"] = {"type": "string", "default": "l"}
     changed = definition(kind.group, structural(spec), subresources={"status": {}})
     p.patch("merge", "customresourcedefinitions", kind.name, {"spec": {"versions": changed["spec"]["versions"]}})
-    p.until(lambda found: found.at("spec.later") == "l", p.path(kind.resource, "none"))
+    p.until(lambda response: response.at("spec.later") == "l", p.path(kind.resource, "none"))
     p.list(kind.resource)
     kind.end()
 
@@ -268,10 +268,10 @@ def status_and_scale_of_custom_resources(p: ScenarioClient) -> None:
     p.read(kind.resource, "a", "status")
     p.patch("merge", kind.resource, "a", {"status": {"replicas": 2, "selector": "a=b"}, "spec": {"replicas": 7}}, "status")
     p.patch("merge", kind.resource, "a", {"status": {"replicas": 5}, "spec": {"other": "o"}})
-    found = p.read(kind.resource, "a", "scale").object
-    found["spec"] = {"replicas": 4}
-    p.replace(kind.resource, "a", found, "scale")
-    p.replace(kind.resource, "a", found, "scale")
+    response = p.read(kind.resource, "a", "scale").object
+    response["spec"] = {"replicas": 4}
+    p.replace(kind.resource, "a", response, "scale")
+    p.replace(kind.resource, "a", response, "scale")
     p.patch("merge", kind.resource, "a", {"spec": {"replicas": 6}}, "scale")
     p.patch("merge", kind.resource, "a", {"spec": {"replicas": -1}}, "scale")
     p.patch("json", kind.resource, "a", [{"op": "replace", "path": "/spec/replicas", "value": "x"}], "scale")

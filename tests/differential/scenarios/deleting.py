@@ -48,8 +48,8 @@ def what_a_deletion_answers_by_kind(p: ScenarioClient) -> None:
 
 @scenario("delete")
 def preconditions(p: ScenarioClient) -> None:
-    made = p.create("configmaps", config_map("a"))
-    uid, version = made.at("metadata.uid"), made.at("metadata.resourceVersion")
+    created = p.create("configmaps", config_map("a"))
+    uid, version = created.at("metadata.uid"), created.at("metadata.resourceVersion")
     p.delete("configmaps", "a", options(preconditions={"uid": NO_SUCH_UID}))
     p.delete("configmaps", "a", options(preconditions={"resourceVersion": "1"}))
     p.delete("configmaps", "a", options(preconditions={"uid": uid, "resourceVersion": "1"}))
@@ -221,7 +221,7 @@ def foreground_deletion_waits_for_what_blocks(p: ScenarioClient) -> None:
     }
     p.create("configmaps", config_map("child", ownerReferences=[reference], finalizers=["example.com/hold"]))
     p.delete("configmaps", "owner", propagationPolicy="Foreground")
-    p.until(lambda found: found.at("metadata.deletionTimestamp") != "missing", p.path("configmaps", "child"))
+    p.until(lambda response: response.at("metadata.deletionTimestamp") != "missing", p.path("configmaps", "child"))
     p.read("configmaps", "owner")
     p.patch("merge", "configmaps", "child", {"metadata": {"finalizers": None}})
     p.gone("configmaps", "owner")
@@ -233,7 +233,7 @@ def orphans_are_released(p: ScenarioClient) -> None:
     owned(p, "child", owner)
     p.delete("configmaps", "owner", propagationPolicy="Orphan")
     p.gone("configmaps", "owner")
-    p.until(lambda found: found.at("metadata.ownerReferences") == "missing", p.path("configmaps", "child"))
+    p.until(lambda response: response.at("metadata.ownerReferences") == "missing", p.path("configmaps", "child"))
 
 
 @scenario("garbage")
@@ -252,7 +252,7 @@ def one_of_two_owners_goes(p: ScenarioClient) -> None:
     ]
     p.create("configmaps", config_map("child", ownerReferences=references))
     p.delete("configmaps", "one")
-    p.until(lambda found: len(found.at("metadata.ownerReferences", [])) == 1, p.path("configmaps", "child"))
+    p.until(lambda response: len(response.at("metadata.ownerReferences", [])) == 1, p.path("configmaps", "child"))
     p.delete("configmaps", "two")
     p.gone("configmaps", "child")
 

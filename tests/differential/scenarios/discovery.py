@@ -46,43 +46,43 @@ OTHERS = {
 """What design calls for: discovery is compared on these alone, since the real server has many more."""
 
 
-def wanted(found: Any, names: tuple[str, ...]) -> Any:
+def selected_resources(body: Any, names: tuple[str, ...]) -> Any:
     """The document, reduced to those resources, in the order of their names."""
-    if not isinstance(found, dict) or not isinstance(found.get("resources"), list):
-        return found
-    kept = [each for each in found["resources"] if isinstance(each, dict) and each.get("name") in names]
+    if not isinstance(body, dict) or not isinstance(body.get("resources"), list):
+        return body
+    kept = [each for each in body["resources"] if isinstance(each, dict) and each.get("name") in names]
     # The hash is of what is stored in etcd, and private to each server.
     bare = [{key: value for key, value in each.items() if key != "storageVersionHash"} for each in kept]
-    return {**found, "resources": sorted(bare, key=lambda each: str(each["name"]))}
+    return {**body, "resources": sorted(bare, key=lambda each: str(each["name"]))}
 
 
 @scenario("discovery", namespaced=False)
 def resources_of_the_core(p: ScenarioClient) -> None:
-    p.send("GET", "/api/v1", keep=lambda found: wanted(found, CORE))
+    p.send("GET", "/api/v1", keep=lambda body: selected_resources(body, CORE))
     p.send("GET", "/api")
 
 
 @scenario("discovery", namespaced=False)
 def resources_of_the_groups(p: ScenarioClient) -> None:
     for group, names in OTHERS.items():
-        p.send("GET", f"/apis/{group}", keep=lambda found, names=names: wanted(found, names))
+        p.send("GET", f"/apis/{group}", keep=lambda body, names=names: selected_resources(body, names))
 
 
-def group_of(found: Any, name: str) -> Any:
-    groups = found.get("groups", []) if isinstance(found, dict) else []
+def group_of(body: Any, name: str) -> Any:
+    groups = body.get("groups", []) if isinstance(body, dict) else []
     return next((each for each in groups if each.get("name") == name), "absent")
 
 
 @scenario("discovery", namespaced=False)
 def groups_and_their_versions(p: ScenarioClient) -> None:
     for group in sorted({each.split("/")[0] for each in OTHERS}):
-        p.send("GET", "/apis", keep=lambda found, group=group: group_of(found, group))
+        p.send("GET", "/apis", keep=lambda body, group=group: group_of(body, group))
         p.send("GET", f"/apis/{group}")
 
 
-def aggregated(found: Any, group: str, version: str, names: tuple[str, ...]) -> Any:
+def aggregated(body: Any, group: str, version: str, names: tuple[str, ...]) -> Any:
     """One version of one group out of an aggregated document."""
-    items = found.get("items", []) if isinstance(found, dict) else []
+    items = body.get("items", []) if isinstance(body, dict) else []
     for item in items:
         if item.get("metadata", {}).get("name", "") != group:
             continue
@@ -101,10 +101,10 @@ def _sorted(resource: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 @scenario("discovery", namespaced=False)
 def aggregated_discovery(p: ScenarioClient) -> None:
-    p.send("GET", "/api", None, AGGREGATED, keep=lambda found: aggregated(found, "", "v1", CORE))
+    p.send("GET", "/api", None, AGGREGATED, keep=lambda body: aggregated(body, "", "v1", CORE))
     for name, names in OTHERS.items():
         group, version = name.split("/")
-        keep = lambda found, group=group, version=version, names=names: aggregated(found, group, version, names)  # noqa: E731
+        keep = lambda body, group=group, version=version, names=names: aggregated(body, group, version, names)  # noqa: E731
         p.send("GET", "/apis", None, AGGREGATED, keep=keep)
 
 

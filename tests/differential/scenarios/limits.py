@@ -11,7 +11,9 @@ from tests.differential.scenario_client import ScenarioClient
 from tests.differential.scenario_list import scenario
 
 
-def refused(p: ScenarioClient, resource: str, make: Callable[[dict[str, Any]], dict[str, Any]], *specs: dict[str, Any]) -> None:
+def create_each(
+    p: ScenarioClient, resource: str, make: Callable[[dict[str, Any]], dict[str, Any]], *specs: dict[str, Any]
+) -> None:
     for spec in specs:
         p.create(resource, make(spec))
 
@@ -20,7 +22,7 @@ def refused(p: ScenarioClient, resource: str, make: Callable[[dict[str, Any]], d
 def claims(p: ScenarioClient) -> None:
     p.create("persistentvolumeclaims", bodies.claim("c"))
     p.create("persistentvolumeclaims", bodies.claim("class", storageClassName="", volumeName="v"))
-    refused(
+    create_each(
         p,
         "persistentvolumeclaims",
         lambda spec: bodies.claim("wrong", **spec),
@@ -40,7 +42,7 @@ def claims(p: ScenarioClient) -> None:
 def volumes(p: ScenarioClient) -> None:
     p.create("persistentvolumes", bodies.volume(p.name("v")))
     p.create("persistentvolumes", bodies.volume(p.name("two"), nfs={"server": "s", "path": "/p"}))
-    refused(
+    create_each(
         p,
         "persistentvolumes",
         lambda spec: bodies.volume(p.name("wrong"), **spec),
@@ -68,7 +70,7 @@ def autoscalers(p: ScenarioClient) -> None:
         bodies.autoscaler("m", metrics=metrics, behavior={"scaleDown": {"stabilizationWindowSeconds": 5}}),
     )
     p.send("GET", f"/apis/autoscaling/v1/namespaces/{p.namespace}/horizontalpodautoscalers/m")
-    refused(
+    create_each(
         p,
         "horizontalpodautoscalers",
         lambda spec: bodies.autoscaler("wrong", **spec),
@@ -93,7 +95,7 @@ def batch_jobs(p: ScenarioClient) -> None:
     p.create("jobs", bodies.job("indexed", completions=2, completionMode="Indexed"))
     p.create("jobs", bodies.job("still", suspend=True))
     always = {"spec": {"containers": [container()], "restartPolicy": "Always"}}
-    refused(
+    create_each(
         p,
         "jobs",
         lambda spec: bodies.job("wrong", **spec),
@@ -117,7 +119,7 @@ def batch_jobs(p: ScenarioClient) -> None:
 def a_quota_is_kept(p: ScenarioClient) -> None:
     hard = {"pods": "2", "requests.cpu": "1", "count/configmaps": "3", "services": "1"}
     p.create("resourcequotas", manifest("v1", "ResourceQuota", "q", {"spec": {"hard": hard}}))
-    p.until(lambda found: found.at("status.used", {}) != {}, p.path("resourcequotas", "q"))
+    p.until(lambda response: response.at("status.used", {}) != {}, p.path("resourcequotas", "q"))
     small = container(resources={"requests": {"cpu": "400m"}})
     p.create("pods", pod("none"))
     p.create("pods", pod("a", small))
@@ -142,7 +144,7 @@ def a_limit_range_is_kept(p: ScenarioClient) -> None:
     }
     p.create("limitranges", manifest("v1", "LimitRange", "l", {"spec": {"limits": [limit]}}))
     settled = "spec.containers.0.resources.limits.cpu"
-    p.until(lambda found: found.at(settled) == "1", p.path("pods"), pod("defaulted"), dryRun="All")
+    p.until(lambda response: response.at(settled) == "1", p.path("pods"), pod("defaulted"), dryRun="All")
     p.create("pods", pod("big", container(resources={"limits": {"cpu": "3"}})))
     p.create("pods", pod("small", container(resources={"requests": {"cpu": "1m"}, "limits": {"cpu": "1"}})))
     p.create(
@@ -167,7 +169,7 @@ def pod_security_labels(p: ScenarioClient) -> None:
         )
 
     label(enforce="baseline", warn="restricted")
-    p.until(lambda found: found.status == 403, p.path("pods"), pod("host", hostNetwork=True), dryRun="All")
+    p.until(lambda response: response.status == 403, p.path("pods"), pod("host", hostNetwork=True), dryRun="All")
     p.create("pods", pod("plain"))
     p.create("pods", pod("host", hostNetwork=True))
     p.create(
@@ -183,4 +185,4 @@ def pod_security_labels(p: ScenarioClient) -> None:
     p.create("jobs", bodies.job("j"))
     label(enforce="nonsense")
     label(enforce="restricted")
-    p.until(lambda found: found.status == 403, p.path("pods"), pod("refused"), dryRun="All")
+    p.until(lambda response: response.status == 403, p.path("pods"), pod("refused"), dryRun="All")

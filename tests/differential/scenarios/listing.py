@@ -33,8 +33,8 @@ def some_config_maps(p: ScenarioClient) -> list[str]:
         {"other": "x", "n": "5"},
         {},
     )
-    made = [p.create("configmaps", config_map(f"c{index}", labels={**each, "s": "s"})) for index, each in enumerate(labels)]
-    return [each.at("metadata.resourceVersion") for each in made]
+    created = [p.create("configmaps", config_map(f"c{index}", labels={**each, "s": "s"})) for index, each in enumerate(labels)]
+    return [each.at("metadata.resourceVersion") for each in created]
 
 
 @scenario("list")
@@ -155,8 +155,8 @@ def an_exact_revision_shows_the_past(p: ScenarioClient) -> None:
 def all_namespaces(p: ScenarioClient) -> None:
     other = p.name("other")
     p.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
-    for place in (p.namespace, other):
-        p.send("POST", f"/api/v1/namespaces/{place}/configmaps", config_map("same", labels={"all": p.namespace}))
+    for namespace in (p.namespace, other):
+        p.send("POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map("same", labels={"all": p.namespace}))
     p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}")
     p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}", fieldSelector=f"metadata.namespace={other}")
     first = p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}", limit=1)

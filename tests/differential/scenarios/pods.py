@@ -173,9 +173,9 @@ def evictions_within_a_budget(p: ScenarioClient) -> None:
 
     ready = {"type": "Ready", "status": "True"}
     for each, labels in {"a": "x", "b": "x", "c": "x", "u": "x", "v": "y", "w": "z"}.items():
-        made = pod(each, nodeName="n")
-        made["metadata"]["labels"] = {"of": labels}
-        p.create("pods", made)
+        manifest = pod(each, nodeName="n")
+        manifest["metadata"]["labels"] = {"of": labels}
+        p.create("pods", manifest)
         conditions = [] if each in ("u", "v") else [ready]
         p.patch("merge", "pods", each, {"status": {"phase": "Running", "conditions": conditions}}, "status")
     p.create("poddisruptionbudgets", budget("x", minAvailable=1))

@@ -64,8 +64,8 @@ def creation_by_update(p: ScenarioClient) -> None:
 
 @scenario("update")
 def pods_hardly_change(p: ScenarioClient) -> None:
-    made = p.create("pods", pod("a", bodies.container(), bodies.container("side"))).object
-    changed = {**made, "spec": {**made["spec"], "restartPolicy": "Never"}}
+    created = p.create("pods", pod("a", bodies.container(), bodies.container("side"))).object
+    changed = {**created, "spec": {**created["spec"], "restartPolicy": "Never"}}
     p.replace("pods", "a", changed)
     p.patch("merge", "pods", "a", {"spec": {"nodeName": "elsewhere"}})
     p.patch("strategic", "pods", "a", {"spec": {"containers": [{"name": "main", "image": "train:2"}]}})
@@ -132,8 +132,8 @@ def metadata_that_may_not_change(p: ScenarioClient) -> None:
 
 @scenario("status")
 def status_and_spec_are_apart(p: ScenarioClient) -> None:
-    made = p.create("pods", pod("a")).object
-    both = {**made, "spec": {**made["spec"], "nodeName": "x"}, "status": {"phase": "Running", "message": "m"}}
+    created = p.create("pods", pod("a")).object
+    both = {**created, "spec": {**created["spec"], "nodeName": "x"}, "status": {"phase": "Running", "message": "m"}}
     both["metadata"]["labels"] = {"from": "status"}
     p.replace("pods", "a", both, "status")
     p.read("pods", "a", "status")

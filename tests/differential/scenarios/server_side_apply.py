@@ -46,9 +46,9 @@ def two_managers_and_their_conflicts(p: ScenarioClient) -> None:
 def other_writes_take_ownership(p: ScenarioClient) -> None:
     apply(p, config_map("a", {"a": "1", "b": "2", "c": "3"}))
     p.patch("merge", "configmaps", "a", {"data": {"a": "5"}}, fieldManager="writer")
-    found = p.read("configmaps", "a").object
-    found["data"] = {"a": "5", "b": "6"}
-    p.replace("configmaps", "a", found, fieldManager="replacer")
+    live = p.read("configmaps", "a").object
+    live["data"] = {"a": "5", "b": "6"}
+    p.replace("configmaps", "a", live, fieldManager="replacer")
     p.patch("json", "configmaps", "a", [{"op": "add", "path": "/data/d", "value": "4"}], fieldManager="writer")
     p.patch("strategic", "configmaps", "a", {"metadata": {"labels": {"l": "m"}}}, fieldManager="writer")
     apply(p, config_map("a", {"a": "1", "b": "2", "c": "3"}))

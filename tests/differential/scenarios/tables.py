@@ -99,7 +99,7 @@ def rows_of_other_kinds(p: ScenarioClient) -> None:
 def rows_of_cluster_wide_kinds(p: ScenarioClient) -> None:
     labels = {"s": p.namespace}
     info = dict.fromkeys(NODE_INFO, "") | {"kubeletVersion": "v1.32.0", "osImage": "Linux", "containerRuntimeVersion": "x://1"}
-    made = bodies.node(
+    node = bodies.node(
         p.name("n"),
         status={
             "nodeInfo": info,
@@ -107,8 +107,8 @@ def rows_of_cluster_wide_kinds(p: ScenarioClient) -> None:
             "conditions": [{"type": "Ready", "status": "True"}],
         },
     )
-    made["metadata"]["labels"] = {**labels, "node-role.kubernetes.io/worker": ""}
-    p.create("nodes", made)
+    node["metadata"]["labels"] = {**labels, "node-role.kubernetes.io/worker": ""}
+    p.create("nodes", node)
     volume = bodies.volume(p.name("v"))
     volume["metadata"]["labels"] = labels
     p.create("persistentvolumes", volume)

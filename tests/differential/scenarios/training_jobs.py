@@ -29,12 +29,12 @@ def every_example_is_taken(p: ScenarioClient) -> None:
 @scenario("training")
 def jobs_of_every_kind_live(p: ScenarioClient) -> None:
     for kind, plural in PLURALS.items():
-        made = p.create(plural, training_job(kind, "j")).object
+        job = p.create(plural, training_job(kind, "j")).object
         p.read(plural, "j")
         p.read(plural, "j", "scale")
-        made["metadata"].setdefault("labels", {})["a"] = "b"
-        p.replace(plural, "j", made)
-        p.replace(plural, "j", made)
+        job["metadata"].setdefault("labels", {})["a"] = "b"
+        p.replace(plural, "j", job)
+        p.replace(plural, "j", job)
         condition = {
             "type": "Running",
             "status": "True",

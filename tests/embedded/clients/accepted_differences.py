@@ -17,9 +17,9 @@ class Accepted:
     output: str = ""
     """A regular expression for the difference, where the command alone matches too much."""
 
-    def covers(self, found: Difference) -> bool:
-        same = found.script == self.script and re.match(self.command, found.command)
-        return bool(same and re.search(self.output, "\n".join(found.lines)))
+    def covers(self, difference: Difference) -> bool:
+        same = difference.script == self.script and re.match(self.command, difference.command)
+        return bool(same and re.search(self.output, "\n".join(difference.lines)))
 
 
 IN_GO = "The fields that may not change are told, but not as Go prints its structures."

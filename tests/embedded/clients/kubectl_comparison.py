@@ -35,11 +35,11 @@ class Report:
 
     @property
     def open(self) -> list[Difference]:
-        return [found for found in self.differences if not any(each.covers(found) for each in ACCEPTED)]
+        return [difference for difference in self.differences if not any(each.covers(difference) for each in ACCEPTED)]
 
     @property
     def stale(self) -> list[Accepted]:
-        return [each for each in ACCEPTED if not any(each.covers(found) for found in self.differences)]
+        return [each for each in ACCEPTED if not any(each.covers(difference) for difference in self.differences)]
 
     def summary(self) -> str:
         accepted = len(self.differences) - len(self.open)
@@ -49,12 +49,12 @@ class Report:
 
 def compare(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> Report:
     """The differences between the recorded output and that of the server of the kubeconfig."""
-    commands, found = 0, []
+    commands, differences = 0, []
     for version in versions:
         for name, entries in run_all(kubeconfig, version, names):
             commands += len(entries)
-            found += transcripts.differences(name, version, transcripts.read(name, version), entries)
-    return Report(commands, tuple(found))
+            differences += transcripts.differences(name, version, transcripts.read(name, version), entries)
+    return Report(commands, tuple(differences))
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import kubernetes.client
 import kubernetes.config
 import kubernetes.watch
 from tests.cluster.api import Api, eventually
-from tests.embedded.apiserver.registry import corpus
+from tests.embedded.apiserver.registry import object_edits
 from tests.embedded.clients.normalization import normalize
 
 Object = dict[str, Any]
@@ -40,7 +40,7 @@ class ObjectLifecycle:
         self._body = json.loads(json.dumps(base(kind)).replace('"NAMESPACE"', f'"{NAMESPACE}"'))
         self._client = kubernetes.config.new_client_from_config(str(kubeconfig))
         self._api = getattr(kubernetes.client, APIS[self._body["apiVersion"]])(self._client)
-        self._namespaced = kind not in corpus.CLUSTER_SCOPED
+        self._namespaced = kind not in object_edits.CLUSTER_SCOPED
         self._word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
         self._body["metadata"]["name"] = self._name = f"{NAMESPACE}-{kind.lower()}"
         self._body["metadata"]["labels"] = {"part": NAMESPACE}
@@ -50,25 +50,25 @@ class ObjectLifecycle:
     def run(self) -> Object:
         """The result of each call, as the models hold it."""
         model = self._model(self._body)
-        found = {"made": self._call("create", body=model)}
-        whole = self._call("read", name=self._name)
-        found["read"] = whole
+        results = {"made": self._call("create", body=model)}
+        read = self._call("read", name=self._name)
+        results["read"] = read
         listed = self._call("list", label_selector=f"part={NAMESPACE}")
-        found["listed"] = [each for each in listed.items if each.metadata.name == self._name]
+        results["listed"] = [each for each in listed.items if each.metadata.name == self._name]
         patch = {"metadata": {"annotations": {"note": "patched"}}}
-        found["patched"] = self._call("patch", name=self._name, body=patch)
-        whole = self._call("read", name=self._name)
-        whole.metadata.labels["more"] = "yes"
-        found["replaced"] = self._call("replace", name=self._name, body=whole)
-        found["watched"] = self._watched(listed.metadata.resource_version)
-        found["deleted"] = self._call("delete", name=self._name)
-        return {key: self._plain(value) for key, value in found.items()}
+        results["patched"] = self._call("patch", name=self._name, body=patch)
+        read = self._call("read", name=self._name)
+        read.metadata.labels["more"] = "yes"
+        results["replaced"] = self._call("replace", name=self._name, body=read)
+        results["watched"] = self._watched(listed.metadata.resource_version)
+        results["deleted"] = self._call("delete", name=self._name)
+        return {key: self._plain(value) for key, value in results.items()}
 
     def _watched(self, version: str) -> list[Object]:
         """The changes of this client since the list; a controller may have made others in between."""
         watch, events = kubernetes.watch.Watch(), []
-        verb, place = self._verb("list"), self._place()
-        for event in watch.stream(verb, *place, resource_version=version, label_selector=f"part={NAMESPACE}", timeout_seconds=20):
+        verb, scope = self._verb("list"), self._place()
+        for event in watch.stream(verb, *scope, resource_version=version, label_selector=f"part={NAMESPACE}", timeout_seconds=20):
             seen = {"type": event["type"], "object": self._plain(event["object"])}
             if seen not in events and event["object"].metadata.annotations:
                 events.append(seen)
@@ -86,8 +86,8 @@ class ObjectLifecycle:
 
     def _verb(self, verb: str) -> Callable[..., Any]:
         middle = "_namespaced_" if self._namespaced else "_"
-        found: Callable[..., Any] = getattr(self._api, f"{verb}{middle}{self._word}")
-        return found
+        method: Callable[..., Any] = getattr(self._api, f"{verb}{middle}{self._word}")
+        return method
 
     def _place(self) -> list[str]:
         return [NAMESPACE] if self._namespaced else []
@@ -120,16 +120,16 @@ def create_namespace(kubeconfig: pathlib.Path) -> None:
 
 
 def base(kind: str) -> Object:
-    return corpus.base(kind)
+    return object_edits.base(kind)
 
 
 def kinds() -> list[str]:
-    return sorted(corpus.kinds())
+    return sorted(object_edits.kinds())
 
 
 def recorded(kind: str) -> Object:
-    found: Object = json.loads((RECORDED / f"{kind}.json").read_text())
-    return found
+    content: Object = json.loads((RECORDED / f"{kind}.json").read_text())
+    return content
 
 
 def record(kubeconfig: pathlib.Path) -> None:

@@ -65,10 +65,10 @@ def is_unordered(command: str) -> bool:
 def sorted_json(text: str) -> str:
     """A response that kubectl prints unchanged (--raw), with sorted keys and without managed fields."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return json.dumps(_sorted(found), indent=1)
+    return json.dumps(_sorted(value), indent=1)
 
 
 def _sorted(value: Any) -> Any:

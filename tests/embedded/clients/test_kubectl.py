@@ -20,8 +20,8 @@ from tools.kube import build, cluster
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
-    with servers.embedded_kubeconfig() as found:
-        yield found
+    with servers.embedded_kubeconfig() as path:
+        yield path
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -12,9 +12,9 @@ from tests.embedded.clients import model_lifecycle
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
-    with servers.embedded_kubeconfig() as found:
-        model_lifecycle.create_namespace(found)
-        yield found
+    with servers.embedded_kubeconfig() as path:
+        model_lifecycle.create_namespace(path)
+        yield path
 
 
 @pytest.mark.parametrize("kind", model_lifecycle.kinds())

@@ -1,4 +1,4 @@
-"""A cluster as its user has it: a `traincrew up` process, reached over HTTPS with the kubeconfig that it wrote."""
+"""A cluster as users run it: a `traincrew up` process, with clients that use its kubeconfig over HTTPS."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRAINCREW = (sys.executable, "-m", "traincrew.cli.main")
 
 
 def traincrew(*arguments: str | pathlib.Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """Runs one command to its end. `before`: the command that it is run under."""
+    """Runs a command. `before`: a prefix of the command line, such as `setpriv`."""
     command = [*before, *TRAINCREW, *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT)
 
@@ -38,12 +38,12 @@ class ClusterProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, umask: int = 0o077) -> None:
-        """Returns when it is ready."""
+        """Returns when the cluster is ready."""
         command = [*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags]
         output = subprocess.DEVNULL
         self.process = subprocess.Popen(command, stdout=output, stderr=output, umask=umask)
         deadline = time.monotonic() + TIMEOUT
-        while (found := self.place.running()) is None or found["pid"] != self.process.pid:
+        while (state := self.place.running()) is None or state["pid"] != self.process.pid:
             assert self.process.poll() is None, f"the process ended: {self.log()[-2000:]}"
             assert time.monotonic() < deadline, f"the process is not ready: {self.log()[-2000:]}"
             time.sleep(0.01)
@@ -68,8 +68,8 @@ class ClusterProcess:
 
     @property
     def config(self) -> dict[str, Any]:
-        found: dict[str, Any] = yaml.safe_load(self.place.kubeconfig.read_text())
-        return found
+        kubeconfig: dict[str, Any] = yaml.safe_load(self.place.kubeconfig.read_text())
+        return kubeconfig
 
     @property
     def url(self) -> str:

@@ -55,14 +55,14 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[ControlPlane]:
 
 async def populate(daemon: ControlPlane) -> None:
     """Creates one valid object of each kind."""
-    for (api_version, kind), found in object_generator.valid_objects().items():
+    for (api_version, kind), objects in object_generator.valid_objects().items():
         info = next((each for each in daemon.registry if (each.api_version, each.kind) == (api_version, kind)), None)
         if info is None or "list" not in info.verbs:  # reviews and bindings are not stored
             continue
-        for each in found:
-            place = each["metadata"].get("namespace", "default") if info.namespaced else ""
+        for each in objects:
+            namespace = each["metadata"].get("namespace", "default") if info.namespaced else ""
             body = msgspec.json.encode(each | {"metadata": each["metadata"] | {"name": NAMES_BY_KIND.get(kind, "a")}})
-            call = Request(users.administrator(), "create", info, place, body=body)
+            call = Request(users.administrator(), "create", info, namespace, body=body)
             try:
                 await daemon.handler.handle(call)
             except api_errors.StatusError as error:

@@ -29,8 +29,8 @@ class Acknowledged:
         self.rejected = 0
         """Number of responses with 503."""
 
-    def record(self, found: dict[str, Any], text: str) -> None:
-        revision, name = int(found["metadata"]["resourceVersion"]), found["metadata"]["name"]
+    def record(self, obj: dict[str, Any], text: str) -> None:
+        revision, name = int(obj["metadata"]["resourceVersion"]), obj["metadata"]["name"]
         assert revision not in self.revisions, f"revision {revision} was given twice"
         self.revisions[revision] = name
         self.present[name] = text
@@ -53,17 +53,17 @@ async def _round(client: aiohttp.ClientSession, writer: str, number: int, seen: 
     A write without a response is not recorded: the server may have committed it or not.
     """
     name, old = f"{writer}-{number}", f"{writer}-{number - OBJECTS_PER_WRITER}"
-    code, found = await _send(client, "POST", PATH, config_map(name, text="created" + "x" * 1000))
+    code, obj = await _send(client, "POST", PATH, config_map(name, text="created" + "x" * 1000))
     if code == 201:
-        seen.record(found, "created" + "x" * 1000)
-        code, found = await _send(client, "PATCH", f"{PATH}/{name}", json.dumps({"data": {"text": "updated"}}).encode())
+        seen.record(obj, "created" + "x" * 1000)
+        code, obj = await _send(client, "PATCH", f"{PATH}/{name}", json.dumps({"data": {"text": "updated"}}).encode())
         if code == 200:
-            seen.record(found, "updated")
+            seen.record(obj, "updated")
     if code == 503:
         seen.rejected += 1
     if old in seen.present:
         text = seen.present.pop(old)
-        code, found = await _send(client, "DELETE", f"{PATH}/{old}")
+        code, obj = await _send(client, "DELETE", f"{PATH}/{old}")
         if code == 503:
             seen.present[old] = text
         elif code in (200, 404):
@@ -73,9 +73,9 @@ async def _round(client: aiohttp.ClientSession, writer: str, number: int, seen: 
 async def _send(client: aiohttp.ClientSession, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
     async with client.request(method, path, data=body, headers={"Content-Type": kind}) as response:
-        found = await response.json()
-        assert response.status < 400 or found["kind"] == "Status", found
-        return response.status, found
+        decoded = await response.json()
+        assert response.status < 400 or decoded["kind"] == "Status", decoded
+        return response.status, decoded
 
 
 class Watcher:

@@ -1,4 +1,4 @@
-"""Objects of every kind that is info: obj after its schema or taken from a good one, then mutated a little."""
+"""Objects of every served kind: generated from the schema or copied from a valid object, then mutated."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 @functools.cache
 def valid_objects() -> dict[tuple[str, str], list[Object]]:
     """Objects that the server accepts, by apiVersion and kind."""
-    found: dict[tuple[str, str], list[Object]] = {}
+    by_kind: dict[tuple[str, str], list[Object]] = {}
     paths = (pathlib.Path(__file__).with_name("valid_objects.yaml"), *sorted(_EXAMPLES.rglob("*.yaml")))
     for path in paths:
         for document in yaml.load_all(path.read_bytes(), Loader=yaml.CSafeLoader):
             if document and "kind" in document:
-                found.setdefault((document["apiVersion"], document["kind"]), []).append(document)
-    return found
+                by_kind.setdefault((document["apiVersion"], document["kind"]), []).append(document)
+    return by_kind
 
 
 def generate(rng: random.Random, info: ResourceInfo) -> Object:
@@ -46,7 +46,7 @@ def generate(rng: random.Random, info: ResourceInfo) -> Object:
 
 
 def from_schema(rng: random.Random, schema: Schema, depth: int) -> Any:
-    """A value that the schema allows, as far as the schema goes."""
+    """A value that the schema allows."""
     if schema.get("x-kubernetes-int-or-string"):
         return rng.choice((1, "1", "10%", "500m", "1Gi", 80))
     if "enum" in schema:
@@ -76,8 +76,8 @@ def _mapping(rng: random.Random, schema: Schema, depth: int) -> Object:
         return {}
     properties: dict[str, Schema] = schema.get("properties") or {}
     some = 0.6 if depth > 3 else 0.25
-    wanted = [key for key in properties if key in schema.get("required", ()) or rng.random() < some]
-    obj = {key: from_schema(rng, properties[key], depth - 1) for key in wanted}
+    chosen = [key for key in properties if key in schema.get("required", ()) or rng.random() < some]
+    obj = {key: from_schema(rng, properties[key], depth - 1) for key in chosen}
     if isinstance(more := schema.get("additionalProperties"), dict):
         obj |= {rng.choice(NAMES): from_schema(rng, more, depth - 1) for _ in range(2)}
     return obj
@@ -93,10 +93,10 @@ def locations(node: Any) -> Iterator[tuple[Any, Any]]:
 
 def mutated(rng: random.Random, obj: Object) -> Object:
     for _ in range(rng.choice((0, 1, 1, 1, 2, 5))):
-        found = list(locations(obj))
-        if not found:
+        candidates = list(locations(obj))
+        if not candidates:
             break
-        _mutate(rng, *rng.choice(found))
+        _mutate(rng, *rng.choice(candidates))
     return obj
 
 

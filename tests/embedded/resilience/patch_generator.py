@@ -23,14 +23,14 @@ def generate(rng: random.Random, info: ResourceInfo) -> tuple[str, bytes]:
             return "application/merge-patch+json", fuzz_values.to_json(_part(rng, object_generator.mutated(rng, obj)))
         case 2:
             return "application/strategic-merge-patch+json", fuzz_values.to_json(_part(rng, _with_directives(rng, obj)))
-    found = object_generator.mutated(rng, obj)
+    desired = object_generator.mutated(rng, obj)
     if rng.random() < 0.5:
-        return "application/apply-patch+yaml", fuzz_values.to_json(found)
-    return "application/apply-patch+yaml", yaml.dump(found).encode("utf-8", "surrogatepass")
+        return "application/apply-patch+yaml", fuzz_values.to_json(desired)
+    return "application/apply-patch+yaml", yaml.dump(desired).encode("utf-8", "surrogatepass")
 
 
 def _part(rng: random.Random, obj: Object) -> Any:
-    """Some of the fields, as patches have them."""
+    """Some of the fields, as in a patch."""
     if rng.random() < 0.05:
         return fuzz_values.value(rng)
     return {key: inner for key, inner in obj.items() if rng.random() < 0.7}

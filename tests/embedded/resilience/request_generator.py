@@ -17,7 +17,7 @@ METHODS = (
     ("GET",) * 20 + ("POST",) * 30 + ("PATCH",) * 40 + ("PUT",) * 20 + ("DELETE",) * 4 + ("HEAD", "OPTIONS", "TRACE", "BREW")
 )
 NEVER_EMPTIED = ("customresourcedefinitions", "namespaces", "clusterrolebindings")
-"""Collections that are never deleted whole: hardly any other request would find an object."""
+"""Collections that are never deleted as a whole: few later requests would find an object."""
 COLLECTION_SHARE = {"GET": 0.5, "POST": 0.97, "DELETE": 0.2}
 _PARTS = yaml.safe_load(pathlib.Path(__file__).with_name("request_parts.yaml").read_bytes())
 TYPES: list[str] = _PARTS["types"]

@@ -42,7 +42,7 @@ _LISTED = re.compile("|".join(LISTED_ERRORS))
 
 
 def problem(code: int, body: bytes, content_type: str = "application/json") -> str:
-    """What is wrong with a response; empty if nothing is."""
+    """The problem of a response; empty if there is none."""
     if not 100 <= code < 600:
         return f"{code} is not a status code"
     if code < 400:

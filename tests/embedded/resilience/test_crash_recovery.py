@@ -25,9 +25,9 @@ def cluster(tmp_path: pathlib.Path) -> contextlib.AbstractContextManager[Cluster
 
 async def list_config_maps(cluster: ClusterProcess) -> tuple[int, dict[str, str]]:
     async with cluster.client() as client, client.get(PATH) as response:
-        found = await response.json()
-    items = {item["metadata"]["name"]: item["data"].get("text", "") for item in found["items"]}
-    return int(found["metadata"]["resourceVersion"]), items
+        listed = await response.json()
+    items = {item["metadata"]["name"]: item["data"].get("text", "") for item in listed["items"]}
+    return int(listed["metadata"]["resourceVersion"]), items
 
 
 @contextlib.asynccontextmanager
@@ -63,8 +63,8 @@ def assert_consistent(seen: Acknowledged, items: dict[str, str]) -> None:
 
 
 async def wait_for_writes(seen: Acknowledged, more: int) -> None:
-    wanted = len(seen.revisions) + more
-    await timeouts.until(lambda: len(seen.revisions) >= wanted, "more writes")
+    target = len(seen.revisions) + more
+    await timeouts.until(lambda: len(seen.revisions) >= target, "more writes")
 
 
 async def test_acknowledged_writes_survive_and_watches_resume_without_gap_or_duplicate(

@@ -25,7 +25,7 @@ MAX_GROWTH = 96 * 2**20
 
 
 async def problem_of(daemon: ControlPlane, number: int, resources: Sequence[ResourceInfo]) -> str:
-    """What is wrong with the response; empty if nothing is."""
+    """The problem of the response; empty if there is none."""
     request = request_generator.generate(number, resources, SEED)
     try:
         response = await in_process_cluster.send(daemon, request)

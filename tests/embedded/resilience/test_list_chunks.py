@@ -29,9 +29,9 @@ METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 @pytest.fixture
 async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
-    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as found:
-        found.control_plane.cluster.clock = lambda: NOW
-        yield found.control_plane
+    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as running:
+        running.control_plane.cluster.clock = lambda: NOW
+        yield running.control_plane
 
 
 def list_request(cluster: ControlPlane, accept: str, query: Query | None = None) -> Request:
@@ -58,11 +58,11 @@ async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: ControlPla
     values = [record.value for record in records.records]
     assert len(values) == count
     if accept == TABLE:
-        whole = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
+        table = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
     else:
-        whole = partial_metadata.metadata_list(call.info, values, "v1", records.metadata())
+        table = partial_metadata.metadata_list(call.info, values, "v1", records.metadata())
     parts = b"".join((await cluster.handler.list_chunks(call)).parts)
-    assert parts == msgspec.json.encode(whole)
+    assert parts == msgspec.json.encode(table)
 
 
 async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: ControlPlane) -> None:

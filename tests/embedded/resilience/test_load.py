@@ -73,7 +73,7 @@ async def test_watchers_that_do_not_read_do_not_block_and_end_with_410(cluster: 
         await watcher.close()
 
 
-async def test_lists_that_nobody_reads_are_not_buffered_per_reader(cluster: ClusterProcess) -> None:
+async def test_unread_lists_are_not_buffered_per_client(cluster: ClusterProcess) -> None:
     await create(cluster, *(f"listed-{number}" for number in range(100)))
     before = cluster.resident()
     readers = [await Connection.to(cluster) for _ in range(READERS)]

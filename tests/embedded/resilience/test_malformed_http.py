@@ -1,4 +1,4 @@
-"""The same nonsense, and worse, as bytes over HTTPS to a `traincrew up` of its own."""
+"""Invalid requests and malformed HTTP, sent over HTTPS to a `traincrew up` process."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcess
 
 @pytest.fixture
 async def connection(cluster: ClusterProcess) -> AsyncIterator[Connection]:
-    found = await Connection.to(cluster)
-    yield found
-    await found.close()
+    opened = await Connection.to(cluster)
+    yield opened
+    await opened.close()
 
 
 async def assert_serving(cluster: ClusterProcess) -> None:
@@ -84,7 +84,7 @@ async def test_invalid_requests_over_https_get_a_response(cluster: ClusterProces
     resources = sorted(builtin_kinds.load().resources(), key=lambda each: (each.group, each.version, each.plural))
     before = cluster.resident()
     connections = (send_all(cluster, range(start, CASES, CONNECTIONS), resources) for start in range(CONNECTIONS))
-    wrong = [each for found in await asyncio.gather(*connections) for each in found]
+    wrong = [each for problems in await asyncio.gather(*connections) for each in problems]
     assert not wrong, f"{len(wrong)} of {CASES}:\n" + "\n".join(wrong[:10])
     grown = cluster.resident() - before
     assert grown < MAX_GROWTH, f"{grown / 2**20:.0f} MB more than before"
@@ -135,7 +135,7 @@ async def test_random_bytes_do_not_affect_other_clients(cluster: ClusterProcess)
     await assert_serving(cluster)
 
 
-async def test_pipelined_requests_are_answered_in_order(connection: Connection) -> None:
+async def test_pipelined_requests_get_responses_in_order(connection: Connection) -> None:
     requests = [RawRequest("POST", LIST.target, JSON, config_map(f"piped-{number}")) for number in range(50)]
     connection.writer.write(b"".join(map(connection.encoded, requests)))
     for number in range(50):

@@ -31,7 +31,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcess
 
 
 async def send_request(cluster: ClusterProcess, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
-    """As the administrator, unless the headers say otherwise."""
+    """Sends the request as the administrator, unless `headers` overrides the credentials."""
     data = json.dumps(body).encode() if body is not None else None
     async with cluster.client(**headers) as client, client.request(method, path, data=data, headers=JSON) as response:
         return response.status, await response.json(content_type=None)
@@ -80,16 +80,16 @@ async def token_of(cluster: ClusterProcess, account: str, pod: dict[str, Any] | 
             "uid": pod["metadata"]["uid"],
         }
     body = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": spec}
-    code, found = await send_request(cluster, "POST", f"{CORE}/serviceaccounts/{account}/token", body)
-    assert code == 201, found
-    return str(found["status"]["token"])
+    code, response = await send_request(cluster, "POST", f"{CORE}/serviceaccounts/{account}/token", body)
+    assert code == 201, response
+    return str(response["status"]["token"])
 
 
 async def create(cluster: ClusterProcess, plural: str, body: dict[str, Any]) -> dict[str, Any]:
-    code, found = await send_request(cluster, "POST", f"{CORE}/{plural}", body)
-    assert code == 201, found
-    assert isinstance(found, dict)
-    return found
+    code, response = await send_request(cluster, "POST", f"{CORE}/{plural}", body)
+    assert code == 201, response
+    assert isinstance(response, dict)
+    return response
 
 
 def pod(name: str) -> dict[str, Any]:
@@ -130,8 +130,8 @@ MPI = {
 
 
 async def test_the_launcher_of_an_mpi_job_may_exec_into_its_workers_and_nothing_else(cluster: ClusterProcess) -> None:
-    code, found = await send_request(cluster, "POST", "/apis/kubeflow.org/v1/namespaces/default/mpijobs", MPI)
-    assert code == 201, found
+    code, response = await send_request(cluster, "POST", "/apis/kubeflow.org/v1/namespaces/default/mpijobs", MPI)
+    assert code == 201, response
     async with asyncio.timeout(60):
         while (await send_request(cluster, "GET", f"{CORE}/pods/m-worker-1"))[0] != 200:
             pass
@@ -157,7 +157,7 @@ async def test_the_launcher_of_an_mpi_job_may_exec_into_its_workers_and_nothing_
     assert (await send_request(cluster, "GET", f"{CORE}/pods", **credentials))[0] == 200
 
 
-async def test_no_account_makes_itself_a_master(cluster: ClusterProcess) -> None:
+async def test_no_service_account_becomes_a_master(cluster: ClusterProcess) -> None:
     await create(cluster, "serviceaccounts", {"metadata": {"name": "climber"}})
     roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
     rules = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["create"]}]
@@ -177,7 +177,7 @@ async def test_no_account_makes_itself_a_master(cluster: ClusterProcess) -> None
     assert (await send_request(cluster, "GET", "/api/v1/secrets", **acting))[0] == 403
 
 
-async def test_the_kubelet_refuses_strangers(cluster: ClusterProcess) -> None:
+async def test_the_kubelet_rejects_unauthenticated_clients(cluster: ClusterProcess) -> None:
     _, node = await send_request(cluster, "GET", "/api/v1/nodes/traincrew")
     port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
     blind = ssl.create_default_context()

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.embedded.apiserver.storage.shortage import full_disk, small_file_system
+from tests.embedded.apiserver.storage.disk_failures import full_disk, small_file_system
 from tests.embedded.resilience.cluster_process import TRAINCREW, ClusterProcess, running, traincrew
 
 from traincrew.embedded.data_directory import DataDirectory
@@ -23,7 +23,7 @@ WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set", "-dac_override,-dac_read_se
 
 
 def startup_error(*arguments: str | pathlib.Path, before: tuple[str, ...] = ()) -> str:
-    """What it message: one line."""
+    """The error message: one line."""
     done = traincrew(*arguments, before=before)
     assert done.returncode == USER_ERROR, done
     assert done.stderr.startswith("error: "), done.stderr
@@ -144,10 +144,10 @@ def test_a_port_in_use_is_an_error(tmp_path: pathlib.Path, flags: tuple[str, ...
 def test_of_several_concurrent_starts_one_runs_and_all_report_its_pid(tmp_path: pathlib.Path) -> None:
     command = [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(tmp_path / "data")]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    message = {each.communicate()[0].splitlines()[0] for each in started}
+    first_lines = {each.communicate()[0].splitlines()[0] for each in started}
     try:
         pid = DataDirectory(tmp_path / "data").owner_pid()
-        assert all(f"(process {pid})" in line for line in message), message
+        assert all(f"(process {pid})" in line for line in first_lines), first_lines
         assert [each.returncode for each in started] == [0, 0, 0]
         again = traincrew("up", "--data", tmp_path / "data")
         assert f"The cluster in {tmp_path}/data is already running" in again.stdout

@@ -1,4 +1,4 @@
-"""A disk that fills up, and a data file that becomes read-only, below a cluster at work."""
+"""A disk that fills up, and a data file that becomes read-only, while the cluster runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.embedded.apiserver.storage.shortage import full_disk, immutable, small_file_system
+from tests.embedded.apiserver.storage.disk_failures import full_disk, immutable, small_file_system
 from tests.embedded.resilience import load_clients, timeouts
 from tests.embedded.resilience.cluster_process import ClusterProcess, config_map, running
 from tests.embedded.resilience.load_clients import PATH, Acknowledged, Watcher
@@ -25,14 +25,14 @@ def read_only(data: pathlib.Path) -> Iterator[None]:
 
 @pytest.fixture(params=[full_disk, read_only])
 def failure(request: pytest.FixtureRequest) -> StorageFailure:
-    found: StorageFailure = request.param
-    return found
+    context: StorageFailure = request.param
+    return context
 
 
 @pytest.fixture
 def cluster(tmp_path: pathlib.Path, failure: StorageFailure) -> Iterator[ClusterProcess]:
-    place = small_file_system(tmp_path / "data") if failure is full_disk else contextlib.nullcontext()
-    with place, running(tmp_path / "data") as process:
+    file_system = small_file_system(tmp_path / "data") if failure is full_disk else contextlib.nullcontext()
+    with file_system, running(tmp_path / "data") as process:
         yield process
 
 

@@ -23,11 +23,11 @@ from traincrew.embedded.apiserver.http import responses, server
 class InProcessEndpoint:
     """The endpoint of a cluster that runs in the process of the test."""
 
-    def __init__(self, found: daemon.RunningCluster) -> None:
-        self._found = found
-        host, _, port = found.url.removeprefix("https://").rpartition(":")
+    def __init__(self, running: daemon.RunningCluster) -> None:
+        self._found = running
+        host, _, port = running.url.removeprefix("https://").rpartition(":")
         self.address: tuple[str, int] = (host, int(port))
-        self.token = found.control_plane.admin_token
+        self.token = running.control_plane.admin_token
 
     async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         trust = ssl.create_default_context(cadata=self._found.control_plane.pki.authority.decode())
@@ -38,8 +38,8 @@ class InProcessEndpoint:
 async def cluster(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InProcessEndpoint]:
     monkeypatch.setattr(server, "KEEPALIVE_SECONDS", 0.5)
     monkeypatch.setattr(responses, "CLIENT_TIMEOUT", 0.5)
-    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as found:
-        yield InProcessEndpoint(found)
+    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as running:
+        yield InProcessEndpoint(running)
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /api HTTP/1.1\r\nHost: "], ids=["nothing", "half of a header"])
@@ -76,8 +76,8 @@ async def test_a_client_that_does_not_read_is_disconnected(cluster: InProcessEnd
 
 
 def sockets() -> int:
-    found = 0
+    count = 0
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):
-            found += os.readlink(f"/proc/self/fd/{name}").startswith("socket:")
-    return found
+            count += os.readlink(f"/proc/self/fd/{name}").startswith("socket:")
+    return count

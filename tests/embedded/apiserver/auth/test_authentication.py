@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from multidict import CIMultiDict
-from tests.embedded.apiserver.auth.documents import Shelf, binding, person, role, rule, stored
+from tests.embedded.apiserver.auth.rbac_objects import ObjectLookup, binding, role, rule, stored_object, user_subject
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import stored_credentials
@@ -22,7 +22,7 @@ ADMINISTRATOR = administrator(f"TOKENSHA256={hashlib.sha256(ADMIN_TOKEN.encode()
 
 @pytest.fixture
 def tokens() -> Tokens:
-    return Tokens(b"k" * 32, Shelf(serviceaccounts=[stored("sa")]))
+    return Tokens(b"k" * 32, ObjectLookup(serviceaccounts=[stored_object("sa")]))
 
 
 @pytest.fixture
@@ -30,17 +30,17 @@ def authenticator(tokens: Tokens) -> Authenticator:
     return Authenticator(ADMIN_TOKEN, tokens)
 
 
-def sent(authorization: str) -> CIMultiDict[str]:
+def request_headers(authorization: str) -> CIMultiDict[str]:
     return CIMultiDict({"authorization": authorization})
 
 
 @pytest.mark.parametrize("header", [f"Bearer {ADMIN_TOKEN}", f"bearer {ADMIN_TOKEN}", f"  BEARER {ADMIN_TOKEN} x"])
-def test_the_admins_token_makes_a_master(authenticator: Authenticator, header: str) -> None:
-    assert authenticator.user(sent(header)) == ADMINISTRATOR
+def test_the_admin_token_authenticates_a_master(authenticator: Authenticator, header: str) -> None:
+    assert authenticator.user(request_headers(header)) == ADMINISTRATOR
 
 
-def test_an_accounts_token_makes_the_account(authenticator: Authenticator, tokens: Tokens) -> None:
-    user = authenticator.user(sent(f"Bearer {tokens.issue(stored('sa'), 600)}"))
+def test_the_token_of_a_service_account_authenticates_it(authenticator: Authenticator, tokens: Tokens) -> None:
+    user = authenticator.user(request_headers(f"Bearer {tokens.issue(stored_object('sa'), 600)}"))
     assert user
     assert user.name == "system:serviceaccount:ns:sa"
 
@@ -48,22 +48,22 @@ def test_an_accounts_token_makes_the_account(authenticator: Authenticator, token
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer ", "Bearer  x", "Basic dTpw", "Bearer nonsense", ADMIN_TOKEN, f"Bearer{ADMIN_TOKEN}"]
 )
-def test_everybody_else_is_nobody(authenticator: Authenticator, header: str) -> None:
-    assert authenticator.user(sent(header), path="/api") is None
+def test_other_credentials_are_not_authenticated(authenticator: Authenticator, header: str) -> None:
+    assert authenticator.user(request_headers(header), path="/api") is None
 
 
-def test_harmless_paths_are_open_but_not_to_a_wrong_token(authenticator: Authenticator) -> None:
+def test_public_paths_are_open_but_reject_an_invalid_token(authenticator: Authenticator) -> None:
     for path in ("/livez", "/readyz", "/healthz", "/version"):
         user = authenticator.user(CIMultiDict(), path=path)
         assert user
         assert (user.name, user.groups) == ("system:anonymous", ("system:unauthenticated",))
-        assert authenticator.user(sent("Bearer wrong"), path=path) is None
+        assert authenticator.user(request_headers("Bearer wrong"), path=path) is None
     assert authenticator.user(CIMultiDict(), path="/livez/ping") is None
 
 
 def test_a_client_certificate_comes_before_a_token(authenticator: Authenticator) -> None:
     ann = User("ann")
-    assert authenticator.user(sent(f"Bearer {ADMIN_TOKEN}"), Peer(ann)) == ann
+    assert authenticator.user(request_headers(f"Bearer {ADMIN_TOKEN}"), Peer(ann)) == ann
 
 
 def test_a_browser_sends_its_token_among_the_protocols_of_a_websocket(authenticator: Authenticator) -> None:
@@ -79,8 +79,8 @@ def test_an_empty_admin_token_is_not_accepted_at_all(tokens: Tokens) -> None:
         Authenticator("", tokens)
 
 
-def test_a_token_review_tells_user_or_fault(authenticator: Authenticator, tokens: Tokens) -> None:
-    token = tokens.issue(stored("sa"), 600)
+def test_a_token_review_returns_the_user_or_the_error(authenticator: Authenticator, tokens: Tokens) -> None:
+    token = tokens.issue(stored_object("sa"), 600)
     user, audiences, error = authenticator.reviewed(token, ())
     assert user
     assert audiences
@@ -90,7 +90,7 @@ def test_a_token_review_tells_user_or_fault(authenticator: Authenticator, tokens
     assert authenticator.reviewed(ADMIN_TOKEN, ())[0] == ADMINISTRATOR
 
 
-def test_credentials_are_made_once_and_kept_to_ourselves(tmp_path: pathlib.Path) -> None:
+def test_credentials_are_created_once_with_private_permissions(tmp_path: pathlib.Path) -> None:
     token, key = stored_credentials.admin_token(tmp_path), stored_credentials.signing_key(tmp_path)
     assert len(token) >= 32
     assert len(key) == 32
@@ -115,46 +115,46 @@ ANN = User("ann")
 
 @pytest.fixture
 def policy() -> Policy:
-    """Ann may act as bob and the group red, nothing else."""
-    found = Policy()
-    found.put(role("as", rule("impersonate", "users", names="bob"), rule("impersonate", "groups", names="red")))
-    found.put(binding("as", "ClusterRole/as", person("ann")))
-    return found
+    """Ann may impersonate bob and the group red, nothing else."""
+    rbac = Policy()
+    rbac.put(role("as", rule("impersonate", "users", names="bob"), rule("impersonate", "groups", names="red")))
+    rbac.put(binding("as", "ClusterRole/as", user_subject("ann")))
+    return rbac
 
 
-def acting(policy: Policy, *headers: tuple[str, str]) -> User:
+def impersonated_user(policy: Policy, *headers: tuple[str, str]) -> User:
     return impersonation.impersonated(ANN, CIMultiDict(headers), policy, "/api")
 
 
 def test_without_headers_everybody_acts_for_themselves(policy: Policy) -> None:
-    assert acting(policy, ("Accept", "*/*")) is ANN
+    assert impersonated_user(policy, ("Accept", "*/*")) is ANN
 
 
-def test_who_may_impersonate_becomes_the_other(policy: Policy) -> None:
-    assert acting(policy, ("impersonate-user", "bob")) == User("bob", ("system:authenticated",))
-    found = acting(policy, ("Impersonate-User", "bob"), ("Impersonate-Group", "red"))
-    assert found == User("bob", ("red", "system:authenticated"))
+def test_an_allowed_user_impersonates_another(policy: Policy) -> None:
+    assert impersonated_user(policy, ("impersonate-user", "bob")) == User("bob", ("system:authenticated",))
+    user = impersonated_user(policy, ("Impersonate-User", "bob"), ("Impersonate-Group", "red"))
+    assert user == User("bob", ("red", "system:authenticated"))
 
 
 @pytest.mark.parametrize(
     "header",
     [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "1"), ("Impersonate-Extra-Scopes", "all")],
 )
-def test_nobody_slips_in_a_group_or_more(policy: Policy, header: tuple[str, str]) -> None:
+def test_groups_need_their_own_impersonation_permission(policy: Policy, header: tuple[str, str]) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
-        acting(policy, ("Impersonate-User", "bob"), header)
+        impersonated_user(policy, ("Impersonate-User", "bob"), header)
     assert refused.value.code == 403
 
 
-def test_service_accounts_are_asked_for_as_such(policy: Policy) -> None:
+def test_impersonation_of_a_service_account_needs_the_serviceaccounts_permission(policy: Policy) -> None:
     with pytest.raises(
         api_errors.StatusError, match='cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"'
     ):
-        acting(policy, ("Impersonate-User", "system:serviceaccount:a:b"))
-    found = impersonation.impersonated(
+        impersonated_user(policy, ("Impersonate-User", "system:serviceaccount:a:b"))
+    user = impersonation.impersonated(
         administrator(), CIMultiDict({"Impersonate-User": "system:serviceaccount:a:b"}), Policy(), "/api"
     )
-    assert found == service_account("a", "b")
+    assert user == service_account("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -170,5 +170,5 @@ def test_service_accounts_are_asked_for_as_such(policy: Policy) -> None:
         ("system:serviceaccount:a:b\n", None),
     ],
 )
-def test_service_accounts_are_known_by_their_name(name: str, parts: tuple[str, str] | None) -> None:
+def test_service_accounts_are_identified_by_their_name(name: str, parts: tuple[str, str] | None) -> None:
     assert split_service_account(name) == parts

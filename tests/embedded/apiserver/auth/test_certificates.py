@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from tests.embedded.apiserver.auth.handshakes import shaken
+from tests.embedded.apiserver.auth.tls_handshake import complete_handshake
 
 from traincrew.embedded.apiserver.authn import authentication
 from traincrew.embedded.pki import certificates
@@ -34,12 +34,12 @@ def client(pki: Pki, own: bytes | None = None, where: pathlib.Path | None = None
 
 @pytest.mark.parametrize("name", [*certificates.NAMES, socket.gethostname().lower()])
 def test_clients_reach_the_server_by_every_name_it_has(pki: Pki, name: str) -> None:
-    shaken(pki.server_context(), client(pki), name)
+    complete_handshake(pki.server_context(), client(pki), name)
 
 
-def test_the_server_is_not_believed_to_be_another(pki: Pki) -> None:
+def test_the_server_certificate_is_valid_for_its_own_names_only(pki: Pki) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        shaken(pki.server_context(), client(pki), "example.com")
+        complete_handshake(pki.server_context(), client(pki), "example.com")
 
 
 def test_a_second_start_changes_nothing(pki: Pki) -> None:
@@ -62,7 +62,7 @@ def test_a_second_start_does_without_the_slow_library(pki: Pki) -> None:
     subprocess.run([sys.executable, "-c", program, str(pki.directory)], check=True)
 
 
-def test_nobody_else_may_read_the_keys(pki: Pki) -> None:
+def test_the_keys_are_private(pki: Pki) -> None:
     assert pki.directory.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in pki.directory.iterdir()} == {0o600}
 
@@ -71,7 +71,7 @@ def test_a_new_address_gets_a_new_certificate_of_the_same_authority(pki: Pki) ->
     moved = certificates.ensure(pki.directory, certificates.names("192.0.2.7"))
     assert moved.renewed
     assert moved.authority == pki.authority
-    shaken(moved.server_context(), client(pki), "192.0.2.7")
+    complete_handshake(moved.server_context(), client(pki), "192.0.2.7")
 
 
 def test_a_wildcard_address_is_no_name() -> None:
@@ -92,69 +92,69 @@ def test_clients_of_an_authority_that_was_renewed_stay_in(tmp_path: pathlib.Path
     kept = client(old)
     new = certificates.ensure(tmp_path, certificates.names())
     assert new.renewed
-    shaken(new.server_context(), kept, "localhost")
-    shaken(new.server_context(), client(new), "localhost")
+    complete_handshake(new.server_context(), kept, "localhost")
+    complete_handshake(new.server_context(), client(new), "localhost")
 
 
 @pytest.mark.parametrize("name", ["server.pem", "kubelet-client.pem", "ca.pem", "made.json", "ca.crt"])
 @pytest.mark.parametrize("damage", [None, b"", b"nonsense"])
-def test_what_is_lost_or_damaged_is_made_again(pki: Pki, name: str, damage: bytes | None) -> None:
+def test_lost_or_damaged_files_are_created_again(pki: Pki, name: str, damage: bytes | None) -> None:
     file = pki.directory / name
     if damage is None:
         file.unlink()
     else:
         file.write_bytes(damage)
     mended = certificates.ensure(pki.directory, pki.names)
-    shaken(mended.server_context(), client(mended), "localhost")
+    complete_handshake(mended.server_context(), client(mended), "localhost")
     assert not certificates.ensure(pki.directory, pki.names).renewed
 
 
 def test_a_running_server_takes_up_renewed_certificates(pki: Pki) -> None:
     context = pki.server_context()
-    _, before = shaken(context, client(pki), "localhost")
+    _, before = complete_handshake(context, client(pki), "localhost")
     certificates.ensure(pki.directory, certificates.names("192.0.2.7")).refresh(context)
-    _, after = shaken(context, client(pki), "192.0.2.7")
+    _, after = complete_handshake(context, client(pki), "192.0.2.7")
     assert before.getpeercert(True) != after.getpeercert(True)
 
 
 def test_a_client_certificate_names_its_user(pki: Pki, tmp_path: pathlib.Path) -> None:
     own = pki.issue_for_client("ann", ("red", "blue"))
-    end, _ = shaken(pki.server_context(), client(pki, own, tmp_path / "ann.pem"), "localhost")
-    found = authentication.client_certificate_peer(end)
-    assert found
-    assert (found.user.name, found.user.groups) == ("ann", ("red", "blue", "system:authenticated"))
-    (credential,) = found.user.extra["authentication.kubernetes.io/credential-id"]
+    end, _ = complete_handshake(pki.server_context(), client(pki, own, tmp_path / "ann.pem"), "localhost")
+    peer = authentication.client_certificate_peer(end)
+    assert peer
+    assert (peer.user.name, peer.user.groups) == ("ann", ("red", "blue", "system:authenticated"))
+    (credential,) = peer.user.extra["authentication.kubernetes.io/credential-id"]
     assert credential.startswith("X509SHA256=")
 
 
-def test_who_shows_no_certificate_is_nobody_by_certificate(pki: Pki) -> None:
-    end, _ = shaken(pki.server_context(), client(pki), "localhost")
+def test_a_connection_without_client_certificate_has_no_peer(pki: Pki) -> None:
+    end, _ = complete_handshake(pki.server_context(), client(pki), "localhost")
     assert authentication.client_certificate_peer(end) is None
     assert authentication.client_certificate_peer(None) is None
 
 
-def test_a_strangers_certificate_does_not_get_in(pki: Pki, tmp_path: pathlib.Path) -> None:
+def test_a_certificate_of_another_authority_is_rejected(pki: Pki, tmp_path: pathlib.Path) -> None:
     stranger = certificates.ensure(tmp_path / "elsewhere", pki.names)
     own = stranger.issue_for_client("kubernetes-admin", ("system:masters",))
     with pytest.raises(ssl.SSLError):
-        shaken(pki.server_context(), client(pki, own, tmp_path / "own.pem"), "localhost")
+        complete_handshake(pki.server_context(), client(pki, own, tmp_path / "own.pem"), "localhost")
 
 
 def test_a_nodes_serving_certificate_is_no_login(pki: Pki, tmp_path: pathlib.Path) -> None:
     own = pki.issue_for_node("machine", ["127.0.0.1"])
     with pytest.raises(ssl.SSLError):
-        shaken(pki.server_context(), client(pki, own, tmp_path / "node.pem"), "localhost")
+        complete_handshake(pki.server_context(), client(pki, own, tmp_path / "node.pem"), "localhost")
 
 
-def test_the_server_calls_nodes_and_is_known_there(pki: Pki, tmp_path: pathlib.Path) -> None:
+def test_the_server_authenticates_to_nodes_with_its_certificate(pki: Pki, tmp_path: pathlib.Path) -> None:
     served = tmp_path / "node.pem"
     served.write_bytes(pki.issue_for_node("machine", ["192.0.2.9"]))
     node = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     node.verify_mode = ssl.CERT_REQUIRED
     node.load_verify_locations(cadata=pki.authority.decode())
     node.load_cert_chain(served)
-    end, _ = shaken(node, pki.kubelet_context(), "192.0.2.9")
-    found = authentication.client_certificate_peer(end)
-    assert found
-    assert found.user.name == certificates.KUBELET_CLIENT
-    assert found.user.groups == ("system:authenticated",)
+    end, _ = complete_handshake(node, pki.kubelet_context(), "192.0.2.9")
+    peer = authentication.client_certificate_peer(end)
+    assert peer
+    assert peer.user.name == certificates.KUBELET_CLIENT
+    assert peer.user.groups == ("system:authenticated",)

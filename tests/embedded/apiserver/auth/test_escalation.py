@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.embedded.apiserver.auth.documents import RBAC, binding, person, role, rule
+from tests.embedded.apiserver.auth.rbac_objects import RBAC, binding, role, rule, user_subject
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn.users import User, administrator
@@ -19,25 +19,25 @@ PODS = rule("get list", "pods")
 @pytest.fixture
 def policy() -> Policy:
     """Ann may get and list pods in ns."""
-    found = Policy()
-    found.put(role("own", PODS, namespace="ns"))
-    found.put(role("pods", PODS))
-    found.put(role("secrets", rule("get", "secrets")))
-    found.put(binding("own", "Role/own", person("ann"), namespace="ns"))
-    return found
+    rbac = Policy()
+    rbac.put(role("own", PODS, namespace="ns"))
+    rbac.put(role("pods", PODS))
+    rbac.put(role("secrets", rule("get", "secrets")))
+    rbac.put(binding("own", "Role/own", user_subject("ann"), namespace="ns"))
+    return rbac
 
 
 def extend(policy: Policy, *rules: dict[str, Any]) -> None:
     policy.put(role("more", *rules, namespace="ns"))
-    policy.put(binding("more", "Role/more", person("ann"), namespace="ns"))
+    policy.put(binding("more", "Role/more", user_subject("ann"), namespace="ns"))
 
 
-def test_what_one_holds_one_may_grant(policy: Policy) -> None:
+def test_a_user_may_grant_permissions_that_they_hold(policy: Policy) -> None:
     escalation.check(policy, ANN, WRITE, role("new", rule("get", "pods", names="a"), namespace="ns"))
-    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/pods", person("bob"), namespace="ns"))
+    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/pods", user_subject("bob"), namespace="ns"))
 
 
-def test_what_one_does_not_hold_is_refused_and_told(policy: Policy) -> None:
+def test_permissions_that_the_user_lacks_are_rejected_and_listed(policy: Policy) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
         escalation.check(policy, ANN, WRITE, role("new", rule("get delete", "pods secrets"), namespace="ns"))
     assert refused.value.code == 403
@@ -49,12 +49,12 @@ def test_what_one_does_not_hold_is_refused_and_told(policy: Policy) -> None:
     )
 
 
-def test_a_binding_grants_what_its_role_does(policy: Policy) -> None:
+def test_a_binding_grants_the_rules_of_its_role(policy: Policy) -> None:
     with pytest.raises(api_errors.StatusError, match="not currently held"):
-        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", user_subject("bob"), namespace="ns"))
 
 
-def test_rights_in_a_namespace_do_not_count_for_the_cluster(policy: Policy) -> None:
+def test_permissions_in_a_namespace_do_not_apply_to_the_cluster(policy: Policy) -> None:
     with pytest.raises(api_errors.StatusError, match="not currently held"):
         escalation.check(policy, ANN, Attributes("create", RBAC, "clusterroles"), role("new", PODS))
 
@@ -67,33 +67,33 @@ def test_the_verb_escalate_lifts_the_limit_for_roles(policy: Policy) -> None:
     extend(policy, rule("escalate", "roles", RBAC))
     escalation.check(policy, ANN, WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
     with pytest.raises(api_errors.StatusError):
-        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", user_subject("bob"), namespace="ns"))
 
 
 def test_the_verb_bind_lifts_the_limit_for_the_named_role(policy: Policy) -> None:
     extend(policy, rule("bind", "clusterroles", RBAC, names="secrets"))
     policy.put(role("nodes", rule("get", "nodes")))
-    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", user_subject("bob"), namespace="ns"))
     with pytest.raises(api_errors.StatusError):
-        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/nodes", person("bob"), namespace="ns"))
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/nodes", user_subject("bob"), namespace="ns"))
 
 
 def test_a_role_that_is_not_there_cannot_be_bound(policy: Policy) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
-        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", person("bob"), namespace="ns"))
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", user_subject("bob"), namespace="ns"))
     assert refused.value.code == 404
 
 
-def test_only_administrators_let_a_role_gather(policy: Policy) -> None:
+def test_only_administrators_may_create_aggregated_roles(policy: Policy) -> None:
     gathering = role("new") | {"aggregationRule": {"clusterRoleSelectors": [{}]}}
-    asked = Attributes("create", RBAC, "clusterroles")
+    requested = Attributes("create", RBAC, "clusterroles")
     with pytest.raises(api_errors.StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
-        escalation.check(policy, ANN, asked, gathering)
+        escalation.check(policy, ANN, requested, gathering)
     with pytest.raises(api_errors.StatusError, match="cluster-admin"):
-        escalation.check(policy, ANN, asked, role("new"), gathering)
+        escalation.check(policy, ANN, requested, role("new"), gathering)
 
 
-def test_a_garbage_collector_may_touch_what_it_does_not_hold(policy: Policy) -> None:
+def test_a_garbage_collector_may_write_roles_beyond_its_permissions(policy: Policy) -> None:
     old = role("new", rule("get", "secrets"), namespace="ns")
     owned = old | {"metadata": old["metadata"] | {"ownerReferences": [{"uid": "1"}], "finalizers": ["x"]}}
     escalation.check(policy, ANN, WRITE, owned, old)

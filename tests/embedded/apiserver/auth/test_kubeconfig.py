@@ -26,7 +26,7 @@ def test_clients_can_read_it(tmp_path: pathlib.Path) -> None:
     assert reading.load(str(path)).server == SERVER
 
 
-def test_nobody_else_may_read_it_whatever_the_umask(tmp_path: pathlib.Path) -> None:
+def test_the_file_is_private_for_any_umask(tmp_path: pathlib.Path) -> None:
     before = os.umask(0)
     try:
         admin_kubeconfig.write(tmp_path / "kubeconfig", SERVER, b"CA", "t")
@@ -54,7 +54,7 @@ def test_a_foreign_file_is_left_alone(tmp_path: pathlib.Path) -> None:
     assert path.read_text() == "apiVersion: v1\nkind: Config\n"
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_previous_state(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "secret"
     private_files.write(path, b"first")
 

@@ -23,7 +23,7 @@ def test_the_server_is_reached_by_its_names(host: str) -> None:
     ["evil.example.com", "evil.example.com:6443", "localhost.evil.example.com", "127.0.0.1.nip.io:6443", "192.168.0.1",
      "[::2]:6443", "localhost@evil", "localhost evil", ":6443", "[", "127.0.0.1:6443:1"],
 )  # fmt: skip
-def test_a_foreign_host_is_refused(host: str) -> None:
+def test_a_foreign_host_is_rejected(host: str) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
         origins.check(DOORS, host, None)
     assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
@@ -40,7 +40,7 @@ def test_our_own_pages_are_served(origin: str) -> None:
     "origin",
     ["https://evil.example.com", "null", "", "https://localhost:8080", "https://localhost", "file://", "http://127.0.0.1:8080"],
 )
-def test_any_other_origin_is_refused(origin: str) -> None:
+def test_any_other_origin_is_rejected(origin: str) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
         origins.check(DOORS, "localhost:6443", origin)
     assert refused.value.code == 403
@@ -50,7 +50,7 @@ def test_the_usual_port_may_be_left_out() -> None:
     origins.check(origins.allowed_origins(["localhost"], 443), "localhost", "https://localhost")
 
 
-def test_what_a_stranger_sent_is_told_harmlessly() -> None:
+def test_untrusted_text_is_escaped_in_errors() -> None:
     with pytest.raises(api_errors.StatusError) as refused:
         origins.check(DOORS, "evil\r\nInjected: yes" + "x" * 500, None)
     assert "\n" not in refused.value.message

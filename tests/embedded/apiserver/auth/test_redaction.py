@@ -9,17 +9,17 @@ JWT = Signer(b"k" * 32).sign({"sub": "x"})
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [f"Authorization: Bearer {JWT}", f"token is {JWT}.", "/api?token=hush&x=1", "/api?a=1&access_token=hush", "bearer hush",
      "Basic hush", "base64url.bearer.authorization.k8s.io.hush"],
 )  # fmt: skip
-def test_no_credential_stays_in_a_text(said: str) -> None:
-    shown = audit_log.redacted(said)
+def test_credentials_are_removed_from_text(text: str) -> None:
+    shown = audit_log.redacted(text)
     assert JWT not in shown
     assert "hush" not in shown
     assert audit_log.REDACTED in shown
 
 
-def test_ordinary_text_stays_as_it_is() -> None:
-    said = "/api/v1/namespaces/ns/pods?labelSelector=a%3Db&limit=500 eyJ is not a token"
-    assert audit_log.redacted(said) == said
+def test_ordinary_text_is_unchanged() -> None:
+    text = "/api/v1/namespaces/ns/pods?labelSelector=a%3Db&limit=500 eyJ is not a token"
+    assert audit_log.redacted(text) == text

@@ -1,4 +1,4 @@
-"""A control plane without network, called as its HTTP server would request it."""
+"""A control plane without network. Requests are passed to its handler as the HTTP server passes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log knows of requests from within the process, too."""
+"""The audit log records requests of in-process clients, too."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ async def test_requests_of_in_process_clients_are_audited(tmp_path: pathlib.Path
     finally:
         await daemon.close()
     written = path.read_bytes()[before:]
-    message = [json.loads(line) for line in written.splitlines()]
-    assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in message] == [
+    entries = [json.loads(line) for line in written.splitlines()]
+    assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in entries] == [
         ("create", "/api/v1/namespaces/default/configmaps", 201),
         ("get", "/api/v1/namespaces/default/configmaps/b", 404),
         ("list", "/api/v1/configmaps?limit=500&labelSelector=is%3Dc", 200),
     ]
-    assert message[0]["objectRef"]["name"] == "a"
-    assert {each["userAgent"] for each in message} == {"test"}
+    assert entries[0]["objectRef"]["name"] == "a"
+    assert {each["userAgent"] for each in entries} == {"test"}
     assert b"not for the log" not in written

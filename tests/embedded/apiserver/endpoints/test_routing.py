@@ -20,19 +20,19 @@ def crd(**metadata: str) -> dict[str, object]:
     return {"metadata": {"name": "widgets.example.com", **metadata}, "spec": spec, "status": established}
 
 
-def answer(method: str, path: str) -> str | int:
-    """The verb, or the code of the refusal."""
+def routed(method: str, path: str) -> str | int:
+    """The verb, or the status code of the error."""
     target = request_info.parse(request_info.decoded(path.partition("?")[0]))
     assert target is not None
     served = REGISTRY.find(target.group, target.version, target.resource)
     assert served is not None
     verb = routing.verb(method, target, Query(request_info.query(path.partition("?")[2])))
-    fault = routing.routing_error(method, verb, target, served)
-    return verb if fault is None else fault.code
+    error = routing.routing_error(method, verb, target, served)
+    return verb if error is None else error.code
 
 
 @pytest.mark.parametrize(
-    ("request_line", "found"),
+    ("request_line", "expected"),
     [
         ("GET /api/v1/pods", "list"),
         ("GET /api/v1/pods?watch=1", "watch"),
@@ -52,12 +52,12 @@ def answer(method: str, path: str) -> str | int:
         ("GET /api/v1/namespaces/x/nodes", 404),
     ],
 )
-def test_built_in_resources_have_the_routes_of_kubernetes(request_line: str, found: str | int) -> None:
-    assert answer(*request_line.split()) == found
+def test_built_in_resources_have_the_routes_of_kubernetes(request_line: str, expected: str | int) -> None:
+    assert routed(*request_line.split()) == expected
 
 
 @pytest.mark.parametrize(
-    ("request_line", "found"),
+    ("request_line", "expected"),
     [
         ("HEAD /apis/example.com/v1/namespaces/x/widgets/a", "get"),
         ("PUT /apis/example.com/v1/namespaces/x/widgets", 400),
@@ -67,15 +67,15 @@ def test_built_in_resources_have_the_routes_of_kubernetes(request_line: str, fou
         ("POST /apis/example.com/v1/namespaces/x/widgets", "create"),
     ],
 )
-def test_custom_resources_have_the_routes_of_apiextensions(request_line: str, found: str | int) -> None:
+def test_custom_resources_have_the_routes_of_apiextensions(request_line: str, expected: str | int) -> None:
     REGISTRY.define(crd())
-    assert answer(*request_line.split()) == found
+    assert routed(*request_line.split()) == expected
 
 
 def test_a_terminating_definition_rejects_new_objects() -> None:
     REGISTRY.define(crd(deletionTimestamp="2001-01-01T00:00:00Z"))
-    assert answer("POST", "/apis/example.com/v1/namespaces/x/widgets") == 405
-    assert answer("GET", "/apis/example.com/v1/namespaces/x/widgets") == "list"
+    assert routed("POST", "/apis/example.com/v1/namespaces/x/widgets") == 405
+    assert routed("GET", "/apis/example.com/v1/namespaces/x/widgets") == "list"
 
 
 def test_malformed_percent_encoding_is_rejected_in_a_path_and_ignored_in_a_query() -> None:

@@ -1,4 +1,4 @@
-"""Every way to write a pod takes the same steps: defaults, admission, strategy, validation."""
+"""Every kind of write of a pod takes the same steps: defaults, admission, strategy, validation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ APPLIED = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **POD}
 
 @pytest.fixture
 async def api(tmp_path: pathlib.Path) -> AsyncIterator[InProcessApi]:
-    async with in_process_api(tmp_path) as found:
-        yield found
+    async with in_process_api(tmp_path) as in_process:
+        yield in_process
 
 
 @pytest.mark.parametrize("way", ["create", "apply"])

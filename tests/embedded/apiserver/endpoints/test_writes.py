@@ -18,8 +18,8 @@ LEASE = "coordination.k8s.io/v1:leases"
 
 @pytest.fixture
 async def api(tmp_path: pathlib.Path) -> AsyncIterator[InProcessApi]:
-    async with in_process_api(tmp_path) as found:
-        yield found
+    async with in_process_api(tmp_path) as in_process:
+        yield in_process
 
 
 def events(api: InProcessApi, resource: str, after: str) -> list[tuple[str, dict[str, Any]]]:
@@ -61,7 +61,7 @@ async def test_an_update_creates_objects_of_some_kinds_only(api: InProcessApi) -
     assert (await api.send("update", "configmaps/a", body)).code == 404
 
 
-async def test_apply_and_update_need_the_right_to_create_for_a_missing_object(api: InProcessApi) -> None:
+async def test_apply_and_update_of_a_missing_object_need_the_create_permission(api: InProcessApi) -> None:
     rules = [{"apiGroups": ["", "coordination.k8s.io"], "resources": ["*"], "verbs": ["get", "patch", "update"]}]
     await api.send("create", "rbac.authorization.k8s.io/v1:roles", {"metadata": {"name": "r"}, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "sa", "namespace": "default"}
@@ -165,10 +165,10 @@ async def test_numbers_and_booleans_are_different_values(api: InProcessApi, valu
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
     await api.create("apiextensions.k8s.io/v1:customresourcedefinitions", "things.example.com", {"spec": spec})
     titled = {"apiVersion": "example.com/v1", "kind": "Thing", "free": 1}
-    made = await api.create("example.com/v1:things", "a", titled)
+    created = await api.create("example.com/v1:things", "a", titled)
     response = await api.patch("merge", "example.com/v1:things/a", {"free": value})
     assert (response.code, repr(response.body["free"])) == (200, repr(value))
-    same = response.body["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
+    same = response.body["metadata"]["resourceVersion"] == created.body["metadata"]["resourceVersion"]
     assert same == (repr(value) == "1")
 
 

@@ -17,7 +17,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         (731 * DAY, "2y1d"), (8 * 365 * DAY + DAY, "8y"),
     ],
 )  # fmt: skip
-def test_durations_are_told_in_few_figures(seconds: float, message: str) -> None:
+def test_durations_are_printed_with_few_digits(seconds: float, message: str) -> None:
     assert human(seconds) == message
 
 
@@ -30,6 +30,6 @@ def test_durations_are_told_in_few_figures(seconds: float, message: str) -> None
         ("2024-06-01T12:00:05Z", "<invalid>"), ("2024-06-01T12:00:01Z", "0s"),
     ],
 )  # fmt: skip
-def test_timestamps_are_told_as_ages(timestamp: str | None, message: str) -> None:
+def test_timestamps_are_printed_as_ages(timestamp: str | None, message: str) -> None:
     ages = Ages(NOW)
     assert [ages.since(timestamp), ages.since(timestamp)] == [message, message]

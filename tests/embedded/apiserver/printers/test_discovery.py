@@ -1,4 +1,4 @@
-from tests.embedded.apiserver.printers.customs import everything
+from tests.embedded.apiserver.printers.crd_resources import all_resources
 
 from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
 
@@ -20,26 +20,26 @@ def test_stable_versions_come_first_and_odd_ones_last() -> None:
 
 
 def test_groups_come_in_the_order_of_an_api_server() -> None:
-    groups = [group["name"] for group in documents.group_list(everything())["groups"]]
+    groups = [group["name"] for group in documents.group_list(all_resources())["groups"]]
     assert groups[:3] == ["apps", "events.k8s.io", "authentication.k8s.io"]
     assert groups[-1] == "kubeflow.org"
 
 
 def test_a_group_prefers_its_best_version() -> None:
-    group = documents.group(everything(), "kubeflow.org")
+    group = documents.group(all_resources(), "kubeflow.org")
     assert group is not None
     assert [version["version"] for version in group["versions"]] == ["v1", "v2beta1"]
     assert group["preferredVersion"]["groupVersion"] == "kubeflow.org/v1"
 
 
-def test_what_is_not_served_is_not_found() -> None:
-    assert documents.group(everything(), "nobody.example") is None
-    assert documents.group(everything(), "") is None
-    assert documents.resource_list(everything(), "apps", "v2") is None
+def test_unserved_versions_are_not_found() -> None:
+    assert documents.group(all_resources(), "nobody.example") is None
+    assert documents.group(all_resources(), "") is None
+    assert documents.resource_list(all_resources(), "apps", "v2") is None
 
 
 def test_subresources_are_listed_with_the_kinds_of_their_bodies() -> None:
-    pods = documents.resource_list(everything(), "", "v1")
+    pods = documents.resource_list(all_resources(), "", "v1")
     assert pods is not None
     entries = {entry["name"]: entry for entry in pods["resources"]}
     eviction = entries["pods/eviction"]
@@ -48,14 +48,14 @@ def test_subresources_are_listed_with_the_kinds_of_their_bodies() -> None:
     assert entries["pods"]["shortNames"] == ["po"]
 
 
-def test_aggregated_discovery_tells_of_the_same_resources() -> None:
-    for group in aggregated.groups(everything())["items"]:
+def test_aggregated_discovery_lists_the_same_resources() -> None:
+    for group in aggregated.groups(all_resources())["items"]:
         for version in group["versions"]:
-            listed = documents.resource_list(everything(), group["metadata"]["name"], version["version"])
+            listed = documents.resource_list(all_resources(), group["metadata"]["name"], version["version"])
             assert listed is not None
             names = [entry["name"] for entry in listed["resources"]]
-            message = [name for entry in version["resources"] for name in _names(entry)]
-            assert message == names
+            listed_names = [name for entry in version["resources"] for name in _names(entry)]
+            assert listed_names == names
 
 
 def _names(entry: dict[str, object]) -> list[str]:

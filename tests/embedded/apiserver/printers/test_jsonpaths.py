@@ -12,7 +12,7 @@ OBJECT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         (".spec.replicas", 3),
         ("$.spec.replicas", 3),
@@ -34,8 +34,8 @@ OBJECT: dict[str, Any] = {
         (".spec.none", None),
     ],
 )
-def test_paths_lead_to_values(path: str, found: Any) -> None:
-    assert jsonpath.parse(path).first(OBJECT) == (True, found)
+def test_paths_lead_to_values(path: str, expected: Any) -> None:
+    assert jsonpath.parse(path).first(OBJECT) == (True, expected)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.embedded.apiserver.printers.customs import crd, everything, served_of
+from tests.embedded.apiserver.printers.crd_resources import all_resources, crd, served_of
 
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.discovery import version_priority
@@ -12,11 +12,11 @@ DEFINITIONS = builtin_kinds.load().definitions
 
 
 def every_document() -> Iterator[Object]:
-    for group, versions in version_priority.groups(everything()).items():
+    for group, versions in version_priority.groups(all_resources()).items():
         for version in versions:
-            found = documents.document(everything(), group, version, DEFINITIONS)
-            assert found is not None
-            yield found
+            document = documents.document(all_resources(), group, version, DEFINITIONS)
+            assert document is not None
+            yield document
 
 
 def references(value: Any) -> Iterator[str]:
@@ -35,18 +35,18 @@ def test_every_reference_leads_somewhere() -> None:
     for document in every_document():
         known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
         assert set(references(document)) <= known
-    older = v2.document(everything(), DEFINITIONS)
+    older = v2.document(all_resources(), DEFINITIONS)
     assert set(references(older)) <= {f"#/definitions/{name}" for name in older["definitions"]}
 
 
-def test_every_resource_that_can_be_patched_says_that_fields_can_be_validated() -> None:
+def test_every_patchable_resource_documents_field_validation() -> None:
     for document in every_document():
         patches = [item["patch"] for item in document["paths"].values() if "patch" in item]
         for patch in patches:
             names = {parameter["name"] for parameter in patch["parameters"]}
             assert {"fieldValidation", "dryRun", "fieldManager", "force"} <= names
             assert patch["x-kubernetes-group-version-kind"]["kind"]
-    jobs = documents.document(everything(), "kubeflow.org", "v1", DEFINITIONS)
+    jobs = documents.document(all_resources(), "kubeflow.org", "v1", DEFINITIONS)
     assert jobs is not None
     assert "patch" in jobs["paths"]["/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}"]
 
@@ -63,7 +63,7 @@ def test_operations_have_names_of_their_own() -> None:
 
 
 def test_the_index_leads_to_every_document_and_changes_with_a_definition() -> None:
-    index = documents.index(everything())["paths"]
+    index = documents.index(all_resources())["paths"]
     assert index["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
     assert "apis/kubeflow.org/v2beta1" in index
     one, other = served_of(crd("Widget")), served_of(crd("Widget", schema={"type": "object"}))
@@ -71,7 +71,7 @@ def test_the_index_leads_to_every_document_and_changes_with_a_definition() -> No
     assert documents.digest(one, "example.com", "v1") == documents.digest(served_of(crd("Widget")), "example.com", "v1")
 
 
-def test_an_embedded_resource_has_what_every_object_has() -> None:
+def test_an_embedded_resource_has_the_fields_of_every_object() -> None:
     inner: Object = {
         "type": "object",
         "x-kubernetes-embedded-resource": True,
@@ -88,46 +88,46 @@ def test_an_embedded_resource_has_what_every_object_has() -> None:
     assert embedded["properties"].keys() == {"a", "apiVersion", "kind", "metadata"}
     assert embedded["required"] == ["kind", "apiVersion"]
     assert published["properties"].keys() == {"spec", "apiVersion", "kind", "metadata"}
-    assert "apiVersion" not in inner["properties"]  # the definition itself is left alone
+    assert "apiVersion" not in inner["properties"]  # the definition itself is not changed
 
 
-def test_the_protobuf_form_says_what_the_json_form_says() -> None:
-    document = v2.document(everything(), DEFINITIONS)
+def test_the_protobuf_form_is_equivalent_to_the_json_form() -> None:
+    document = v2.document(all_resources(), DEFINITIONS)
     (definitions,) = [body for number, body in fields(gnostic.encode(document)) if number == 9]
     decoded = dict(named(body) for _, body in fields(definitions))
     assert decoded.keys() == document["definitions"].keys()
     for name, schema in document["definitions"].items():
-        assert read(decoded[name]) == told(schema), name
+        assert read(decoded[name]) == protobuf_subset(schema), name
 
 
-def told(schema: Any) -> Any:
-    """Of a schema in JSON, what the protobuf form keeps."""
+def protobuf_subset(schema: Any) -> Any:
+    """The part of a JSON schema that the protobuf form keeps."""
     kept = {key: schema[key] for key in ("$ref", "format", "description", "type", "required") if key in schema}
     for keyword in ("items", "additionalProperties"):
         if keyword in schema:
-            kept[keyword] = told(schema[keyword])
+            kept[keyword] = protobuf_subset(schema[keyword])
     if "properties" in schema:
-        kept["properties"] = {key: told(inner) for key, inner in schema["properties"].items()}
+        kept["properties"] = {key: protobuf_subset(inner) for key, inner in schema["properties"].items()}
     return kept | {"extensions": {key for key in schema if key.startswith("x-")}}
 
 
 def read(body: bytes) -> Any:
-    found: dict[str, Any] = {"extensions": set()}
+    decoded: dict[str, Any] = {"extensions": set()}
     for number, value in fields(body):
         match number:
             case 1 | 2 | 4:
-                found[{1: "$ref", 2: "format", 4: "description"}[number]] = value.decode()
+                decoded[{1: "$ref", 2: "format", 4: "description"}[number]] = value.decode()
             case 19:
-                found.setdefault("required", []).append(value.decode())
+                decoded.setdefault("required", []).append(value.decode())
             case 21 | 23:
-                found["additionalProperties" if number == 21 else "items"] = read(fields(value)[0][1])
+                decoded["additionalProperties" if number == 21 else "items"] = read(fields(value)[0][1])
             case 22:
-                found["type"] = fields(value)[0][1].decode()
+                decoded["type"] = fields(value)[0][1].decode()
             case 25:
-                found["properties"] = {name: read(schema) for name, schema in map(named, (body for _, body in fields(value)))}
+                decoded["properties"] = {name: read(schema) for name, schema in map(named, (body for _, body in fields(value)))}
             case 31:
-                found["extensions"].add(named(value)[0])
-    return found
+                decoded["extensions"].add(named(value)[0])
+    return decoded
 
 
 def named(body: bytes) -> tuple[str, bytes]:
@@ -136,16 +136,16 @@ def named(body: bytes) -> tuple[str, bytes]:
 
 
 def fields(body: bytes) -> list[tuple[int, bytes]]:
-    """A protobuf message whose fields are all of the kind that has a length."""
-    found, position = [], 0
+    """Decodes a protobuf message with length-delimited fields only."""
+    result, position = [], 0
     while position < len(body):
         tag, position = varint(body, position)
         assert tag & 7 == 2
         length, position = varint(body, position)
-        found.append((tag >> 3, body[position : position + length]))
+        result.append((tag >> 3, body[position : position + length]))
         position += length
     assert position == len(body)
-    return found
+    return result
 
 
 def varint(body: bytes, position: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.embedded.apiserver.printers.customs import crd, everything, served_of
+from tests.embedded.apiserver.printers.crd_resources import all_resources, crd, served_of
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
@@ -15,32 +15,32 @@ METADATA = {"name": "x", "creationTimestamp": "2024-06-01T11:59:00Z", "resourceV
 
 
 def served(kind: str, group: str = "") -> ResourceInfo:
-    return next(each for each in everything() if (each.group, each.kind) == (group, kind))
+    return next(each for each in all_resources() if (each.group, each.kind) == (group, kind))
 
 
 def row(served: ResourceInfo, kept: Object) -> dict[str, Any]:
-    """The cells by the names of their columns; the same from bytes as from a decoded object."""
-    found = [
+    """The cells by column name. Bytes and decoded objects yield the same cells."""
+    rows = [
         tables.table(served, [given], include="None", now=NOW, list_metadata={}) for given in (kept, json.dumps(kept).encode())
     ]
-    assert found[0] == found[1]
-    names = [head["name"] for head in found[0]["columnDefinitions"]]
-    return dict(zip(names, found[0]["rows"][0]["cells"], strict=True))
+    assert rows[0] == rows[1]
+    names = [head["name"] for head in rows[0]["columnDefinitions"]]
+    return dict(zip(names, rows[0]["rows"][0]["cells"], strict=True))
 
 
 def test_a_bare_object_has_a_row_in_every_table() -> None:
-    for each in everything():
+    for each in all_resources():
         cells = row(each, {"metadata": METADATA})
         assert "x" in cells.values()
         assert len(cells) > 1
 
 
-def test_nulls_are_as_good_as_nothing() -> None:
+def test_nulls_count_as_missing() -> None:
     kept = {"metadata": METADATA | {"labels": None}, "spec": {"containers": None}, "status": {"conditions": None, "podIPs": None}}
     assert row(served("Pod"), kept) == row(served("Pod"), {"metadata": METADATA})
 
 
-def test_a_restarted_pod_tells_when() -> None:
+def test_a_restarted_pod_shows_the_time_of_its_last_restart() -> None:
     ended = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": "2024-06-01T11:55:00Z"}}
     waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
     statuses = [{"name": "a", "restartCount": 3, "state": waiting, "lastState": ended}]
@@ -49,27 +49,27 @@ def test_a_restarted_pod_tells_when() -> None:
     assert (cells["Status"], cells["Restarts"], cells["Ready"], cells["Age"]) == ("CrashLoopBackOff", "3 (5m ago)", "0/1", "60s")
 
 
-def test_a_finished_pod_s_row_says_so() -> None:
+def test_the_row_of_a_finished_pod_is_marked_as_completed() -> None:
     kept = {"metadata": METADATA, "status": {"phase": "Succeeded"}}
     table = tables.table(served("Pod"), [kept], include="None", now=NOW, list_metadata={})
     (condition,) = table["rows"][0]["conditions"]
     assert (condition["type"], condition["reason"]) == ("Completed", "Succeeded")
 
 
-def test_a_finished_job_tells_how_long_it_took() -> None:
+def test_a_finished_job_shows_its_duration() -> None:
     times = {"startTime": "2024-06-01T10:00:00Z", "completionTime": "2024-06-01T10:05:30Z"}
     kept = {"metadata": METADATA, "spec": {"completions": 2}, "status": times | {"succeeded": 2}}
     cells = row(served("Job", "batch"), kept)
     assert (cells["Duration"], cells["Completions"]) == ("5m30s", "2/2")
 
 
-def test_an_autoscaler_of_the_older_version_is_told_like_the_newer() -> None:
+def test_an_autoscaler_of_the_older_version_is_printed_like_the_newer() -> None:
     spec = {"scaleTargetRef": {"kind": "JAXJob", "name": "j"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 80}
     kept = {"metadata": METADATA, "spec": spec, "status": {"currentCPUUtilizationPercentage": 12}}
     assert row(served("HorizontalPodAutoscaler", "autoscaling"), kept)["Targets"] == "cpu: 12%/80%"
 
 
-def test_events_are_told_alike_in_both_groups() -> None:
+def test_events_are_printed_alike_in_both_groups() -> None:
     old = {
         "involvedObject": {"kind": "Pod", "name": "p"}, "message": "m", "reason": "R", "type": "Normal", "count": 2,
         "firstTimestamp": "2024-06-01T11:00:00Z", "lastTimestamp": "2024-06-01T11:30:00Z", "source": {"component": "c"},
@@ -95,7 +95,7 @@ def test_a_scale_has_a_table_of_its_own() -> None:
         assert row(tables.scaled(each), scale) == {"Name": "x", "Desired": 3, "Available": 2, "Age": "60s"}
 
 
-def test_rows_carry_what_is_asked_for() -> None:
+def test_rows_include_the_requested_object() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA}
     for given in (kept, json.dumps(kept).encode()):
         for include, shown in (("None", None), ("Object", kept), ("Metadata", partial_metadata.object_metadata(kept))):
@@ -103,7 +103,7 @@ def test_rows_carry_what_is_asked_for() -> None:
             assert json.loads(msgspec.json.encode(table))["rows"][0]["object"] == shown
 
 
-def test_an_unknown_wish_is_refused() -> None:
+def test_an_unknown_media_type_is_rejected() -> None:
     with pytest.raises(StatusError, match="must be 'Metadata', 'Object', 'None', or empty"):
         tables.table(served("Pod"), [], include="All", now=NOW, list_metadata={})
 
@@ -152,14 +152,16 @@ def test_columns_end_before_a_path_that_cannot_be_read() -> None:
 
 def test_lists_of_metadata_keep_nothing_else() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA, "spec": {"secret": 1}}
-    made = partial_metadata.metadata_list(served("Pod"), [kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"})
-    listed = json.loads(msgspec.json.encode(made))
+    metadata_list = partial_metadata.metadata_list(
+        served("Pod"), [kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"}
+    )
+    listed = json.loads(msgspec.json.encode(metadata_list))
     assert listed["metadata"] == {"resourceVersion": "9"}
     assert [item["metadata"] for item in listed["items"]] == [METADATA, METADATA]
     assert all(item.keys() == {"kind", "apiVersion", "metadata"} for item in listed["items"])
 
 
-def test_metadata_of_the_wrong_number_is_refused() -> None:
+def test_metadata_of_the_wrong_number_is_rejected() -> None:
     (widgets,) = served_of(crd("Widget"))
     assert partial_metadata.a_list(served("Pod")).message.endswith("is a list (*core.PodList)")
     assert partial_metadata.a_list(widgets).message.endswith("is a list (*unstructured.UnstructuredList)")

@@ -1,8 +1,8 @@
-"""Pods for the admission plugins: edits that pod security judges, quotas and limit ranges with pods that meet them."""
+"""Cases for admission plugins: edits that pod security checks, and quotas and limit ranges with matching pods."""
 
 from __future__ import annotations
 
-from tests.embedded.apiserver.registry.corpus import Object
+from tests.embedded.apiserver.registry.object_edits import Object
 
 
 def pod(namespace: str = "default") -> Object:

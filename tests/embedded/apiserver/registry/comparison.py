@@ -1,4 +1,4 @@
-"""What our rules make of a request, beside what an API server answered to it."""
+"""Compares the response of our strategies with the response of a real API server to the same request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from tests.embedded.apiserver.registry import write_steps
-from tests.embedded.apiserver.registry.corpus import Object
+from tests.embedded.apiserver.registry.object_edits import Object
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.registry import builtin
@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.registry import builtin
 _VOLATILE = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "selfLink")
 _GO_STRUCT = re.compile(r"\b[a-z0-9]+\.[A-Z]\w*\{|\(\*\w|0xc0")
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Duplicate value: 3[0-2][0-9]{3}")
-"""Identifiers and node ports that each server draws for itself."""
+"""Identifiers and node ports that each server generates."""
 _PRIORITY_CLASSES: list[Object] = [
     {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"}
     for name, value in (("system-node-critical", 2000001000), ("system-cluster-critical", 2000000000))
@@ -28,7 +28,7 @@ _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 @dataclasses.dataclass(frozen=True)
 class ServerResponse:
-    """An object, or a Status that refuses."""
+    """An object, or the Status of an error."""
 
     code: int
     body: Object
@@ -54,7 +54,7 @@ class Case:
 
 
 def context(real: Object) -> builtin.WriteContext:
-    """Whatever the API server drew by lot, ours draws too."""
+    """Our server generates the same values as the API server did."""
     spec = real.get("spec") or {}
     ports = iter(
         dict.fromkeys(port["nodePort"] for port in spec.get("ports") or () if isinstance(port, dict) and "nodePort" in port)
@@ -71,9 +71,9 @@ def context(real: Object) -> builtin.WriteContext:
 
 
 def _now(status: Object) -> str:
-    message = [status, *(status.get("conditions") or ())]
-    found = (each.get(field) for each in message for field in ("lastPhaseTransitionTime", "lastTransitionTime"))
-    return next((str(each) for each in found if each), "")
+    parts = [status, *(status.get("conditions") or ())]
+    times = (each.get(field) for each in parts for field in ("lastPhaseTransitionTime", "lastTransitionTime"))
+    return next((str(each) for each in times if each), "")
 
 
 def simulated_response(case: Case) -> ServerResponse:
@@ -108,20 +108,20 @@ def _tainted(obj: Object) -> Object:
 
 
 def differences(case: Case) -> list[str]:
-    """Lines that say how the two answers differ; none if they are one."""
+    """The differences of the two responses, one a line."""
     mine, real = simulated_response(case), case.real
     if mine.accepted != real.accepted:
         return [f"API server {real.code} {_message(real)}", f"ours {mine.code} {_message(mine)}"]
     if not real.accepted:
-        return _refusals_differ(mine, real)
-    message = [*_objects_differ(comparable(mine.body), comparable(real.body), "")]
+        return _errors_differ(mine, real)
+    lines = [*_objects_differ(comparable(mine.body), comparable(real.body), "")]
     if collections.Counter(mine.warnings) != collections.Counter(real.warnings):
-        message.append(f"warnings {mine.warnings} instead of {real.warnings}")
-    return message
+        lines.append(f"warnings {mine.warnings} instead of {real.warnings}")
+    return lines
 
 
-def _message(answer: ServerResponse) -> str:
-    return str(answer.body.get("message", "")) if not answer.accepted else ""
+def _message(response: ServerResponse) -> str:
+    return str(response.body.get("message", "")) if not response.accepted else ""
 
 
 def comparable(obj: Object) -> Object:
@@ -131,15 +131,15 @@ def comparable(obj: Object) -> Object:
 
 def _objects_differ(mine: Any, real: Any, path: str) -> list[str]:
     if isinstance(mine, dict) and isinstance(real, dict):
-        message = []
+        lines = []
         for key in sorted(mine.keys() | real.keys()):
             if key not in real:
-                message.append(f"{path}.{key}: only ours has {mine[key]!r}")
+                lines.append(f"{path}.{key}: only ours has {mine[key]!r}")
             elif key not in mine:
-                message.append(f"{path}.{key}: ours lacks {real[key]!r}")
+                lines.append(f"{path}.{key}: ours lacks {real[key]!r}")
             else:
-                message += _objects_differ(mine[key], real[key], f"{path}.{key}")
-        return message
+                lines += _objects_differ(mine[key], real[key], f"{path}.{key}")
+        return lines
     if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
         return [
             line for index, pair in enumerate(zip(mine, real, strict=True)) for line in _objects_differ(*pair, f"{path}[{index}]")
@@ -147,7 +147,7 @@ def _objects_differ(mine: Any, real: Any, path: str) -> list[str]:
     return [] if mine == real and type(mine) is type(real) else [f"{path}: {mine!r} instead of {real!r}"]
 
 
-def _refusals_differ(mine: ServerResponse, real: ServerResponse) -> list[str]:
+def _errors_differ(mine: ServerResponse, real: ServerResponse) -> list[str]:
     if mine.code != real.code:
         return [f"code {mine.code} instead of {real.code}: {_message(mine)} / {_message(real)}"]
     if real.code != 422:
@@ -164,7 +164,7 @@ def _causes(status: Object) -> list[Cause]:
 
 
 def causes_differ(mine: list[Cause], real: list[Cause]) -> list[str]:
-    """Values that Go prints as structs, with addresses of pointers, are left out of the comparison."""
+    """Values that Go prints as structs, with addresses of pointers, are not compared."""
     structs = {(reason, field) for reason, field, message in real if _GO_STRUCT.search(message) or "\n" in message}
     mine, real = ([(*cause[:2], _DRAWN.sub("<drawn>", cause[2])) for cause in causes] for causes in (mine, real))
     have, want = (collections.Counter(_reduced(cause, structs) for cause in causes) for causes in (mine, real))

@@ -1,11 +1,11 @@
-"""Quota, limit range and pod security without a cluster; tests/cluster compares them with the real thing."""
+"""Quotas, limit ranges and pod security. tests/cluster compares them with a real API server."""
 
 from __future__ import annotations
 
 import copy
 
 import pytest
-from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
+from tests.embedded.apiserver.registry import admission_cases, object_edits, write_steps
 
 from traincrew.apimachinery import quota_usage
 from traincrew.apimachinery.api_errors import StatusError
@@ -15,24 +15,24 @@ from traincrew.embedded.apiserver.admission.pod_security import policy
 SIZED = 'spec.containers[0].resources = {"limits": {"cpu": "1"}} ; spec.containers[1].resources = {"requests": {"cpu": "500m"}}'
 
 
-def pod(line: str = "", *objects: corpus.Object) -> corpus.Object:
-    return write_steps.created(corpus.edited(admission_cases.pod(), line), *objects)
+def pod(line: str = "", *objects: object_edits.Object) -> object_edits.Object:
+    return write_steps.created(object_edits.edited(admission_cases.pod(), line), *objects)
 
 
-def limit_range(limit: corpus.Object) -> corpus.Object:
+def limit_range(limit: object_edits.Object) -> object_edits.Object:
     return {"kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
 
 
-def limited(hard: dict[str, str], used: dict[str, str]) -> corpus.Object:
+def limited(hard: dict[str, str], used: dict[str, str]) -> object_edits.Object:
     return {"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": {"hard": hard, "used": used}}
 
 
 def test_a_quota_with_room_accepts_the_request() -> None:
-    found = quota_usage.check_request(
+    usage = quota_usage.check_request(
         quota_usage.QuotaRequest(pod(SIZED), "pods"),
         [limited({"pods": "3", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "500m"})],
     )
-    assert found == {"q": {"pods": "3", "requests.cpu": "2"}}
+    assert usage == {"q": {"pods": "3", "requests.cpu": "2"}}
 
 
 def test_an_exceeded_quota_is_an_error() -> None:
@@ -82,9 +82,9 @@ def test_limit_ranger_rejects_a_container_above_the_maximum() -> None:
 
 def test_pod_security_enforces_the_level_of_the_namespace() -> None:
     restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
-    found = policy.violation_error(pod(), restricted)
-    assert found is not None
-    assert found.message.startswith(
+    usage = policy.violation_error(pod(), restricted)
+    assert usage is not None
+    assert usage.message.startswith(
         'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
     )
     assert policy.violation_error(pod(), {}) is None

@@ -34,8 +34,12 @@ BEHAVIOR = {
 
 
 def autoscaler(*metrics: dict[str, Any], status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    wanted = {"scaleTargetRef": REFERENCE, "minReplicas": 1, "maxReplicas": 3, "metrics": list(metrics), **spec}
-    return {"metadata": {"name": "a"}, "spec": wanted, "status": {"desiredReplicas": 0, "currentMetrics": None} | (status or {})}
+    spec_fields = {"scaleTargetRef": REFERENCE, "minReplicas": 1, "maxReplicas": 3, "metrics": list(metrics), **spec}
+    return {
+        "metadata": {"name": "a"},
+        "spec": spec_fields,
+        "status": {"desiredReplicas": 0, "currentMetrics": None} | (status or {}),
+    }
 
 
 def test_cpu_utilization_is_a_field_of_v1_and_other_metrics_are_annotations() -> None:

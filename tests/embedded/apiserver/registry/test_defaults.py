@@ -4,23 +4,23 @@ import copy
 import re
 
 import pytest
-from tests.embedded.apiserver.registry import admission_cases, corpus, write_steps
+from tests.embedded.apiserver.registry import admission_cases, object_edits, write_steps
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.registry import builtin
 
 POD = builtin.strategy("", "Pod")
-ACCOUNT: corpus.Object = {"kind": "ServiceAccount", "metadata": {"name": "default"}}
+ACCOUNT: object_edits.Object = {"kind": "ServiceAccount", "metadata": {"name": "default"}}
 
 
-def group(obj: corpus.Object) -> str:
+def group(obj: object_edits.Object) -> str:
     return str(obj["apiVersion"].rpartition("/")[0])
 
 
-@pytest.mark.parametrize("kind", corpus.kinds())
+@pytest.mark.parametrize("kind", object_edits.kinds())
 def test_defaulting_is_idempotent(kind: str) -> None:
-    for line in corpus.edits(kind, "create"):
-        obj = corpus.edited(corpus.base(kind), line)
+    for line in object_edits.edits(kind, "create"):
+        obj = object_edits.edited(object_edits.base(kind), line)
         rules = builtin.strategy(group(obj), kind)
         rules.default(obj)
         once = copy.deepcopy(obj)
@@ -30,10 +30,10 @@ def test_defaulting_is_idempotent(kind: str) -> None:
 
 def test_every_kind_of_the_corpus_has_a_strategy() -> None:
     neutral = builtin.strategy("example.com", "Widget")
-    assert all(builtin.strategy(group(corpus.base(kind)), kind) is not neutral for kind in corpus.kinds())
+    assert all(builtin.strategy(group(object_edits.base(kind)), kind) is not neutral for kind in object_edits.kinds())
 
 
-def created(pod: corpus.Object, *objects: corpus.Object) -> corpus.Object:
+def created(pod: object_edits.Object, *objects: object_edits.Object) -> object_edits.Object:
     return write_steps.created(pod, *objects, disabled=("NamespaceLifecycle",))
 
 
@@ -58,23 +58,23 @@ def test_a_pod_without_automount_gets_no_token(where: str) -> None:
     assert pod["spec"]["imagePullSecrets"] == [{"name": "s"}]
 
 
-def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
-    pod = corpus.edited(admission_cases.pod(), 'spec.serviceAccountName = "who"')
+def test_a_pod_of_an_unknown_service_account_is_rejected() -> None:
+    pod = object_edits.edited(admission_cases.pod(), 'spec.serviceAccountName = "who"')
     with pytest.raises(StatusError) as refusal:
         created(pod, ACCOUNT)
     assert refusal.value.code == 403
-    words = 'error looking up service account default/who: serviceaccount "who" not found'
-    assert refusal.value.message == f'pods "p" is forbidden: {words}'
+    message = 'error looking up service account default/who: serviceaccount "who" not found'
+    assert refusal.value.message == f'pods "p" is forbidden: {message}'
 
 
 def test_the_priority_comes_from_the_class_that_is_the_global_default() -> None:
-    usual: corpus.Object = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
+    usual: object_edits.Object = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
     pod = created(admission_cases.pod(), ACCOUNT, usual | {"globalDefault": True})
     assert (pod["spec"]["priorityClassName"], pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]) == ("usual", 7, "Never")
 
 
 def test_a_cluster_ip_in_use_is_rejected() -> None:
-    rules, service = builtin.strategy("", "Service"), corpus.base("Service")
+    rules, service = builtin.strategy("", "Service"), object_edits.base("Service")
     service["spec"]["clusterIP"] = "10.96.0.7"
     rules.default(service)
     with pytest.raises(StatusError) as refusal:

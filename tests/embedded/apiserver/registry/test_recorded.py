@@ -1,6 +1,6 @@
-"""What a kube-apiserver 1.32 answered to the requests of the corpus, replayed: our rules give the same answers.
+"""Our strategies respond as kube-apiserver 1.32 did to the recorded requests.
 
-tests/cluster/test_builtin_agrees.py makes the recording, and asks a live API server.
+tests/cluster/test_builtin_agrees.py records the responses, and compares with a live API server.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import pathlib
 
 import pytest
-from tests.embedded.apiserver.registry import corpus
+from tests.embedded.apiserver.registry import object_edits
 from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
 
 RECORDING = pathlib.Path(__file__).with_name("recorded.jsonl.gz")
@@ -19,25 +19,25 @@ RECORDING = pathlib.Path(__file__).with_name("recorded.jsonl.gz")
 
 @functools.cache
 def cases() -> dict[str, list[Case]]:
-    found: dict[str, list[Case]] = {}
+    by_kind: dict[str, list[Case]] = {}
     for line in gzip.decompress(RECORDING.read_bytes()).splitlines():
         kind, edit, verb, sent, old, code, body, warnings = json.loads(line)
-        found.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, ServerResponse(code, body, tuple(warnings))))
-    return found
+        by_kind.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, ServerResponse(code, body, tuple(warnings))))
+    return by_kind
 
 
-@pytest.mark.parametrize("kind", corpus.kinds())
+@pytest.mark.parametrize("kind", object_edits.kinds())
 def test_strategies_respond_as_the_recorded_api_server(kind: str) -> None:
-    wrong = [(case, message) for case in cases()[kind] if (message := differences(case))]
-    assert not wrong, "\n\n".join("\n  ".join([case.title, *message]) for case, message in wrong)
+    wrong = [(case, lines) for case in cases()[kind] if (lines := differences(case))]
+    assert not wrong, "\n\n".join("\n  ".join([case.title, *lines]) for case, lines in wrong)
 
 
-@pytest.mark.parametrize("kind", corpus.kinds())
+@pytest.mark.parametrize("kind", object_edits.kinds())
 def test_the_recording_has_every_edit(kind: str) -> None:
     for verb in ("create", "update", "status"):
-        assert [case.line for case in cases()[kind] if case.verb == verb] == corpus.edits(kind, verb)
+        assert [case.line for case in cases()[kind] if case.verb == verb] == object_edits.edits(kind, verb)
 
 
 def test_the_recording_has_many_accepted_and_many_rejected_requests() -> None:
-    verdicts = [case.real.accepted for found in cases().values() for case in found]
+    verdicts = [case.real.accepted for recorded in cases().values() for case in recorded]
     assert min(verdicts.count(True), verdicts.count(False)) > len(verdicts) / 4

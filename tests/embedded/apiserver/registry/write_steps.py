@@ -1,11 +1,11 @@
-"""Objects on their way through defaults, admission and strategy, without a server."""
+"""The steps of a write without a server: defaults, admission, strategy."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Sequence
 
-from tests.embedded.apiserver.registry.corpus import Object
+from tests.embedded.apiserver.registry.object_edits import Object
 
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
@@ -23,7 +23,7 @@ PLURALS = {
 
 
 class Objects:
-    """Listers over these objects, whatever their namespace."""
+    """Listers over these objects. The namespace is ignored."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
         self._objects = objects
@@ -43,8 +43,8 @@ class Objects:
 
 @functools.cache
 def info(api_version: str, kind: str) -> ResourceInfo:
-    found = builtin_kinds.load().resources()
-    return next(each for each in found if (each.api_version, each.kind) == (api_version, kind))
+    resources = builtin_kinds.load().resources()
+    return next(each for each in resources if (each.api_version, each.kind) == (api_version, kind))
 
 
 def attributes(obj: Object, old: Object | None = None, subresource: str = "") -> AdmissionAttributes:
@@ -59,7 +59,7 @@ def created(
     context: builtin.WriteContext = builtin.WriteContext(),  # noqa: B008 - immutable
     disabled: Collection[str] = ("NamespaceLifecycle", "ServiceAccount"),
 ) -> Object:
-    """The object as it is before validation, in place; `objects` are in the cluster already."""
+    """The object before validation, changed in place. `objects` exist in the cluster."""
     rules = builtin.strategy(obj["apiVersion"].rpartition("/")[0], obj["kind"])
     rules.default(obj)
     AdmissionChain(Objects(objects), disabled).admit(attributes(obj))

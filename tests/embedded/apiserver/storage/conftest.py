@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from tests.embedded.apiserver.storage.sample import describe
+from tests.embedded.apiserver.storage.stored_objects import describe
 
 from traincrew.embedded.apiserver.storage.records import StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
@@ -19,7 +19,7 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
 
 @pytest.fixture
 async def opened(path: pathlib.Path) -> AsyncIterator[Open]:
-    """Opens the file, again and again if need be; what the test leaves open is closed."""
+    """Opens stores on the file. Stores that the test leaves open are closed."""
     stores: list[Store] = []
 
     def open_store(limits: StorageLimits | None = None) -> Store:

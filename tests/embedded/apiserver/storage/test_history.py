@@ -1,4 +1,4 @@
-"""History: lists as they were, compaction, what is left in the file."""
+"""History: lists at earlier revisions, compaction, sweeping of the file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 from tests.embedded.apiserver.storage.conftest import Open
-from tests.embedded.apiserver.storage.sample import body, pod, until
+from tests.embedded.apiserver.storage.stored_objects import body, pod, until
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew
 from traincrew.embedded.apiserver.storage.records import Record, StorageLimits
@@ -36,7 +36,7 @@ async def churn(store: Store, rounds: int) -> States:
 
 
 @pytest.mark.parametrize("recent", [10_000, 10])
-async def test_a_list_as_of_any_revision_is_what_was_listed_then(opened: Open, recent: int) -> None:
+async def test_a_list_at_a_revision_equals_the_list_at_that_time(opened: Open, recent: int) -> None:
     store = opened(StorageLimits(recent_changes=recent))
     states = await churn(store, 120)
     for _ in range(2):
@@ -51,8 +51,8 @@ async def test_a_list_as_of_any_revision_is_what_was_listed_then(opened: Open, r
     assert apart[0] + apart[1] == states[middle]
 
 
-async def swept(path: pathlib.Path, upto: int) -> None:
-    """Until the file holds nothing superseded up to that revision."""
+async def wait_for_sweep(path: pathlib.Path, upto: int) -> None:
+    """Waits until all superseded states up to that revision are removed."""
     with contextlib.closing(sqlite3.connect(path)) as reader:
         await until(lambda: reader.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()[0] >= upto)
 
@@ -69,7 +69,7 @@ async def test_compaction_forgets_old_changes_and_no_state(opened: Open, path: p
         store.watch("pods", "", compacted - 1)
     kept = {revision: listed for revision, listed in states.items() if revision >= compacted}
     assert {revision: state(store.list_at("pods", "", revision)) for revision in kept} == kept
-    await swept(path, compacted)
+    await wait_for_sweep(path, compacted)
     await store.close()
     with contextlib.closing(sqlite3.connect(path)) as reader:
         assert reader.execute("SELECT count(*) FROM changes").fetchone()[0] <= 110 + 24
@@ -85,7 +85,7 @@ async def test_the_revision_does_not_go_back_when_the_last_deletion_is_forgotten
     await store.put(pod("a"), body(pod("a")))
     last = await store.delete(pod("a"))
     await until(lambda: store.compacted >= last.revision)
-    await swept(path, last.revision)
+    await wait_for_sweep(path, last.revision)
     await store.close()
     with contextlib.closing(sqlite3.connect(path)) as reader:
         assert reader.execute("SELECT count(*) FROM changes").fetchone()[0] == 0
@@ -116,7 +116,7 @@ async def test_an_interrupted_sweep_is_finished_later(opened: Open, path: pathli
         writer.execute("UPDATE meta SET value = 1 WHERE name = 'swept'")
     again = opened(limits)
     await again.put(pod("a"), body(pod("a")))
-    await swept(path, compacted)
+    await wait_for_sweep(path, compacted)
     assert again.compacted == compacted
 
 
@@ -133,7 +133,7 @@ def test_history_is_cut_by_count_bytes_or_age_whichever_comes_first() -> None:
     assert cuts(StorageLimits(history_age=1e9)) == 1
 
 
-def test_what_earlier_runs_left_counts_too() -> None:
+def test_states_of_earlier_runs_count_too() -> None:
     retention = Retention(StorageLimits(history_bytes=10_000), 1, 9_950)
     retention.note(0.0, 500, 100)
     assert retention.cut(0.0, 500) == 500

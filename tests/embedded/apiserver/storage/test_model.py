@@ -1,4 +1,4 @@
-"""Any sequence of calls, against a model that is a dictionary and a list."""
+"""Random sequences of calls, compared with a model: a dictionary and a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.embedded.apiserver.storage.sample import body, describe, pod, text
+from tests.embedded.apiserver.storage.stored_objects import body, describe, pod, text
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Key, Record, StorageLimits
@@ -47,7 +47,7 @@ class Model:
         self.state: State = {}
         self.revision = 1
         self.past: dict[int, State] = {1: {}}
-        self.told: list[tuple[int, str, Key, str]] = []
+        self.events: list[tuple[int, str, Key, str]] = []
 
     def expectation(self, write: Write) -> int | None:
         current = self.state.get(write.key, (0, ""))[0]
@@ -60,11 +60,11 @@ class Model:
         self.revision += 1
         if isinstance(write, Put):
             self.state[write.key] = (self.revision, content)
-            self.told.append((self.revision, "MODIFIED" if current else "ADDED", write.key, content))
+            self.events.append((self.revision, "MODIFIED" if current else "ADDED", write.key, content))
         else:
             assert current
             del self.state[write.key]
-            self.told.append((self.revision, "DELETED", write.key, current[1]))
+            self.events.append((self.revision, "DELETED", write.key, current[1]))
         self.past[self.revision] = dict(self.state)
         return True
 
@@ -78,7 +78,7 @@ def of(state: State, resource: str, namespace: str = "") -> State:
 
 
 async def carry_out(store: Store, model: Model, writes: list[Write]) -> None:
-    """All at once; the model takes them in the order in which they are accepted."""
+    """Sends all writes concurrently. The model applies them in the order in which they are accepted."""
     calls, expected = [], []
     for number, write in enumerate(writes):
         expect, content = model.expectation(write), f"{model.revision}-{number}"
@@ -100,7 +100,7 @@ async def check_history(store: Store, model: Model) -> None:
             assert revision < store.compacted
             continue
         assert revision >= store.compacted
-        expected = [message for message in model.told if message[0] > revision and message[2].resource == "pods"]
+        expected = [event for event in model.events if event[0] > revision and event[2].resource == "pods"]
         changes = [await anext(feed) for _ in expected]
         assert [(change.revision, change.type, change.record.key, text(change.record)) for change in changes] == expected
         before = [model.past[change.revision - 1].get(change.record.key) for change in changes]
@@ -128,6 +128,6 @@ async def run(path: pathlib.Path, steps: list[list[Write] | str], limits: Storag
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS, LIMITS)
-def test_the_store_does_what_a_dictionary_and_a_list_do(steps: list[list[Write] | str], limits: StorageLimits) -> None:
+def test_the_store_behaves_like_a_dictionary_and_a_list(steps: list[list[Write] | str], limits: StorageLimits) -> None:
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(run(pathlib.Path(directory) / "state.db", steps, limits))

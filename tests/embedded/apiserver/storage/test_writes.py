@@ -1,4 +1,4 @@
-"""Writes: what is accepted, what is visible, who wins."""
+"""Writes: acceptance, visibility, conflicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 from tests.embedded.apiserver.storage.conftest import Open
-from tests.embedded.apiserver.storage.sample import body, decoded, describe, pod, text
+from tests.embedded.apiserver.storage.stored_objects import body, decoded, describe, pod, text
 
 from traincrew.embedded.apiserver.storage.errors import RevisionConflict, StoreUnavailable
 from traincrew.embedded.apiserver.storage.records import Key, SelectableFields
@@ -24,7 +24,7 @@ async def test_a_put_returns_when_the_state_is_durable_and_visible(opened: Open)
     assert record.selectable == SelectableFields({"job": "x"}, {"metadata.name": "a"})
 
 
-async def test_readers_do_not_see_what_is_only_accepted_and_writers_do(opened: Open) -> None:
+async def test_accepted_writes_are_visible_to_writers_and_not_to_readers(opened: Open) -> None:
     store = opened()
     writing = asyncio.create_task(store.put(pod("a"), body(pod("a"), "one")))
     await asyncio.sleep(0)
@@ -35,7 +35,7 @@ async def test_readers_do_not_see_what_is_only_accepted_and_writers_do(opened: O
     assert text(store.get(pod("a"))) == "one"
 
 
-async def test_of_two_writes_that_expect_the_same_state_one_wins(opened: Open) -> None:
+async def test_one_of_two_writes_that_expect_the_same_revision_succeeds(opened: Open) -> None:
     store = opened()
     first = await store.put(pod("a"), body(pod("a"), "old"))
     outcomes = await asyncio.gather(
@@ -47,7 +47,7 @@ async def test_of_two_writes_that_expect_the_same_state_one_wins(opened: Open) -
     assert all(stale.current and stale.current.revision == first.revision + 1 for stale in lost)
 
 
-async def test_of_two_creations_one_wins(opened: Open) -> None:
+async def test_one_of_two_concurrent_creates_succeeds(opened: Open) -> None:
     store = opened()
     outcomes = await asyncio.gather(
         store.put(pod("a"), body(pod("a"), "one"), 0), store.put(pod("a"), body(pod("a"), "two"), 0), return_exceptions=True
@@ -56,7 +56,7 @@ async def test_of_two_creations_one_wins(opened: Open) -> None:
     assert text(store.get(pod("a"))) == "one"
 
 
-async def test_a_refused_write_leaves_the_object_and_the_revision_alone(opened: Open) -> None:
+async def test_a_rejected_write_changes_neither_object_nor_revision(opened: Open) -> None:
     store = opened()
     await store.put(pod("a"), body(pod("a")))
     revision = store.revision
@@ -67,7 +67,7 @@ async def test_a_refused_write_leaves_the_object_and_the_revision_alone(opened: 
     assert (await store.put(pod("a"), refused)).revision == revision + 1
 
 
-async def test_a_deletion_tells_the_last_state_at_its_own_revision(opened: Open) -> None:
+async def test_a_deletion_has_the_last_state_at_its_own_revision(opened: Open) -> None:
     store = opened()
     first = await store.put(pod("a"), body(pod("a"), "last", job="x"))
     with pytest.raises(RevisionConflict):
@@ -79,7 +79,7 @@ async def test_a_deletion_tells_the_last_state_at_its_own_revision(opened: Open)
     assert store.get(pod("a")) is store.head(pod("a")) is None
 
 
-async def test_what_is_not_there_cannot_be_deleted(opened: Open) -> None:
+async def test_missing_objects_cannot_be_deleted(opened: Open) -> None:
     store = opened()
     with pytest.raises(RevisionConflict) as stale:
         await store.delete(pod("a"))
@@ -95,7 +95,7 @@ async def test_create_delete_and_create_again_at_once_keep_their_order(opened: O
     assert text(store.get(key)) == "2"
 
 
-async def test_cancelling_one_wait_takes_back_nothing_and_disturbs_nobody(opened: Open) -> None:
+async def test_cancelling_one_wait_undoes_no_write_and_affects_no_other(opened: Open) -> None:
     store = opened()
     tasks = [asyncio.create_task(store.put(pod(f"p{number}"), body(pod(f"p{number}")))) for number in range(30)]
     await asyncio.sleep(0)
@@ -138,7 +138,7 @@ async def test_a_restart_changes_nothing(opened: Open) -> None:
     ]
 
 
-async def test_what_was_accepted_before_the_close_is_written(opened: Open) -> None:
+async def test_accepted_writes_are_written_before_the_close(opened: Open) -> None:
     store = opened()
     writes = [asyncio.create_task(store.put(pod(f"p{number}"), body(pod(f"p{number}")))) for number in range(300)]
     await asyncio.sleep(0)
@@ -149,13 +149,13 @@ async def test_what_was_accepted_before_the_close_is_written(opened: Open) -> No
     assert opened().count("pods") == 300
 
 
-async def test_a_record_s_representation_does_not_tell_its_value(opened: Open) -> None:
+async def test_the_representation_of_a_record_omits_its_value(opened: Open) -> None:
     store = opened()
     secret = await store.put(Key("secrets", "default", "s"), body(pod("s"), "very secret"))
     assert "very secret" not in repr(secret)
 
 
-async def test_facts_can_be_told_anew(path: pathlib.Path) -> None:
+async def test_selectable_fields_can_be_recomputed(path: pathlib.Path) -> None:
     word = "one"
     store = Store.open(path, lambda resource, value: SelectableFields({}, {"word": word}))
     record = await store.put(pod("a"), body(pod("a")))

@@ -38,14 +38,14 @@ class User:
 
     def info(self) -> dict[str, Any]:
         """The UserInfo of authentication.k8s.io."""
-        message: dict[str, Any] = {"username": self.name}
+        user_info: dict[str, Any] = {"username": self.name}
         if self.uid:
-            message["uid"] = self.uid
+            user_info["uid"] = self.uid
         if self.groups:
-            message["groups"] = list(self.groups)
+            user_info["groups"] = list(self.groups)
         if self.extra:
-            message["extra"] = {key: list(self.extra[key]) for key in sorted(self.extra)}
-        return message
+            user_info["extra"] = {key: list(self.extra[key]) for key in sorted(self.extra)}
+        return user_info
 
 
 def anonymous() -> User:

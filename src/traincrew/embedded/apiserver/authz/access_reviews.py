@@ -118,8 +118,8 @@ def _subject(spec: Mapping[str, Any]) -> User:
 
 
 def _resource_rule(rule: Rule) -> Object:
-    message = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
-    return message | ({"resourceNames": list(rule.names)} if rule.names else {})
+    resource_rule = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
+    return resource_rule | ({"resourceNames": list(rule.names)} if rule.names else {})
 
 
 def _path_rule(rule: Rule) -> Object:
@@ -155,8 +155,8 @@ def _local_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
     errors = []
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and (resource.get("namespace") or "") != namespace:
-        message = resource.get("namespace") or ""
-        errors.append(invalid("spec.resourceAttributes.namespace", message, "must match metadata.namespace"))
+        review_namespace = resource.get("namespace") or ""
+        errors.append(invalid("spec.resourceAttributes.namespace", review_namespace, "must match metadata.namespace"))
     if other is not None:
         errors.append(_unsupported_paths("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
     return errors

@@ -111,8 +111,8 @@ class Policy:
                 continue
             reason = f"RBAC: allowed by {binding.words(user)}"
             collected += [(rule, reason) for rule in granted]
-        message = list(errors)
-        return EffectiveRules(collected, message[0] if len(message) == 1 else f"[{', '.join(message)}]" if message else "")
+        messages = list(errors)
+        return EffectiveRules(collected, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else "")
 
     def _applying(self, user: User, namespace: str) -> list[Binding]:
         applying = self._bindings[""].of(user)

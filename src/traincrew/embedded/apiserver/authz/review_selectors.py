@@ -25,14 +25,14 @@ def errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 def ignored(asked: Mapping[str, Any]) -> str:
     """The selectors that cannot be parsed, for the evaluationError of a review."""
-    message = []
+    messages = []
     for name, readable in (("fieldSelector", _readable_fields), ("labelSelector", _readable_labels)):
         selector = asked.get(name)
         outcomes = readable(selector) if selector else []
         if not all(outcomes):
             partially = "partially " if any(outcomes) else ""
-            message.append(f"spec.resourceAttributes.{name} {partially}ignored due to parse error")
-    return "; ".join(message)
+            messages.append(f"spec.resourceAttributes.{name} {partially}ignored due to parse error")
+    return "; ".join(messages)
 
 
 def _shape(selector: Mapping[str, Any], path: str) -> list[FieldError]:

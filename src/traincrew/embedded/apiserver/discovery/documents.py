@@ -32,8 +32,8 @@ def group(resources: Sequence[ResourceInfo], name: str) -> Object | None:
 
 
 def _group(name: str, versions: Sequence[str]) -> Object:
-    message = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
-    return {"name": name, "versions": message, "preferredVersion": message[0]}
+    entries = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": entries, "preferredVersion": entries[0]}
 
 
 def resource_list(served: Sequence[ResourceInfo], group: str, version: str) -> Object | None:

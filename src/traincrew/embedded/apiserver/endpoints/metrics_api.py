@@ -54,14 +54,14 @@ def _nodes(scope: RequestScope, measurement: Measurement) -> Iterator[Record]:
             yield _record(RESOURCES[0], scope, about, {**_times(measurement), "usage": _usage(usage)})
 
 
-def _record(info: ResourceInfo, scope: RequestScope, about: Record, message: Object) -> Record:
+def _record(info: ResourceInfo, scope: RequestScope, about: Record, metrics: Object) -> Record:
     key, labels = about.key, about.selectable.labels
     metadata: Object = {"name": key.name, "creationTimestamp": scope.now()}
     if key.namespace:
         metadata["namespace"] = key.namespace
     if labels:
         metadata["labels"] = dict(labels)
-    body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **message})
+    body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **metrics})
     return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, SelectableFields(labels, {}))
 
 

@@ -88,8 +88,8 @@ class _Paths:
         if verb == "delete":
             return self._deletion("delete", "", parameters.DELETE)
         # The scale of a custom resource has the kind of the resource.
-        message = self._kind() if self._served.definition is not None else kind
-        operation = self._operation(_SPOKEN[verb], verb, message, suffix) | self._answers(kind, verb)
+        gvk = self._kind() if self._served.definition is not None else kind
+        operation = self._operation(_SPOKEN[verb], verb, gvk, suffix) | self._answers(kind, verb)
         if verb == "patch":
             media = _PATCHES if self._served.definition is not None else (*_PATCHES, _STRATEGIC)
             return operation | {"requestBody": {"content": _content(PATCH, media), "required": True}}
@@ -135,8 +135,8 @@ class _Paths:
         return {"requestBody": {"content": _content(definition, _MEDIA), "required": True}}
 
     def _marks(self, action: str, kind: tuple[str, str, str]) -> Object:
-        message = dict(zip(("group", "version", "kind"), kind, strict=True))
-        return {"x-kubernetes-action": action, "x-kubernetes-group-version-kind": message}
+        gvk = dict(zip(("group", "version", "kind"), kind, strict=True))
+        return {"x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk}
 
     def _kind(self) -> tuple[str, str, str]:
         return (self._served.group, self._served.version, self._served.kind)

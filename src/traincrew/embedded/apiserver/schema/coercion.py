@@ -35,18 +35,18 @@ def coerce(obj: Object, schema: Schema) -> list[str]:
 def _metadata(holder: Object, path: str) -> list[str]:
     """The typed form of an object's metadata. Raises faults.Unreadable."""
     schema = builtin_kinds.load().linked(builtin_kinds.OBJECT_META)
-    value, message = holder["metadata"], list[str]()
+    value, messages = holder["metadata"], list[str]()
     struct = typed_decoding.struct(schema)
     try:
         read = struct.read(value)
     except typed_decoding.Irregular:
         slow = typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "v1.ObjectMeta")
-        message = [f"{path}.{fault}" for fault in slow.paths]
+        messages = [f"{path}.{fault}" for fault in slow.paths]
         read = struct.read(slow.value or {})
     holder["metadata"] = (
         {} if read is typed_decoding.ABSENT else {key: inner for key, inner in read.items() if _written(key, inner)}
     )
-    return message
+    return messages
 
 
 def _written(key: str, value: Any) -> bool:

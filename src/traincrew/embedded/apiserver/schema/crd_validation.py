@@ -167,7 +167,7 @@ def _simple_path(value: str, path: str) -> FieldError | None:
 def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
     if scale is None:
         return
-    for key, roots, message in (
+    for key, roots, allowed in (
         ("specReplicasPath", (".spec.",), ".spec"),
         ("statusReplicasPath", (".status.",), ".status"),
         ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status"),
@@ -179,7 +179,7 @@ def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
         elif fault := _simple_path(value, f"{path}.{key}"):
             yield fault
         elif not value.startswith(roots):
-            yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {message}")
+            yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {allowed}")
 
 
 def _column(column: Object, path: str) -> Iterator[FieldError]:

@@ -165,8 +165,8 @@ def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str,
     ):
         clashes = [name for name in _list(asked.get(key)) if name in used and name not in _list(had.get(key))]
         if clashes:
-            message = [f'"{name}" is already in use' for name in clashes]
-            fault = (reason, message[0] if len(message) == 1 else f"[{', '.join(message)}]")
+            messages = [f'"{name}" is already in use' for name in clashes]
+            fault = (reason, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
         else:
             names[key] = asked.get(key)
     names["categories"] = asked.get("categories")
@@ -199,10 +199,10 @@ UNENFORCED = "ValidationRulesUnenforced"
 """The condition that reports validation rules which cannot be compiled. kube-apiserver does not have it."""
 
 
-def _unenforced_condition(message: list[str], conditions: list[Object], now: str) -> None:
-    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or message]
-    if message:
-        _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(message)[:4096]), now)
+def _unenforced_condition(messages: list[str], conditions: list[Object], now: str) -> None:
+    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or messages]
+    if messages:
+        _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(messages)[:4096]), now)
 
 
 def unenforced_rules(crd: Object) -> list[str]:

@@ -88,6 +88,6 @@ def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any
 def unenforced_rules(schema: Schema) -> list[str]:
     """The validation rules that are not enforced, each with the reason."""
     node = schemas.of(schema)
-    message = list(cel.compile_errors(node)) if node.has_rules else []
+    messages = list(cel.compile_errors(node)) if node.has_rules else []
     schemas.forget(schema)  # called for definitions as they are written; the served schema is another copy
-    return message
+    return messages

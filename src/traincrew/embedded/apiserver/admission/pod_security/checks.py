@@ -86,10 +86,10 @@ def apparmor(obj: Object) -> Finding:
     who += [_many("annotation", annotations)] if annotations else []
     if not who:
         return None
-    message = [*sorted(values), *annotations]
+    profiles = [*sorted(values), *annotations]
     return _many(
-        "forbidden AppArmor profile", message
-    ), f"{' and '.join(who)} {_MUST_NOT} AppArmor profile type to {_plain(message)}"
+        "forbidden AppArmor profile", profiles
+    ), f"{' and '.join(who)} {_MUST_NOT} AppArmor profile type to {_plain(profiles)}"
 
 
 def _plain(items: list[str]) -> str:
@@ -117,11 +117,11 @@ def dropped_capabilities(obj: Object) -> Finding:
     listed = [(name, context.get("capabilities") or {}) for name, _, context in _containers(obj)]
     keeping = [name for name, each in listed if "ALL" not in (each.get("drop") or ())]
     adding = [name for name, each in listed if {*(each.get("add") or ())} - {"NET_BIND_SERVICE"}]
-    message = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    details = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         forbidden = sorted({one for _, each in listed for one in each.get("add") or ()} - {"NET_BIND_SERVICE"})
-        message.append(f"{_named(adding)} must not include {_quoted(forbidden)} in securityContext.capabilities.add")
-    return ("unrestricted capabilities", "; ".join(message)) if message and not _is_windows(obj) else None
+        details.append(f"{_named(adding)} must not include {_quoted(forbidden)} in securityContext.capabilities.add")
+    return ("unrestricted capabilities", "; ".join(details)) if details and not _is_windows(obj) else None
 
 
 def host_namespaces(obj: Object) -> Finding:

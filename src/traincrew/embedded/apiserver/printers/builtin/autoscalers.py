@@ -76,9 +76,9 @@ def _metrics(kept: Autoscaler) -> str:
     if kept.spec.target_cpu is not None:  # version v1 knows only this one
         metrics = [_cpu(target=Value(average_utilization=kept.spec.target_cpu)), *metrics]
         current = [_cpu(current=Value(average_utilization=kept.status.current_cpu)), *current]
-    message = [_metric(metric, current[index] if index < len(current) else None) for index, metric in enumerate(metrics)]
-    shown = ", ".join(message[:_MAX_METRICS])
-    return f"{shown} + {len(message) - _MAX_METRICS} more..." if len(message) > _MAX_METRICS else shown or NONE
+    cells = [_metric(metric, current[index] if index < len(current) else None) for index, metric in enumerate(metrics)]
+    shown = ", ".join(cells[:_MAX_METRICS])
+    return f"{shown} + {len(cells) - _MAX_METRICS} more..." if len(cells) > _MAX_METRICS else shown or NONE
 
 
 def _cpu(**values: Value) -> Metric:

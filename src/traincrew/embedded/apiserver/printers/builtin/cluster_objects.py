@@ -137,8 +137,8 @@ class ResourceQuota(_Object):
 
 def _quota(kept: ResourceQuota, ages: Ages) -> list[Any]:
     hard, used = kept.status.hard, kept.status.used
-    message = [(name.startswith("limits."), f"{name}: {used.get(name, 0)}/{hard[name]}") for name in sorted(hard)]
-    columns = [", ".join(text for limit, text in message if limit is is_limit) for is_limit in (False, True)]
+    usage = [(name.startswith("limits."), f"{name}: {used.get(name, 0)}/{hard[name]}") for name in sorted(hard)]
+    columns = [", ".join(text for limit, text in usage if limit is is_limit) for is_limit in (False, True)]
     return [kept.metadata.name, ages.since(kept.metadata.creation_timestamp), *columns]
 
 

@@ -102,8 +102,8 @@ def _endpoints(kept: Endpoints, ages: Ages) -> list[Any]:
     for subset in kept.subsets:
         ports = [f":{each.port}" for each in subset.ports] or [""]
         reached += [f"{_bracketed(each.ip) if port else each.ip}{port}" for port in ports for each in subset.addresses]
-    message = first_items(reached, len(reached), _MAX_ENDPOINTS) if kept.subsets else NONE
-    return [kept.metadata.name, message, ages.since(kept.metadata.creation_timestamp)]
+    cell = first_items(reached, len(reached), _MAX_ENDPOINTS) if kept.subsets else NONE
+    return [kept.metadata.name, cell, ages.since(kept.metadata.creation_timestamp)]
 
 
 def _bracketed(address: str) -> str:
@@ -123,8 +123,8 @@ class EndpointSlice(_Object):
 def _slice(kept: EndpointSlice, ages: Ages) -> list[Any]:
     ports = [str(each.port) if each.port is not None else "*" if each.name is None else each.name for each in kept.ports]
     reached = [address for each in kept.endpoints for address in each.addresses]
-    message = [first_items(each, len(each), _MAX_ENDPOINTS) or UNSET for each in (ports, reached)]
-    return [kept.metadata.name, kept.address_type, *message, ages.since(kept.metadata.creation_timestamp)]
+    cells = [first_items(each, len(each), _MAX_ENDPOINTS) or UNSET for each in (ports, reached)]
+    return [kept.metadata.name, kept.address_type, *cells, ages.since(kept.metadata.creation_timestamp)]
 
 
 _SERVICE = definitions("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")

@@ -135,13 +135,13 @@ def _job(kept: Job, ages: Ages) -> list[Any]:
 
 
 def _job_status(kept: Job) -> str:
-    message = kept.status.conditions
+    conditions = kept.status.conditions
     for type in ("Complete", "Failed"):
-        if condition(message, type) == "True":
+        if condition(conditions, type) == "True":
             return type
     if kept.metadata.deletion_timestamp is not None:
         return "Terminating"
-    return next((type for type in ("Suspended", "FailureTarget") if condition(message, type) == "True"), "Running")
+    return next((type for type in ("Suspended", "FailureTarget") if condition(conditions, type) == "True"), "Running")
 
 
 def _completions(kept: Job) -> str:

@@ -57,10 +57,10 @@ def older(obj: Object) -> Object:
         BEHAVIOR: _capitalized(spec.get("behavior")),
         CONDITIONS: status.get("conditions"),
     }
-    message = {key: msgspec.json.encode(value).decode() for key, value in carried.items() if value}
+    v2_fields = {key: msgspec.json.encode(value).decode() for key, value in carried.items() if value}
     target = _first(_percentage(each, "target") for each in metrics)
     current_use = _first([_percentage(each, "current") for each in reversed(current)])
-    return _annotated(obj, message) | {
+    return _annotated(obj, v2_fields) | {
         "spec": _kept(spec, "scaleTargetRef", "minReplicas", "maxReplicas", targetCPUUtilizationPercentage=target),
         "status": {"currentReplicas": 0, "desiredReplicas": 0}
         | _kept(
@@ -102,9 +102,9 @@ def _first(values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _annotated(obj: Object, message: dict[str, str]) -> Object:
+def _annotated(obj: Object, v2_fields: dict[str, str]) -> Object:
     meta = obj["metadata"]
-    held = {key: value for key, value in (meta.get("annotations") or {}).items() if key not in CARRIED} | message
+    held = {key: value for key, value in (meta.get("annotations") or {}).items() if key not in CARRIED} | v2_fields
     others = {key: value for key, value in meta.items() if key != "annotations"}
     return obj | {"metadata": others | ({"annotations": held} if held else {})}
 

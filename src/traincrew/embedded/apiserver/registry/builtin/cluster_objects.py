@@ -133,10 +133,10 @@ def _validate_update_node(new: Object, old: Object, errors: Errors) -> None:
         if address in seen:
             errors.append(field_errors.duplicate(f"status.addresses[{index}]", address))
         seen.append(address)
-    for field, message in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+    for field, label in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         before = old["spec"].get(field)
         if before and new["spec"].get(field) != before:
-            detail = f'node updates may not change {message} except from "" to valid'
+            detail = f'node updates may not change {label} except from "" to valid'
             errors.append(field_errors.forbidden(f"spec.{field}", detail))
     _check_taints(new["spec"].get("taints") or (), errors)
 

@@ -138,8 +138,8 @@ def _number(text: str) -> int | None:
 
 
 def _warnings(obj: Object) -> list[str]:
-    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
-    return [*message, *jobs.warn(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")]
+    messages = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
+    return [*messages, *jobs.warn(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")]
 
 
 CRON_JOB = Strategy(

@@ -48,9 +48,9 @@ def _validate_newer(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.required("eventTime"))
     if obj.get("type") not in ("Normal", "Warning"):
         errors.append(field_errors.invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
-    for field, message in (("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")):
+    for field, old_name in (("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")):
         if obj.get(field):
-            errors.append(field_errors.invalid(message, "", _UNSET))
+            errors.append(field_errors.invalid(old_name, "", _UNSET))
     if obj.get("deprecatedCount"):
         errors.append(field_errors.invalid("count", "", _UNSET))
     if any((obj.get("deprecatedSource") or {}).values()):
@@ -65,9 +65,9 @@ _KEPT = {
 
 
 def _validate_update_newer(new: Object, old: Object, errors: Errors) -> None:
-    for field, message in _KEPT.items():
+    for field, old_name in _KEPT.items():
         if (new.get(field) or None) != (old.get(field) or None):
-            errors.append(field_errors.invalid(message, new.get(field) or "", IMMUTABLE))
+            errors.append(field_errors.invalid(old_name, new.get(field) or "", IMMUTABLE))
 
 
 _check_core = _validate("reportingComponent", "involvedObject", "message")

@@ -132,9 +132,9 @@ class _Comparison:
         if ready is not None and ready > active and self._changed("ready", "active"):
             self.errors.append(field_errors.invalid("status.ready", ready, "cannot set more ready pods than active"))
         if _is(self.new, "SuccessCriteriaMet"):
-            for other, message in (("Failed", "Failed"), ("FailureTarget", "FailureTarget")):
+            for other, described in (("Failed", "Failed"), ("FailureTarget", "FailureTarget")):
                 if _is(self.new, other):
-                    self._odd("conditions", f"cannot set SuccessCriteriaMet=True and {message}=true conditions")
+                    self._odd("conditions", f"cannot set SuccessCriteriaMet=True and {described}=true conditions")
         for kind in _TERMINAL:
             if _is(self.old, kind) and not _is(self.new, kind):
                 self._odd("conditions", f"cannot disable the terminal {kind}=True condition")

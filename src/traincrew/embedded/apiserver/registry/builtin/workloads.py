@@ -296,8 +296,8 @@ def _counts(*names_: str) -> Any:
 
 
 def _warnings(obj: Object) -> list[str]:
-    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames") if obj["kind"] in _NAMED else []
-    return [*message, *warnings.template(obj["spec"]["template"], _TEMPLATE)]
+    messages = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames") if obj["kind"] in _NAMED else []
+    return [*messages, *warnings.template(obj["spec"]["template"], _TEMPLATE)]
 
 
 _NAMED = ("Deployment", "ReplicaSet", "ReplicationController")

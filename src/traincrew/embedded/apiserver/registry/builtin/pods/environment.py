@@ -97,11 +97,11 @@ def _check_divisor(name: str, divisor: str, path: str, errors: list[FieldError])
         if divisor not in ("1m", "1"):
             errors.append(field_errors.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource"))
         return
-    message = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(what, "hugepages")
-    if divisor not in _BYTES and (message != "hugepages" or what.startswith("hugepages-")):
+    resource = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(what, "hugepages")
+    if divisor not in _BYTES and (resource != "hugepages" or what.startswith("hugepages-")):
         errors.append(
             field_errors.invalid(
-                path, name, f"only divisor's values {', '.join(_BYTES)} are supported with the {message} resource"
+                path, name, f"only divisor's values {', '.join(_BYTES)} are supported with the {resource} resource"
             )
         )
 

@@ -45,9 +45,9 @@ def _apparmor(obj: Object) -> None:
     for_pod = (obj["spec"].get("securityContext") or {}).get("appArmorProfile")
     for container in (*(obj["spec"].get("initContainers") or ()), *(obj["spec"].get("containers") or ())):
         profile = (container.get("securityContext") or {}).get("appArmorProfile") or for_pod
-        if profile and (message := _PROFILES.get(profile.get("type"), "")):
+        if profile and (annotation := _PROFILES.get(profile.get("type"), "")):
             annotations = obj["metadata"].setdefault("annotations", {})
-            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", message + (profile.get("localhostProfile") or ""))
+            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", annotation + (profile.get("localhostProfile") or ""))
 
 
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"

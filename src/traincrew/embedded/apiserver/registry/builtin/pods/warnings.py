@@ -34,8 +34,8 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def pod(obj: Object) -> list[str]:
-    message = name_is_a_label(obj, "this is used in the Pod's hostname")
-    return [*message, *_of(obj["metadata"], obj["spec"], "")]
+    messages = name_is_a_label(obj, "this is used in the Pod's hostname")
+    return [*messages, *_of(obj["metadata"], obj["spec"], "")]
 
 
 def template(obj: Object, path: str) -> list[str]:

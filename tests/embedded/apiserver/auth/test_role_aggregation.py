@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+from tests.embedded.apiserver.auth.rbac_objects import binding, role, rule, user_subject
+
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import bootstrap_policy
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+
+ASKED = Attributes("get", "kubeflow.org", "mpijobs", namespace="ns")
+
+
+def aggregated_role(name: str, label: str, **labels: str) -> dict[str, Any]:
+    document = role(name)
+    document["metadata"]["labels"] = labels
+    return document | {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {label: "yes"}}]}}
+
+
+def labelled_role(name: str, label: str, *rules: dict[str, Any]) -> dict[str, Any]:
+    document = role(name, *rules)
+    document["metadata"]["labels"] = {label: "yes"}
+    return document
+
+
+def test_an_aggregated_role_grants_the_rules_of_the_labelled_roles() -> None:
+    policy = Policy()
+    policy.put(aggregated_role("all", "to-all"))
+    policy.put(binding("b", "ClusterRole/all", user_subject("ann")))
+    assert not policy.allowed(User("ann"), ASKED)[0]
+    policy.put(labelled_role("part", "to-all", rule("get", "mpijobs", "kubeflow.org")))
+    assert policy.allowed(User("ann"), ASKED)[0]
+    policy.remove("ClusterRole", "", "part")
+    assert not policy.allowed(User("ann"), ASKED)[0]
+
+
+def test_aggregation_includes_aggregated_roles() -> None:
+    policy = Policy()
+    policy.put(aggregated_role("a-outer", "to-outer"))
+    policy.put(aggregated_role("z-inner", "to-inner", **{"to-outer": "yes"}))
+    policy.put(labelled_role("part", "to-inner", rule("get", "mpijobs", "kubeflow.org")))
+    policy.put(binding("b", "ClusterRole/a-outer", user_subject("ann")))
+    assert policy.allowed(User("ann"), ASKED)[0]
+
+
+def test_roles_that_aggregate_each_other_converge() -> None:
+    policy = Policy()
+    policy.put(aggregated_role("a", "to-a", **{"to-b": "yes"}))
+    policy.put(aggregated_role("b", "to-b", **{"to-a": "yes"}))
+    policy.put(labelled_role("part", "to-a", rule("get", "mpijobs", "kubeflow.org")))
+    policy.put(binding("x", "ClusterRole/b", user_subject("ann")))
+    assert policy.allowed(User("ann"), ASKED)[0]
+    assert dict(policy.outdated_aggregated_roles()).keys() == {"a", "b"}
+
+
+def test_outdated_aggregated_roles_are_listed_until_they_are_updated() -> None:
+    policy, part = Policy(), rule("get", "mpijobs", "kubeflow.org")
+    policy.put(aggregated_role("all", "to-all"))
+    policy.put(labelled_role("part", "to-all", part, part))
+    policy.put(labelled_role("same", "to-all", part))
+    assert policy.outdated_aggregated_roles() == [("all", [part])]
+    policy.put(aggregated_role("all", "to-all") | {"rules": [part]})
+    assert policy.outdated_aggregated_roles() == []
+
+
+def test_the_default_roles_are_aggregated_already() -> None:
+    policy = Policy()
+    for each in bootstrap_policy.objects():
+        policy.put(each)
+    assert policy.outdated_aggregated_roles() == []
