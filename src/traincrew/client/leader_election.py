@@ -18,6 +18,9 @@ from traincrew.model.meta import Meta, Struct, Time
 
 logger = logging.getLogger(__name__)
 
+RELEASE_RETRY = 0.1
+"""Seconds between attempts to release a Lease that changes at the same time."""
+
 
 class LeaseSpec(Struct):
     holder_identity: str = ""
@@ -71,12 +74,21 @@ class LeaderElector:
         """
         try:
             async with asyncio.timeout(self._options.renew_seconds / 2):
-                lease = await self._read()
-                if lease is not None and lease.spec.holder_identity == self._identity:
-                    spec = msgspec.structs.replace(lease.spec, holder_identity="", lease_duration_seconds=1)
-                    await self._write(msgspec.structs.replace(lease, spec=spec))
+                while not await self._try_release():
+                    await asyncio.sleep(RELEASE_RETRY)
         except (errors.ApiError, TimeoutError) as error:
             logger.warning("lease not released", extra={"error": str(error) or "timed out"})
+
+    async def _try_release(self) -> bool:
+        """False if the Lease changed in between: a renewal that was under way when the process stopped may still arrive."""
+        lease = await self._read()
+        if lease is not None and lease.spec.holder_identity == self._identity:
+            spec = msgspec.structs.replace(lease.spec, holder_identity="", lease_duration_seconds=1)
+            try:
+                await self._write(msgspec.structs.replace(lease, spec=spec))
+            except errors.Conflict:
+                return False
+        return True
 
     def _remaining(self) -> float:
         """Seconds for which this process may act without another renewal."""
