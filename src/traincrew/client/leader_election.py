@@ -74,7 +74,7 @@ class LeaderElector:
         """
         try:
             async with asyncio.timeout(self._options.renew_seconds / 2):
-                while not await self._try_release():
+                while not await self._try_release():  # noqa: ASYNC110 - a conflict is not an event
                     await asyncio.sleep(RELEASE_RETRY)
         except (errors.ApiError, TimeoutError) as error:
             logger.warning("lease not released", extra={"error": str(error) or "timed out"})
