@@ -1,6 +1,7 @@
 """Settings as frozen values, by topic. They are passed as arguments; there are no global settings.
 
-Sources, the later override the earlier: the defaults in this module, the environment, the command line. The CLI reads them.
+Sources, the later override the earlier: the defaults in this module, `cluster.yaml`, the environment, the command line.
+The CLI reads them.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class Cluster:
     operator: bool = True
     """Run the operator in the same process."""
     controllers: bool = True
-    """Run the controllers: garbage collection, namespaces, service accounts, quotas and others."""
+    """Run the controllers (garbage collection, namespaces, quotas, jobs and others) and the scheduler."""
     audit_log: str = ""
     """File with one line for each request. Empty: no audit log."""
     node: Node | None = None

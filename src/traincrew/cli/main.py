@@ -56,7 +56,7 @@ class _Verbs(click.Group):
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="traincrew")
 def traincrew() -> None:
-    """Run distributed training jobs of the kubeflow.org API: TFJob, PyTorchJob, MPIJob, XGBoostJob, PaddleJob, JAXJob."""
+    """Run distributed training jobs of the kubeflow.org API on this machine or on a Kubernetes cluster."""
 
 
 def main() -> None:

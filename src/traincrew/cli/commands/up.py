@@ -35,8 +35,8 @@ from traincrew.embedded import data_directory
     "--namespace", "namespaces", multiple=True, metavar="NAME", help="Create this namespace at the start. May be repeated."
 )
 @click.option("--no-operator", is_flag=True, help="Do not run the operator.")
-@click.option("--no-controllers", is_flag=True, help="Do not run the controllers for garbage collection, namespaces and quotas.")
-@click.option("--no-node", is_flag=True, help="Do not run pods. Start the API server only.")
+@click.option("--no-controllers", is_flag=True, help="Do not run the controllers and the scheduler.")
+@click.option("--no-node", is_flag=True, help="Do not run pods: start without kubelet and scheduler.")
 @node_options.options
 @click.option(
     "--overcommit",
