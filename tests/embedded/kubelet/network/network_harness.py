@@ -1,6 +1,6 @@
-"""A host of its own for each scenario: a process in a fresh network namespace, as root or as an ordinary user.
+"""Runs a scenario on a host of its own: a process in a new network namespace, as root or as an ordinary user.
 
-Run as a program it plays one scenario: whatever the code under test does to its host, this machine does not see it.
+As a program it runs one scenario. Changes to the host by the code under test do not affect this machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 ROOT = pathlib.Path(__file__).parents[4]
 ORDINARY_UID = 54321
-"""The ordinary user's id; he has no name and needs none."""
+"""The user id of the ordinary user, which has no entry in /etc/passwd."""
 EXTERNAL_ADDRESS = "203.0.113.9"
-"""An address of the world outside; a server on port 8080 tells every caller who he seems to be."""
+"""An address outside the host. A server on port 8080 sends each client its source address."""
 _ECHO = """
 import socket
 server = socket.create_server(("203.0.113.9", 8080))
@@ -73,7 +73,7 @@ class NetworkHarness:
         return [*links, tables, pathlib.Path("/proc/sys/net/ipv4/ip_forward").read_text()]
 
     async def ensure(self) -> NetnsClient:
-        """Another daemon's view of the same cluster."""
+        """Another client of the same cluster's netns daemon."""
         netns = await NetnsClient.ensure(self.data, self.level)
         self.closing.push_async_callback(netns.close)
         return netns
@@ -82,7 +82,7 @@ class NetworkHarness:
         return to_text(Subnet.parse(self.netns.subnet).network + number)
 
     def starter(self) -> int:
-        """A process that has joined the holder's user namespace, if there is one, as what starts pods does."""
+        """The id of a process in the user namespace of the netns daemon, if it has one, like the template of the shims."""
         join = ["nsenter", "-t", str(self.netns.pid), "-U", "--preserve-credentials"] if self.level is Isolation.USER else []
         process = _start([*join, "sh", "-c", "echo ready; exec sleep 600"])
         self.closing.callback(_kill, process)
@@ -91,7 +91,7 @@ class NetworkHarness:
         return process.pid
 
     async def pod(self, number: int = 0, starter: int = 0) -> Pod:
-        """With its own network; plugged in if it has a number. Names go to the gateway."""
+        """A pod with its own network namespace, attached if it has a number. It uses the DNS server of the gateway."""
         conf = self.data / "resolv.conf"
         conf.write_text(
             f"search team.svc.cluster.local svc.cluster.local cluster.local\nnameserver {self.netns.gateway}\noptions ndots:5\n"
@@ -116,11 +116,11 @@ class NetworkHarness:
 
 
 async def wait_until(condition: object, seconds: float = 10.0) -> None:
-    """A hang is a failure; how long it takes is not asked."""
+    """Fails if the condition is not met in time."""
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not come to that"
+        assert time.monotonic() < end, "the condition was not met in time"
         await asyncio.sleep(0.01)
 
 
@@ -144,7 +144,7 @@ async def open_harness(level: str, data: pathlib.Path) -> AsyncIterator[NetworkH
 
 
 def _configure_host(resolvers: str) -> None:
-    """Called as root, in namespaces of its own: a host with a way to the outside, a tun device, and resolvers."""
+    """Called as root, in new namespaces. Creates an uplink, a tun device and a resolv.conf."""
     subprocess.run(["sh", "-ec", "ip link set lo up"], check=True)
     outside = subprocess.Popen(["unshare", "-n", "sleep", "600"])
     until_other = f"while [ $(readlink /proc/{outside.pid}/ns/net) = $(readlink /proc/self/ns/net) ]; do :; done"
@@ -166,8 +166,8 @@ def _configure_host(resolvers: str) -> None:
 
 
 def main(module: str, scenario: str, level: str, data: str, resolvers: str) -> None:
-    found = getattr(importlib.import_module(module), scenario)
-    prepare = getattr(found, "prepare", None)
+    function = getattr(importlib.import_module(module), scenario)
+    prepare = getattr(function, "prepare", None)
     if os.geteuid() == 0:
         _configure_host(resolvers)
         if prepare is not None:
@@ -177,14 +177,14 @@ def main(module: str, scenario: str, level: str, data: str, resolvers: str) -> N
         os.setgroups([])
         os.setgid(ORDINARY_UID)
         os.setuid(ORDINARY_UID)
-        # Who changes his id may not be looked at by others of that id, the holder included, unless he says so.
+        # After a change of the user id, other processes of the user may inspect this one only if it is dumpable.
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 
-    async def whole() -> None:
+    async def run() -> None:
         async with open_harness(level, pathlib.Path(data)) as harness:
-            await found(harness)
+            await function(harness)
 
-    asyncio.run(whole())
+    asyncio.run(run())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Scenarios as tests: where they can be played, and how they are started."""
+"""Runs scenarios as tests, on machines that support them."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from tests.embedded.kubelet.network.network_harness import ORDINARY_UID, ROOT
 
 LEVELS = ("root", "user")
 _PATH = os.pathsep.join((str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib")))
-"""The last for pytest, which another Python may lack."""
+"""The last entry is for pytest, which another interpreter may lack."""
 
 
 def _interpreter(uid: int) -> str:
-    """One that is the same for the user as for root: ours may lie in somebody's home."""
+    """An interpreter that root and the user can run. The current one may be in a home directory."""
     lower = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     code = "import os, sys; print(os.__file__, sys.version_info >= (3, 11))"
     for path in (sys.executable, "/usr/bin/python3"):
-        said = [subprocess.run([*how, path, "-c", code], capture_output=True, text=True).stdout for how in ([], lower)]
-        if said[0] == said[1] and said[0].endswith("True\n"):
+        outputs = [subprocess.run([*how, path, "-c", code], capture_output=True, text=True).stdout for how in ([], lower)]
+        if outputs[0] == outputs[1] and outputs[0].endswith("True\n"):
             return path
-    pytest.skip(f"no Python that user {uid} may run")
+    pytest.skip(f"no Python interpreter that user {uid} can run")
 
 
 def _userns_error() -> str:
-    """Why this kernel lets nobody make a user namespace; empty if it does."""
+    """Why user namespaces cannot be created; empty if they can."""
     done = subprocess.run(["unshare", "-Urn", "true"], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stderr.strip()
 
 
 def run_scenario(scenario: object, level: str, resolvers: str = "", before: str = "") -> None:
-    """before: a command that is run in the host's namespaces before everything else."""
+    """before: a shell command that runs in the namespaces of the host first."""
     root = os.geteuid() == 0
     if level == "root" and not root:
         pytest.skip("needs root")
     if root and not shutil.which("ip"):
         pytest.skip("ip is not installed (package iproute2)")
-    if level == "user" and (refusal := _userns_error()):
-        pytest.skip(f"this kernel refuses user namespaces: {refusal}")
+    if level == "user" and (error := _userns_error()):
+        pytest.skip(f"user namespaces are not available: {error}")
     interpreter = _interpreter(ORDINARY_UID) if root and level == "user" else sys.executable
     name = f"{getattr(scenario, '__module__', '')}:{getattr(scenario, '__name__', '')}"
     for data in _data_directory():
         command = [interpreter, "-m", "tests.embedded.kubelet.network.network_harness", *name.split(":"), level, data, resolvers]
         if root:
-            # Everything in it ends with it: what stands for the outside, and what the code under test might leave.
+            # All processes end with the PID namespace, also those that the code under test may leave behind.
             command = [
                 "unshare",
                 "-n",
@@ -71,7 +71,7 @@ def run_scenario(scenario: object, level: str, resolvers: str = "", before: str 
 
 
 def _data_directory() -> Iterator[str]:
-    """Not pytest's own directories: those are closed to other users."""
+    """Outside the directories of pytest, which other users cannot enter."""
     with tempfile.TemporaryDirectory(prefix="traincrew-net-", ignore_cleanup_errors=True) as top:
         pathlib.Path(top).chmod(0o755)
         data = pathlib.Path(top, "data")

@@ -1,4 +1,4 @@
-"""DNS messages: what is sent is understood, what is rubbish is refused and nothing else happens."""
+"""DNS messages: valid ones are parsed, malformed ones are rejected."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def _header(data: bytes) -> tuple[int, ...]:
 
 
 @given(NAME, st.integers(0, 65535), st.sampled_from([dns_messages.A, dns_messages.AAAA, dns_messages.SRV, dns_messages.PTR]))
-def test_questions_are_read_as_they_are_asked(name: str, number: int, kind: int) -> None:
+def test_queries_are_parsed_as_they_were_built(name: str, number: int, kind: int) -> None:
     query = dns_messages.parse_query(dns_messages.build_query(number, name, kind))
     assert (query.number, query.name, query.kind, query.klass, query.edns) == (number, name, kind, dns_messages.IN, 1232)
 
 
 @given(NAME, st.lists(st.binary(min_size=4, max_size=4), max_size=60))
-def test_answers_are_read_as_they_are_given(name: str, values: list[bytes]) -> None:
+def test_replies_are_parsed_as_they_were_encoded(name: str, values: list[bytes]) -> None:
     query = dns_messages.parse_query(dns_messages.build_query(7, name, dns_messages.A))
     packed = dns_messages.encode_reply(
         query, DnsReply(answers=[ResourceRecord(name, dns_messages.A, 5, value) for value in values]), 65535
     )
-    found = dns_messages.parse_response(packed)
-    assert [(each.name, each.data) for each in found.answers] == [(name, value) for value in values]
-    assert not found.truncated
+    response = dns_messages.parse_response(packed)
+    assert [(each.name, each.data) for each in response.answers] == [(name, value) for value in values]
+    assert not response.truncated
 
 
 @given(st.binary(max_size=300))
-def test_rubbish_is_malformed_and_nothing_worse(data: bytes) -> None:
+def test_random_bytes_are_a_malformed_message(data: bytes) -> None:
     for read in (dns_messages.parse_query, dns_messages.parse_response):
         try:
             read(data)
@@ -48,10 +48,10 @@ def test_rubbish_is_malformed_and_nothing_worse(data: bytes) -> None:
 
 
 @given(NAME, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 255)), max_size=8))
-def test_a_damaged_question_is_malformed_and_nothing_worse(name: str, damages: list[tuple[int, int]]) -> None:
+def test_a_damaged_query_is_a_malformed_message(name: str, damages: list[tuple[int, int]]) -> None:
     data = bytearray(dns_messages.build_query(1, name, dns_messages.A))
-    for place, value in damages:
-        data[place % len(data)] = value
+    for position, value in damages:
+        data[position % len(data)] = value
     try:
         query = dns_messages.parse_query(bytes(data))
     except MalformedMessage:
@@ -59,27 +59,27 @@ def test_a_damaged_question_is_malformed_and_nothing_worse(name: str, damages: l
     dns_messages.encode_reply(query, DnsReply(dns_messages.NXDOMAIN), query.room)
 
 
-def test_names_are_read_in_lower_case_and_repeated_as_they_were_asked() -> None:
-    asked = dns_messages.build_query(1, "WWW.Example.COM", dns_messages.A)
-    query = dns_messages.parse_query(asked)
+def test_names_are_lower_case_but_the_question_is_repeated_unchanged() -> None:
+    message = dns_messages.build_query(1, "WWW.Example.COM", dns_messages.A)
+    query = dns_messages.parse_query(message)
     assert query.name == "www.example.com"
     assert b"\3WWW\7Example\3COM" in dns_messages.encode_reply(query, DnsReply(), 512)
 
 
-def test_a_dot_within_a_label_makes_no_other_name() -> None:
-    asked = struct.pack("!6H", 1, 0, 1, 0, 0, 0) + b"\7a.b.c.d\0" + struct.pack("!HH", dns_messages.A, dns_messages.IN)
-    assert dns_messages.parse_query(asked).name == r"a\.b\.c\.d"
+def test_a_dot_within_a_label_is_escaped() -> None:
+    message = struct.pack("!6H", 1, 0, 1, 0, 0, 0) + b"\7a.b.c.d\0" + struct.pack("!HH", dns_messages.A, dns_messages.IN)
+    assert dns_messages.parse_query(message).name == r"a\.b\.c\.d"
 
 
 @pytest.mark.parametrize("pointer", [b"\xc0\x0c", b"\xc0\x0e", b"\xc0\xff", b"\x01a\xc0\x0c"])
-def test_pointers_that_lead_in_circles_or_nowhere_are_malformed(pointer: bytes) -> None:
+def test_cyclic_and_invalid_compression_pointers_are_malformed(pointer: bytes) -> None:
     with pytest.raises(MalformedMessage):
         dns_messages.parse_query(
             struct.pack("!6H", 1, 0, 1, 0, 0, 0) + pointer + struct.pack("!HH", dns_messages.A, dns_messages.IN)
         )
 
 
-def test_an_answer_is_not_taken_for_a_question() -> None:
+def test_a_reply_is_not_accepted_as_a_query() -> None:
     packed = dns_messages.encode_reply(
         dns_messages.parse_query(dns_messages.build_query(1, "a.b", dns_messages.A)), DnsReply(), 512
     )
@@ -89,9 +89,9 @@ def test_an_answer_is_not_taken_for_a_question() -> None:
 
 
 @pytest.mark.parametrize(("edns", "room"), [(None, 512), (100, 512), (900, 900), (4096, 1232)])
-def test_what_does_not_fit_is_left_out_and_said_to_be(edns: int | None, room: int) -> None:
-    asked = dns_messages.build_query(1, "many.example.com", dns_messages.A, edns or 0)
-    query = dns_messages.parse_query(asked if edns is not None else asked[:10] + b"\0\0" + asked[12:-11])
+def test_records_that_do_not_fit_are_left_out_and_the_reply_is_marked_as_truncated(edns: int | None, room: int) -> None:
+    message = dns_messages.build_query(1, "many.example.com", dns_messages.A, edns or 0)
+    query = dns_messages.parse_query(message if edns is not None else message[:10] + b"\0\0" + message[12:-11])
     assert query.room == room
     records = [ResourceRecord("many.example.com", dns_messages.A, 5, bytes(4))] * 100
     packed = dns_messages.encode_reply(query, DnsReply(answers=records), query.room)
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_left_out_and_said_to_be(edns: int | None, room: in
     assert 0 < len(dns_messages.parse_response(packed).answers) < 100
 
 
-def test_more_than_was_asked_may_be_left_out_without_a_word() -> None:
+def test_additional_records_are_left_out_without_truncation() -> None:
     query = dns_messages.parse_query(dns_messages.build_query(1, "a.example.com", dns_messages.SRV))
     packed = dns_messages.encode_reply(
         query,

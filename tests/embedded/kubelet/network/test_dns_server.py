@@ -1,4 +1,4 @@
-"""Names as pods resolve them: by the C library, and packet by packet."""
+"""The DNS server: names resolved by the C library, and single packets."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ while True:
         plain.sendto(said, peer)
 """
 UNKNOWN = (-2, -5)
-"""What the C library says if a name is not there, or has no address."""
+"""Error codes of the C library for a name that does not exist or has no address."""
 
 
 def _zone(**hosts: str) -> Zone:
-    """One headless Service `job` in the namespace `team`, and an alias for a name outside."""
+    """A headless Service `job` in the namespace `team`, and an alias of an external name."""
     meta = {"namespace": "team", "name": "job", "labels": {"kubernetes.io/service-name": "job"}}
     endpoints = [{"addresses": [address], "hostname": name.replace("_", "-")} for name, address in hosts.items()]
     ports = [{"name": "grpc", "port": 2222, "protocol": "TCP"}]
@@ -103,18 +103,18 @@ def _zone(**hosts: str) -> Zone:
     )
 
 
-async def _looked_up(pod: Pod, *names: str) -> list[Any]:
-    said = await pod.run(LOOKUP % (names,))
-    return list(json.loads(said))
+async def _look_up(pod: Pod, *names: str) -> list[Any]:
+    output = await pod.run(LOOKUP % (names,))
+    return list(json.loads(output))
 
 
-async def _asked(harness: NetworkHarness, pod: Pod, *questions: tuple[str, int, str]) -> list[Any]:
+async def _query(harness: NetworkHarness, pod: Pod, *questions: tuple[str, int, str]) -> list[Any]:
     gateway = harness.netns.gateway
-    said = await pod.run(ASK % (str(ROOT / "src"), questions, gateway, gateway))
-    return list(json.loads(said))
+    output = await pod.run(ASK % (str(ROOT / "src"), questions, gateway, gateway))
+    return list(json.loads(output))
 
 
-async def names_of_the_cluster(harness: NetworkHarness) -> None:
+async def resolves_names_of_the_cluster(harness: NetworkHarness) -> None:
     pod, address = await harness.pod(5), harness.address(5)
     await harness.netns.publish(_zone(worker_0=address, worker_1=harness.address(6)))
     names = (
@@ -128,41 +128,41 @@ async def names_of_the_cluster(harness: NetworkHarness) -> None:
         "localhost",
     )
     both = [address, harness.address(6)]
-    found = await _looked_up(pod, *names, address, harness.address(99))
-    assert found[:5] == [both, both, both, both, [address]]
-    assert found[5] in UNKNOWN
-    assert found[6] in UNKNOWN
-    assert "127.0.0.1" in found[7]
-    assert found[8:] == ["worker-0.job.team.svc.cluster.local", None]
+    results = await _look_up(pod, *names, address, harness.address(99))
+    assert results[:5] == [both, both, both, both, [address]]
+    assert results[5] in UNKNOWN
+    assert results[6] in UNKNOWN
+    assert "127.0.0.1" in results[7]
+    assert results[8:] == ["worker-0.job.team.svc.cluster.local", None]
 
 
-async def changes_at_once(harness: NetworkHarness) -> None:
+async def applies_changes_at_once(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     for number in range(20):
         await harness.netns.publish(_zone(one=harness.address(100 + number)))
-        assert await _looked_up(pod, "one.job") == [[harness.address(100 + number)]]
+        assert await _look_up(pod, "one.job") == [[harness.address(100 + number)]]
     zones = [_zone(one=harness.address(100 + number)) for number in range(50)]
     await asyncio.gather(*(harness.netns.publish(each) for each in zones))
-    assert await _looked_up(pod, "one.job") == [[harness.address(149)]]
+    assert await _look_up(pod, "one.job") == [[harness.address(149)]]
 
 
-async def names_outlive_daemon_and_holder(harness: NetworkHarness) -> None:
+async def serves_names_without_kubelet_and_after_replacement(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     await harness.netns.publish(_zone(one=harness.address(5)))
     await harness.netns.close()
-    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
+    assert await _look_up(pod, "one.job") == [[harness.address(5)]]
     os.kill(harness.netns.pid, signal.SIGKILL)
     harness.netns = await harness.ensure()
-    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
+    assert await _look_up(pod, "one.job") == [[harness.address(5)]]
 
 
-async def packets(harness: NetworkHarness) -> None:
+async def truncates_udp_replies(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     await harness.netns.publish(_zone(**{f"h{number}": harness.address(number + 5) for number in range(300)}))
     full = "job.team.svc.cluster.local"
     questions = ((full, 1, "udp"), (full, 1, "tcp"), (f"_grpc._tcp.{full}", 33, "tcp"), (full, 28, "udp"))
-    plain, whole, ports, other = await _asked(harness, pod, *questions)
-    nothing, unknown = await _asked(harness, pod, ("svc.cluster.local", 1, "udp"), ("x.cluster.local", 1, "udp"))
+    plain, whole, ports, other = await _query(harness, pod, *questions)
+    nothing, unknown = await _query(harness, pod, ("svc.cluster.local", 1, "udp"), ("x.cluster.local", 1, "udp"))
     assert plain[:2] == [0, True]
     assert 0 < len(plain[2]) < 300
     assert (whole[:2], len(whole[2])) == ([0, False], 300)
@@ -178,34 +178,34 @@ def _with_upstream() -> None:
     assert process.stdout.readline() == "ready\n"
 
 
-async def names_of_others(harness: NetworkHarness) -> None:
-    """The host's resolver listens on the host's own loopback, where no pod gets to."""
+async def forwards_other_names(harness: NetworkHarness) -> None:
+    """The resolver listens on the loopback of the host, which pods cannot reach."""
     pod = await harness.pod(5)
     await harness.netns.publish(_zone(one=harness.address(5)))
-    large, whole = await _asked(harness, pod, ("large.example", 1, "udp"), ("large.example", 1, "tcp"))
-    silent, alias = await _asked(harness, pod, ("silent.example", 1, "udp"), ("away.team.svc.cluster.local", 1, "udp"))
+    large, whole = await _query(harness, pod, ("large.example", 1, "udp"), ("large.example", 1, "tcp"))
+    silent, alias = await _query(harness, pod, ("silent.example", 1, "udp"), ("away.team.svc.cluster.local", 1, "udp"))
     assert large[:2] == [0, True]
     assert (whole[:2], len(whole[2])) == ([0, False], 400)
     assert silent[0] == 2
     assert (alias[0], alias[2][-1]) == (0, [203, 0, 0, 0])
-    found = await _looked_up(pod, "known.example", "other.example", "away", "one.job")
-    assert (found[0], found[2], found[3]) == (["203.0.0.0"], ["203.0.0.0"], [harness.address(5)])
-    assert found[1] in UNKNOWN
+    results = await _look_up(pod, "known.example", "other.example", "away", "one.job")
+    assert (results[0], results[2], results[3]) == (["203.0.0.0"], ["203.0.0.0"], [harness.address(5)])
+    assert results[1] in UNKNOWN
     many = [("large.example", 1, "tcp")] * 20
-    assert {len(each[2]) for each in await _asked(harness, pod, *many)} == {400}
+    assert {len(each[2]) for each in await _query(harness, pod, *many)} == {400}
 
 
-names_of_others.prepare = _with_upstream  # type: ignore[attr-defined]
+forwards_other_names.prepare = _with_upstream  # type: ignore[attr-defined]
 
 
-async def nobody_to_ask(harness: NetworkHarness) -> None:
+async def fails_without_upstream(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     await harness.netns.publish(_zone(one=harness.address(5)))
-    found = await _asked(
+    results = await _query(
         harness, pod, *[(f"host{number}.example", 1, "udp") for number in range(10)], ("known.example", 1, "tcp")
     )
-    assert {each[0] for each in found} in ({2}, {3}), "a failure, or no such name if there is nobody to know it"
-    assert await _looked_up(pod, "one.job") == [[harness.address(5)]]
+    assert {each[0] for each in results} in ({2}, {3}), "SERVFAIL, or NXDOMAIN without an upstream resolver"
+    assert await _look_up(pod, "one.job") == [[harness.address(5)]]
 
 
 FUZZ = """
@@ -232,51 +232,51 @@ print("done")
 """
 
 
-async def rubbish(harness: NetworkHarness) -> None:
+async def survives_random_packets(harness: NetworkHarness) -> None:
     pod, first = await harness.pod(5), harness.netns.pid
     await harness.netns.publish(_zone(one=harness.address(5)))
     gateway, seed = harness.netns.gateway, random.randrange(1 << 30)
     assert await pod.run(FUZZ % (str(ROOT / "src"), seed, gateway, gateway)) == "done", seed
-    assert await _looked_up(pod, "one.job") == [[harness.address(5)]], seed
+    assert await _look_up(pod, "one.job") == [[harness.address(5)]], seed
     assert harness.netns.pid == first
     assert "Traceback" not in (harness.data / "node/holder.log").read_text(), seed
 
 
 @LEVEL
-def test_the_c_library_finds_services_hosts_and_addresses(level: str) -> None:
-    scenario_runner.run_scenario(names_of_the_cluster, level)
+def test_the_c_library_resolves_services_hosts_and_addresses(level: str) -> None:
+    scenario_runner.run_scenario(resolves_names_of_the_cluster, level)
 
 
 @LEVEL
-def test_what_was_published_is_answered_at_once(level: str) -> None:
-    scenario_runner.run_scenario(changes_at_once, level)
+def test_a_published_zone_is_served_at_once(level: str) -> None:
+    scenario_runner.run_scenario(applies_changes_at_once, level)
 
 
 @LEVEL
-def test_names_are_answered_without_a_daemon_and_by_the_next_holder(level: str) -> None:
-    scenario_runner.run_scenario(names_outlive_daemon_and_holder, level)
+def test_names_are_served_without_a_kubelet_and_by_the_next_netns_daemon(level: str) -> None:
+    scenario_runner.run_scenario(serves_names_without_kubelet_and_after_replacement, level)
 
 
 @LEVEL
-def test_long_answers_are_cut_by_udp_and_whole_by_tcp(level: str) -> None:
-    scenario_runner.run_scenario(packets, level)
+def test_large_replies_are_truncated_over_udp_and_complete_over_tcp(level: str) -> None:
+    scenario_runner.run_scenario(truncates_udp_replies, level)
 
 
 @LEVEL
-def test_other_names_are_asked_of_the_hosts_resolver(level: str) -> None:
+def test_other_names_are_forwarded_to_the_resolver_of_the_host(level: str) -> None:
     if os.geteuid() != 0:
-        pytest.skip("needs root, to have a resolver in place of the host's")
-    scenario_runner.run_scenario(names_of_others, level, "nameserver 127.0.0.53\\n")
+        pytest.skip("requires root, to replace the resolver of the host")
+    scenario_runner.run_scenario(forwards_other_names, level, "nameserver 127.0.0.53\\n")
 
 
 @LEVEL
 @pytest.mark.parametrize("resolvers", ["", "nameserver 203.0.113.53\\n", "nameserver 127.0.0.9\\n"])
-def test_without_an_answer_from_outside_a_question_fails_rather_than_hangs(level: str, resolvers: str) -> None:
+def test_a_query_fails_if_no_upstream_resolver_replies(level: str, resolvers: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to take the host's resolvers away")
-    scenario_runner.run_scenario(nobody_to_ask, level, resolvers)
+    scenario_runner.run_scenario(fails_without_upstream, level, resolvers)
 
 
 @LEVEL
-def test_rubbish_does_not_end_the_resolver(level: str) -> None:
-    scenario_runner.run_scenario(rubbish, level)
+def test_random_packets_do_not_stop_the_dns_server(level: str) -> None:
+    scenario_runner.run_scenario(survives_random_packets, level)

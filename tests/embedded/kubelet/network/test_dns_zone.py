@@ -1,4 +1,4 @@
-"""Which names there are: as CoreDNS has them."""
+"""The names in the zone, as in CoreDNS."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ JOB = build_zone(
 )
 
 
-def _values(found: Zone, name: str, kind: str = "A") -> list[Any]:
-    return [value for _, _, value in found.answer(name, kind).records]
+def _values(zone: Zone, name: str, kind: str = "A") -> list[Any]:
+    return [value for _, _, value in zone.answer(name, kind).records]
 
 
-def test_a_headless_service_is_its_ready_pods() -> None:
+def test_a_headless_service_resolves_to_its_ready_pods() -> None:
     assert _values(JOB, "job.team.svc.cluster.local") == ["10.244.0.5", "10.244.0.6"]
 
 
-def test_a_service_with_a_cluster_address_is_its_ready_pods_as_long_as_nobody_answers_there() -> None:
+def test_a_service_with_a_cluster_ip_resolves_to_its_ready_pods() -> None:
     assert _values(JOB, "web.team.svc.cluster.local") == ["10.244.0.8", "10.244.0.9"]
 
 
-def test_the_api_server_is_found_at_its_cluster_address() -> None:
+def test_the_api_server_resolves_to_its_cluster_ip() -> None:
     api = {
         "metadata": {"name": "kubernetes", "namespace": "default"},
         "spec": {"clusterIP": "10.96.0.1", "ports": [{"name": "https", "port": 443}]},
@@ -82,7 +82,7 @@ def test_the_api_server_is_found_at_its_cluster_address() -> None:
     ]
 
 
-def test_a_pod_has_the_name_of_its_host_below_its_service() -> None:
+def test_a_pod_resolves_by_its_hostname_below_its_service() -> None:
     assert _values(JOB, "worker-0.job.team.svc.cluster.local") == ["10.244.0.5"]
     assert _values(JOB, "10-244-0-6.job.team.svc.cluster.local") == ["10.244.0.6"]
 
@@ -102,7 +102,7 @@ def test_a_pod_has_the_name_of_its_host_below_its_service() -> None:
         "_other._tcp.job.team.svc.cluster.local",
     ],
 )
-def test_what_is_not_there_is_unknown(name: str) -> None:
+def test_a_missing_name_is_unknown(name: str) -> None:
     assert JOB.answer(name, "A").outcome is ZoneOutcome.UNKNOWN
 
 
@@ -119,16 +119,16 @@ def test_what_is_not_there_is_unknown(name: str) -> None:
         ("job.team.svc.cluster.local", ""),
     ],
 )
-def test_a_name_may_be_there_without_what_was_asked_for(name: str, kind: str) -> None:
+def test_an_existing_name_without_records_of_the_type_is_empty(name: str, kind: str) -> None:
     assert JOB.answer(name, kind).outcome is ZoneOutcome.EMPTY
 
 
 @pytest.mark.parametrize("name", ["example.com", "", "local", "notcluster.local", "job", "cluster.local.example.com"])
-def test_other_names_are_somebody_elses(name: str) -> None:
+def test_names_outside_the_zone_are_elsewhere(name: str) -> None:
     assert JOB.answer(name, "A").outcome is ZoneOutcome.ELSEWHERE
 
 
-def test_ports_have_names_with_the_hosts_that_have_them() -> None:
+def test_named_ports_have_srv_records() -> None:
     answer = JOB.answer("_grpc._tcp.job.team.svc.cluster.local", "SRV")
     hosts = ["worker-0.job.team.svc.cluster.local", "10-244-0-6.job.team.svc.cluster.local"]
     assert [value for _, _, value in answer.records] == [[2222, host] for host in hosts]
@@ -136,18 +136,18 @@ def test_ports_have_names_with_the_hosts_that_have_them() -> None:
     assert _values(JOB, "job.team.svc.cluster.local", "SRV") == [[2222, host] for host in hosts]
 
 
-def test_pods_have_names_of_their_addresses_while_they_run() -> None:
+def test_running_pods_resolve_by_their_addresses() -> None:
     assert _values(JOB, "10-244-0-5.team.pod.cluster.local") == ["10.244.0.5"]
 
 
-def test_addresses_lead_back_to_names() -> None:
+def test_addresses_have_ptr_records() -> None:
     assert JOB.pointers["10.244.0.5"] == ["worker-0.job.team.svc.cluster.local"]
     assert JOB.pointers["10.244.0.8"] == ["10-244-0-8.web.team.svc.cluster.local"]
     assert JOB.pointers["10.96.3.4"] == ["web.team.svc.cluster.local"]
     assert "10.244.0.7" not in JOB.pointers
 
 
-def test_aliases_within_the_cluster_are_followed_and_others_are_told() -> None:
+def test_aliases_within_the_zone_are_followed_and_others_are_returned() -> None:
     inner = _service("inner", type="ExternalName", externalName="Job.team.svc.cluster.local.")
     outer = _service("outer", type="ExternalName", externalName="example.com")
     found = build_zone([_service("job"), inner, outer], [_slice("job", _endpoint("10.244.0.5"))], [])
@@ -158,7 +158,7 @@ def test_aliases_within_the_cluster_are_followed_and_others_are_told() -> None:
     assert found.answer("outer.team.svc.cluster.local", "A").records == [("outer.team.svc.cluster.local", "CNAME", "example.com")]
 
 
-def test_both_families_have_their_types() -> None:
+def test_both_address_families_have_their_record_types() -> None:
     found = build_zone(
         [_service("job")], [_slice("job", _endpoint("fd00::5"), family="IPv6"), _slice("job", _endpoint("10.244.0.5"))], []
     )
@@ -167,24 +167,24 @@ def test_both_families_have_their_types() -> None:
     assert _values(found, "job.team.svc.cluster.local") == ["10.244.0.5"]
 
 
-def test_a_cluster_may_have_another_domain() -> None:
+def test_the_domain_of_the_cluster_is_configurable() -> None:
     found = build_zone([_service("job")], [_slice("job", _endpoint("10.244.0.5"))], [], "Example.Org.")
     assert _values(found, "job.team.svc.example.org") == ["10.244.0.5"]
     assert found.answer("job.team.svc.cluster.local", "A").outcome is ZoneOutcome.ELSEWHERE
 
 
-def test_a_zone_is_the_same_after_it_was_written_and_read() -> None:
+def test_a_zone_is_restored_from_its_serialization() -> None:
     assert Zone.loaded(json.loads(json.dumps(JOB.content()))) == JOB
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner) | st.lists(inner)))
-def test_what_is_no_zone_is_none(content: Any) -> None:
+def test_invalid_content_is_not_a_zone(content: Any) -> None:
     if isinstance(content, dict):
         assert Zone.loaded(content) is None
         assert Zone.loaded({"domain": 1, "names": content, "pointers": content}) is None or not content
 
 
-def test_slices_of_nobody_are_nobodys() -> None:
+def test_endpoint_slices_without_a_service_are_ignored() -> None:
     orphan = {"metadata": {"name": "x", "namespace": "team"}, "addressType": "IPv4", "endpoints": [_endpoint("10.244.0.5")]}
     named = _slice("job", {"addresses": ["example.com"]}, family="FQDN")
     assert build_zone([_service("job")], [orphan, named], []).names == {"dns-version.cluster.local": {"TXT": ["1.1.0"]}}

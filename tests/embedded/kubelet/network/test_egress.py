@@ -1,4 +1,4 @@
-"""The way out: by a link with masquerading, by pasta, by slirp4netns, or not at all and told so."""
+"""Egress through a veth pair with masquerading, pasta or slirp4netns, and the reason if there is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL = f"import socket; print(socket.create_connection(({EXTERNAL_ADDRESS!r}, 80
 FORWARD = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
 HIDDEN = "mount --bind /dev/null {}"
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to play the outside world")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="requires root, to create an external network")
 
 
 def _without(*programs: str) -> str:
@@ -30,13 +30,13 @@ def _need(program: str) -> None:
         pytest.skip(f"{program} is not installed")
 
 
-async def way_out(harness: NetworkHarness) -> None:
+async def has_egress(harness: NetworkHarness) -> None:
     assert harness.netns.egress == ""
     pod = await harness.pod(5)
-    assert await pod.run(CALL) == "198.51.100.2", "the world sees the host"
+    assert await pod.run(CALL) == "198.51.100.2", "the server must see the address of the host"
 
 
-async def no_way_out(harness: NetworkHarness) -> None:
+async def has_no_egress(harness: NetworkHarness) -> None:
     words = harness.netns.egress
     assert words.startswith("pods have no egress: neither pasta nor slirp4netns is installed")
     assert "apt-get install passt" in words
@@ -49,11 +49,11 @@ def _forwarding() -> str:
 
 
 async def two_clusters(harness: NetworkHarness) -> None:
-    """The cluster of the stage has switched net.ipv4.ip_forward on. It stops while another one runs."""
+    """The cluster of the harness has enabled net.ipv4.ip_forward. It stops while another one runs."""
     data = harness.data / "other"
     data.mkdir()
     other = await NetnsClient.ensure(data, harness.level, "10.99.0.0/16")
-    await harness.netns.close()  # else it would start the network namespace daemon again
+    await harness.netns.close()  # otherwise it would start the netns daemon again
     await stop(harness.data)
     assert _forwarding() == "1", "the other cluster needs it"
     await other.close()
@@ -66,58 +66,58 @@ def _rules() -> str:
     return subprocess.run(["iptables", "-S", "FORWARD"], capture_output=True, text=True, check=True).stdout
 
 
-def _docker() -> None:
-    """What Docker does to the host's firewall."""
+def _configure_docker_firewall() -> None:
+    """Configures the firewall of the host as Docker does."""
     subprocess.run(["iptables", "-P", "FORWARD", "DROP"], check=True)
 
 
-async def beside_docker(harness: NetworkHarness) -> None:
-    await way_out(harness)
+async def has_egress_beside_docker(harness: NetworkHarness) -> None:
+    await has_egress(harness)
     assert _rules().count("traincrew-") == 2
 
 
-beside_docker.prepare = _docker  # type: ignore[attr-defined]
+has_egress_beside_docker.prepare = _configure_docker_firewall  # type: ignore[attr-defined]
 
 
-async def without_device(harness: NetworkHarness) -> None:
+async def reports_missing_tun_device(harness: NetworkHarness) -> None:
     assert "/dev/net/tun cannot be opened" in harness.netns.egress
 
 
-def _closed_device() -> None:
+def _make_tun_device_inaccessible() -> None:
     os.chmod("/dev/net/tun", 0o600)
 
 
-without_device.prepare = _closed_device  # type: ignore[attr-defined]
+reports_missing_tun_device.prepare = _make_tun_device_inaccessible  # type: ignore[attr-defined]
 
 
-def test_root_gets_out_by_a_link_without_any_tool_installed() -> None:
-    scenario_runner.run_scenario(way_out, "root", before=_without("nft", "iptables", "pasta", "slirp4netns"))
+def test_root_has_egress_through_a_veth_pair_without_any_tool() -> None:
+    scenario_runner.run_scenario(has_egress, "root", before=_without("nft", "iptables", "pasta", "slirp4netns"))
 
 
-def test_the_last_cluster_that_stops_switches_forwarding_off() -> None:
+def test_the_last_cluster_that_stops_disables_forwarding() -> None:
     scenario_runner.run_scenario(two_clusters, "root")
 
 
-def test_root_gets_out_beside_a_firewall_that_forwards_nothing() -> None:
+def test_root_has_egress_beside_a_firewall_that_drops_forwarded_packets() -> None:
     _need("iptables")
-    scenario_runner.run_scenario(beside_docker, "root")
+    scenario_runner.run_scenario(has_egress_beside_docker, "root")
 
 
-def test_an_ordinary_user_gets_out_by_pasta() -> None:
+def test_an_ordinary_user_has_egress_through_pasta() -> None:
     _need("pasta")
-    scenario_runner.run_scenario(way_out, "user", before=_without("slirp4netns"))
+    scenario_runner.run_scenario(has_egress, "user", before=_without("slirp4netns"))
 
 
-def test_an_ordinary_user_gets_out_by_slirp4netns() -> None:
+def test_an_ordinary_user_has_egress_through_slirp4netns() -> None:
     _need("slirp4netns")
-    scenario_runner.run_scenario(way_out, "user", before=_without("pasta"))
+    scenario_runner.run_scenario(has_egress, "user", before=_without("pasta"))
 
 
-def test_without_a_program_for_it_status_can_tell_what_to_install() -> None:
-    scenario_runner.run_scenario(no_way_out, "user", before=_without("pasta", "slirp4netns"))
+def test_without_a_userspace_router_the_reason_names_the_package() -> None:
+    scenario_runner.run_scenario(has_no_egress, "user", before=_without("pasta", "slirp4netns"))
 
 
-def test_without_the_device_status_can_tell_what_to_open() -> None:
+def test_without_the_tun_device_the_reason_names_the_remedy() -> None:
     if shutil.which("pasta") is None and shutil.which("slirp4netns") is None:
         pytest.skip("neither pasta nor slirp4netns is installed")
-    scenario_runner.run_scenario(without_device, "user")
+    scenario_runner.run_scenario(reports_missing_tun_device, "user")

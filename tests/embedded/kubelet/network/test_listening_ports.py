@@ -1,4 +1,4 @@
-"""Ports of this machine that are taken."""
+"""TCP ports with a listener."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traincrew.embedded.kubelet.network import listening_ports
 
 
 @pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
-def test_a_port_is_taken_while_somebody_listens_on_it(family: socket.AddressFamily, address: str) -> None:
+def test_a_port_with_a_listener_is_reported(family: socket.AddressFamily, address: str) -> None:
     with socket.socket(family) as door:
         door.bind((address, 0))
         port = door.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Names of Services in variables, where every pod is on this host."""
+"""Names of Services in variables, at isolation level none."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SERVICES = [
 ]
 
 
-def _one(value: str) -> str:
+def _rewrite(value: str) -> str:
     return point_to_localhost({"X": value}, SERVICES, "team")["X"]
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "expected"),
     [
         ("job-master-0", "127.0.0.1"),
         ("job-master-0:23456", "127.0.0.1:23456"),
@@ -46,8 +46,8 @@ def _one(value: str) -> str:
         ("store.other.svc:80", "127.0.0.1:80"),
     ],
 )
-def test_a_services_name_becomes_this_host(value: str, wanted: str) -> None:
-    assert _one(value) == wanted
+def test_the_name_of_a_service_becomes_localhost(value: str, expected: str) -> None:
+    assert _rewrite(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,21 +70,21 @@ def test_a_services_name_becomes_this_host(value: str, wanted: str) -> None:
         "worker_1",
     ],
 )
-def test_other_words_stay(value: str) -> None:
-    assert _one(value) == value
+def test_other_words_are_unchanged(value: str) -> None:
+    assert _rewrite(value) == value
 
 
-def test_roles_and_keys_of_a_tensorflow_cluster_stay_while_its_hosts_move() -> None:
+def test_hosts_in_tf_config_are_replaced_and_roles_and_keys_are_not() -> None:
     config = {"cluster": {"worker": ["worker:2222", "job-master-0.team.svc:2222"]}, "task": {"type": "worker", "index": 0}}
-    wanted = {"cluster": {"worker": ["127.0.0.1:2222", "127.0.0.1:2222"]}, "task": {"type": "worker", "index": 0}}
-    assert json.loads(_one(json.dumps(config))) == wanted
+    expected = {"cluster": {"worker": ["127.0.0.1:2222", "127.0.0.1:2222"]}, "task": {"type": "worker", "index": 0}}
+    assert json.loads(_rewrite(json.dumps(config))) == expected
 
 
-def test_without_services_nothing_moves() -> None:
+def test_without_services_nothing_is_replaced() -> None:
     assert point_to_localhost({"A": "worker:1"}, [], "team") == {"A": "worker:1"}
 
 
-def test_of_a_container_what_is_written_moves_and_what_comes_from_elsewhere_stays() -> None:
+def test_only_literal_variables_of_a_container_are_replaced() -> None:
     reference = {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
     written = {"name": "c", "env": [{"name": "A", "value": "worker:1"}, reference, {"name": "EMPTY"}]}
     assert container_on_localhost(written, SERVICES, "team") == {
@@ -93,12 +93,12 @@ def test_of_a_container_what_is_written_moves_and_what_comes_from_elsewhere_stay
     assert written["env"][0] == {"name": "A", "value": "worker:1"}
 
 
-def test_cluster_ips_are_this_host_and_the_ports_those_of_pods() -> None:
+def test_service_variables_name_localhost_and_the_ports_of_pods() -> None:
     def service(name: str, namespace: str, address: str, **port: Any) -> dict[str, Any]:
         spec = {"clusterIP": address, "ports": [{"port": 80, **port}]}
         return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
-    found = services_on_localhost(
+    services = services_on_localhost(
         [
             service("web", "team", "10.96.0.5", targetPort=8080),
             service("named", "team", "10.96.0.6", targetPort="http"),
@@ -107,8 +107,8 @@ def test_cluster_ips_are_this_host_and_the_ports_those_of_pods() -> None:
         ],
         ("192.0.2.1", 41234),
     )
-    message = [(each["spec"]["clusterIP"], each["spec"]["ports"][0]["port"]) for each in found]
-    assert message == [("127.0.0.1", 8080), ("127.0.0.1", 80), ("None", 80), ("192.0.2.1", 41234)]
+    endpoints = [(each["spec"]["clusterIP"], each["spec"]["ports"][0]["port"]) for each in services]
+    assert endpoints == [("127.0.0.1", 8080), ("127.0.0.1", 80), ("None", 80), ("192.0.2.1", 41234)]
 
 
 def _pod(name: str, ready: bool, namespace: str = "team", **meta: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _pod(name: str, ready: bool, namespace: str = "team", **meta: Any) -> dict[s
 
 
 @pytest.mark.parametrize(
-    ("pod", "there"),
+    ("pod", "expected"),
     [
         (_pod("m", True), True),
         (_pod("m", False), False),
@@ -127,8 +127,8 @@ def _pod(name: str, ready: bool, namespace: str = "team", **meta: Any) -> dict[s
         (_pod("m", True, deletionTimestamp="2030-01-01T00:00:00Z"), False),
     ],
 )
-def test_a_name_is_there_once_a_pod_behind_it_is_ready(pod: dict[str, Any], there: bool) -> None:
+def test_a_name_exists_once_a_pod_of_its_service_is_ready(pod: dict[str, Any], expected: bool) -> None:
     service = {"metadata": {"name": "m", "namespace": "team"}, "spec": {"clusterIP": "None", "selector": {"app": "m"}}}
     names = build_zone([service], ready_endpoint_slices([service], [pod]), ()).names
     for name in ("m.team.svc.cluster.local", "m.m.team.svc.cluster.local"):
-        assert names.get(name, {}).get("A") == (["127.0.0.1"] if there else None)
+        assert names.get(name, {}).get("A") == (["127.0.0.1"] if expected else None)

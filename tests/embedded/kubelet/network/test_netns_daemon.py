@@ -1,4 +1,4 @@
-"""The holder with real namespaces: pods plugged in, reached, and kept while daemons and holders are killed."""
+"""The netns daemon with real namespaces: attached pods stay reachable while kubelets and netns daemons are killed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ import asyncio, pathlib, sys
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 async def main():
-    holder = await NetnsClient.ensure(pathlib.Path(sys.argv[1]), Isolation(sys.argv[2]))
-    kept = await holder.listen("10.96.0.1", 443)
-    print(holder.pid, flush=True)
+    netns = await NetnsClient.ensure(pathlib.Path(sys.argv[1]), Isolation(sys.argv[2]))
+    kept = await netns.listen("10.96.0.1", 443)
+    print(netns.pid, flush=True)
     await asyncio.sleep(600)
 asyncio.run(main())
 """
@@ -49,7 +49,7 @@ def _line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-async def neighbours(harness: NetworkHarness) -> None:
+async def pods_connect_to_each_other(harness: NetworkHarness) -> None:
     one, other = await harness.pod(5), await harness.pod(6)
     server = one.start(SERVE.format(address=harness.address(5)))
     assert await asyncio.to_thread(_line, server) == "ready"
@@ -70,7 +70,7 @@ print(names)
     server.communicate()
 
 
-async def reached_from_outside(harness: NetworkHarness) -> None:
+async def accepts_connections_from_outside(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     server = pod.start(SERVE.format(address="127.0.0.1"))
     assert await asyncio.to_thread(_line, server) == "ready"
@@ -88,7 +88,7 @@ async def reached_from_outside(harness: NetworkHarness) -> None:
     server.communicate()
 
 
-async def refused_with_words(harness: NetworkHarness) -> None:
+async def rejects_invalid_attachments(harness: NetworkHarness) -> None:
     with pytest.raises(OSError, match="no network namespace of its own"):
         await harness.netns.attach(harness.netns.pid, harness.address(5))
     with pytest.raises(FileNotFoundError):
@@ -98,7 +98,7 @@ async def refused_with_words(harness: NetworkHarness) -> None:
     assert await harness.netns.attached() == {}
 
 
-async def waits_for_the_next_daemon(harness: NetworkHarness) -> None:
+async def waits_for_replacement(harness: NetworkHarness) -> None:
     daemon, pod = _daemon(harness), await harness.pod(5)
     assert int(await asyncio.to_thread(_line, daemon)) == harness.netns.pid
     daemon.send_signal(signal.SIGKILL)
@@ -112,7 +112,7 @@ async def waits_for_the_next_daemon(harness: NetworkHarness) -> None:
     assert (await asyncio.to_thread(caller.communicate))[0].strip() == "later"
 
 
-async def one_for_many_daemons(harness: NetworkHarness) -> None:
+async def is_shared_by_concurrent_kubelets(harness: NetworkHarness) -> None:
     await harness.netns.stop()
     daemons = [_daemon(harness) for _ in range(4)]
     message = [await asyncio.to_thread(_line, daemon) for daemon in daemons]
@@ -141,25 +141,25 @@ while data := peer.recv(100):
 """
 
 
-def _said(process: subprocess.Popen[str], word: str) -> str:
+def _read_until(process: subprocess.Popen[str], word: str) -> str:
     assert process.stdin is not None
     process.stdin.write(word + "\n")
     process.stdin.flush()
     return _line(process)
 
 
-async def killed(harness: NetworkHarness) -> None:
-    """A connection between pods goes on as if a cable had been pulled and put back."""
+async def keeps_connections_after_a_kill(harness: NetworkHarness) -> None:
+    """A connection between pods continues as after a short loss of the link."""
     one, other = await harness.pod(5), await harness.pod(6)
     server, first = one.start(ECHO.format(address=harness.address(5))), harness.netns.pid
     assert await asyncio.to_thread(_line, server) == "ready"
     caller = other.start(TALK.format(address=harness.address(5)))
-    assert await asyncio.to_thread(_said, caller, "before") == "before"
+    assert await asyncio.to_thread(_read_until, caller, "before") == "before"
     generation = harness.netns.generation
     os.kill(first, signal.SIGKILL)
     assert await harness.netns.wait_for_replacement(generation) == generation + 1
     assert harness.netns.pid != first
-    assert await asyncio.to_thread(_said, caller, "after") == "after"
+    assert await asyncio.to_thread(_read_until, caller, "after") == "after"
     third = await harness.pod(7)
     assert "refused" in await third.run(FETCH.format(address=harness.address(5), port=7777))
     for process in (caller, server):
@@ -167,8 +167,8 @@ async def killed(harness: NetworkHarness) -> None:
         process.communicate()
 
 
-async def killed_before_any_pod(harness: NetworkHarness) -> None:
-    """What starts pods has joined the first holder's user namespace: its pods must fit into the second one's network."""
+async def is_killed_before_any_pod(harness: NetworkHarness) -> None:
+    """The template has joined the user namespace of the first netns daemon. Its pods must attach to the network of the second."""
     first = harness.starter()
     generation = harness.netns.generation
     os.kill(harness.netns.pid, signal.SIGKILL)
@@ -177,8 +177,8 @@ async def killed_before_any_pod(harness: NetworkHarness) -> None:
     assert "eth0" in await pod.run("import socket; print(socket.if_nameindex())")
 
 
-async def found_again(harness: NetworkHarness) -> None:
-    """Plugging in what is plugged in already changes nothing, not even the link's number."""
+async def attaches_idempotently(harness: NetworkHarness) -> None:
+    """Attaching an attached pod changes nothing, not even the index of its link."""
     pod, look = await harness.pod(5), "import socket; print(socket.if_nameindex())"
     before = await pod.run(look)
     await (await harness.ensure()).attach(pod.pid, harness.address(5))
@@ -190,8 +190,8 @@ async def found_again(harness: NetworkHarness) -> None:
     assert set(await harness.netns.attached()) == {harness.address(6)}
 
 
-async def another_boot(harness: NetworkHarness) -> None:
-    """What a holder of before wrote is nobody's, whatever process has its number now."""
+async def ignores_state_of_an_earlier_boot(harness: NetworkHarness) -> None:
+    """State of an earlier boot is ignored, even if another process has the recorded id now."""
     await harness.netns.close()
     pid = harness.netns.pid
     os.kill(pid, signal.SIGKILL)
@@ -207,7 +207,7 @@ async def another_boot(harness: NetworkHarness) -> None:
     assert await harness.netns.attached() == {}
 
 
-async def rubbish_at_the_door(harness: NetworkHarness) -> None:
+async def survives_random_requests(harness: NetworkHarness) -> None:
     for said in (b"\n", b"[]\n", b"{\n", b'{"ask":"plug"}\n', b"\xff" * 100_000, b'{"id":1,"ask":"fly"}\n'):
         reader, writer = await asyncio.open_unix_connection(str(harness.data / "node/holder.sock"))
         writer.write(said)
@@ -217,8 +217,8 @@ async def rubbish_at_the_door(harness: NetworkHarness) -> None:
     assert await harness.netns.attached() == {}
 
 
-async def stopped_after_a_kill(harness: NetworkHarness) -> None:
-    """`down` with a holder that was killed: what it had done to the host is undone all the same."""
+async def cleans_up_after_a_kill(harness: NetworkHarness) -> None:
+    """`down` undoes the changes to the host, even if the netns daemon was killed."""
     await harness.netns.close()
     os.kill(harness.netns.pid, signal.SIGKILL)
     await wait_until(
@@ -226,7 +226,7 @@ async def stopped_after_a_kill(harness: NetworkHarness) -> None:
     )
 
 
-async def terminated(harness: NetworkHarness) -> None:
+async def is_replaced_after_sigterm(harness: NetworkHarness) -> None:
     await harness.netns.close()
     os.kill(harness.netns.pid, signal.SIGTERM)
     harness.netns = await NetnsClient.ensure(harness.data, harness.level)
@@ -234,60 +234,60 @@ async def terminated(harness: NetworkHarness) -> None:
 
 
 @LEVEL
-def test_pods_reach_each_other_and_themselves(level: str) -> None:
-    scenario_runner.run_scenario(neighbours, level)
+def test_pods_connect_to_each_other_and_to_themselves(level: str) -> None:
+    scenario_runner.run_scenario(pods_connect_to_each_other, level)
 
 
 @LEVEL
-def test_a_pod_is_reached_from_outside_even_on_its_loopback(level: str) -> None:
-    scenario_runner.run_scenario(reached_from_outside, level)
+def test_a_pod_is_reachable_from_outside_even_on_its_loopback(level: str) -> None:
+    scenario_runner.run_scenario(accepts_connections_from_outside, level)
 
 
 @LEVEL
-def test_what_cannot_be_plugged_is_refused_with_the_reason(level: str) -> None:
-    scenario_runner.run_scenario(refused_with_words, level)
+def test_an_invalid_attachment_is_rejected_with_the_reason(level: str) -> None:
+    scenario_runner.run_scenario(rejects_invalid_attachments, level)
 
 
 @LEVEL
-def test_a_caller_waits_while_no_daemon_runs(level: str) -> None:
-    scenario_runner.run_scenario(waits_for_the_next_daemon, level)
+def test_a_request_waits_while_no_netns_daemon_runs(level: str) -> None:
+    scenario_runner.run_scenario(waits_for_replacement, level)
 
 
 @LEVEL
-def test_daemons_that_start_at_once_share_one_holder(level: str) -> None:
-    scenario_runner.run_scenario(one_for_many_daemons, level)
+def test_kubelets_that_start_concurrently_share_one_netns_daemon(level: str) -> None:
+    scenario_runner.run_scenario(is_shared_by_concurrent_kubelets, level)
 
 
 @LEVEL
-def test_connections_between_pods_outlive_a_killed_holder(level: str) -> None:
-    scenario_runner.run_scenario(killed, level)
+def test_connections_between_pods_survive_a_killed_netns_daemon(level: str) -> None:
+    scenario_runner.run_scenario(keeps_connections_after_a_kill, level)
 
 
 @LEVEL
-def test_pods_of_those_who_joined_a_killed_holder_find_the_next_one(level: str) -> None:
-    scenario_runner.run_scenario(killed_before_any_pod, level)
+def test_pods_in_the_user_namespace_of_a_killed_netns_daemon_attach_to_the_next(level: str) -> None:
+    scenario_runner.run_scenario(is_killed_before_any_pod, level)
 
 
 @LEVEL
-def test_a_pod_that_is_plugged_in_is_left_alone(level: str) -> None:
-    scenario_runner.run_scenario(found_again, level)
+def test_an_attached_pod_is_not_attached_again(level: str) -> None:
+    scenario_runner.run_scenario(attaches_idempotently, level)
 
 
 @LEVEL
-def test_what_an_earlier_boot_left_is_not_believed(level: str) -> None:
-    scenario_runner.run_scenario(another_boot, level)
+def test_state_of_an_earlier_boot_is_ignored(level: str) -> None:
+    scenario_runner.run_scenario(ignores_state_of_an_earlier_boot, level)
 
 
 @LEVEL
-def test_the_door_takes_rubbish_calmly(level: str) -> None:
-    scenario_runner.run_scenario(rubbish_at_the_door, level)
+def test_random_requests_do_not_stop_the_netns_daemon(level: str) -> None:
+    scenario_runner.run_scenario(survives_random_requests, level)
 
 
 @LEVEL
-def test_nothing_is_left_of_a_killed_holder_after_stop(level: str) -> None:
-    scenario_runner.run_scenario(stopped_after_a_kill, level)
+def test_stop_cleans_up_after_a_killed_netns_daemon(level: str) -> None:
+    scenario_runner.run_scenario(cleans_up_after_a_kill, level)
 
 
 @LEVEL
-def test_a_terminated_holder_is_followed_by_another(level: str) -> None:
-    scenario_runner.run_scenario(terminated, level)
+def test_a_terminated_netns_daemon_is_replaced(level: str) -> None:
+    scenario_runner.run_scenario(is_replaced_after_sigterm, level)

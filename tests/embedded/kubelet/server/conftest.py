@@ -1,4 +1,4 @@
-"""A kubelet's endpoints over real processes, and what a client of it needs."""
+"""Fixtures: the endpoints of a kubelet over real processes, and an HTTP client."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def node(runtime: ProcessRuntime, authority: certificates.Authority) -> As
 
 @pytest.fixture
 async def client(node: Node) -> AsyncIterator[aiohttp.ClientSession]:
-    """Already let in."""
+    """An authenticated client."""
     connector = aiohttp.TCPConnector(ssl=node.ssl)
     async with aiohttp.ClientSession(node.url, connector=connector, headers=node.headers) as session:
         yield session

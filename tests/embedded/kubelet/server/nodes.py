@@ -1,4 +1,4 @@
-"""A kubelet as its clients in tests see it."""
+"""The address and the credentials of a kubelet under test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOKEN = "let-me-in"  # noqa: S105
 
 
 class Node:
-    """A kubelet that serves."""
+    """A running kubelet."""
 
     def __init__(self, runtime: ProcessRuntime, port: int, authority: certificates.Authority) -> None:
         self.runtime, self.port, self.authority = runtime, port, authority

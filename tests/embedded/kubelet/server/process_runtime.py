@@ -1,4 +1,4 @@
-"""Containers for tests: real processes, real files, a directory each. Nothing is isolated."""
+"""A container runtime for tests: real processes, each in a directory, without isolation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Stamped = tuple[datetime.datetime, bytes]
 
 
 class Terminal:
-    """A terminal's master side, to read from and to write to."""
+    """The master side of a terminal."""
 
     def __init__(self, master: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.master, self._reader, self._writer = master, reader, writer
@@ -38,7 +38,7 @@ class Terminal:
     async def read(self, n: int = -1, /) -> bytes:
         try:
             return await self._reader.read(n)
-        except OSError:  # what Linux says when the last process has left the terminal
+        except OSError:  # Linux reports EIO when the last process has closed the terminal
             return b""
 
     def write(self, data: bytes, /) -> None:
@@ -55,7 +55,7 @@ class Terminal:
 
 
 class ProcessSession:
-    """A command at work: `containers.Session`."""
+    """A running command. Implements `streaming.StreamSession`."""
 
     def __init__(self, process: asyncio.subprocess.Process, io: ExecOptions, terminal: Terminal | None = None) -> None:
         self.process, self.terminal = process, terminal
@@ -65,7 +65,7 @@ class ProcessSession:
 
     @property
     def unwritten(self) -> int:
-        """Bytes that the command has not taken, though they were written."""
+        """Bytes in the write buffer that the command has not read."""
         return self.process.stdin.transport.get_write_buffer_size() if self.process.stdin else 0
 
     def resize(self, width: int, height: int) -> None:
@@ -84,7 +84,7 @@ class ProcessSession:
 
 
 class AttachedSession(ProcessSession):
-    """A look at a container's main process, which goes on when the look is over."""
+    """Attached to the main process of a container. Closing the session does not end the process."""
 
     def __init__(self, container: Container, main: ProcessSession, io: ExecOptions) -> None:
         super().__init__(main.process, io, main.terminal)
@@ -138,39 +138,39 @@ class Container:
 
 
 class ProcessRuntime:
-    """`containers.Containers`."""
+    """Implements `streaming.StreamingRuntime`."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._directory = directory
         self.containers: dict[tuple[str, str, str], Container] = {}
         self.ports: dict[tuple[str, int], int] = {}
-        """The port of this machine that a pod's port leads to; others lead nowhere."""
+        """Ports of this machine by pod and port. Connections to other ports fail."""
 
     def add(self, namespace: str, pod: str, container: str) -> Container:
         directory = self._directory / namespace / pod / container
         directory.mkdir(parents=True)
-        self.containers[namespace, pod, container] = made = Container(directory)
-        return made
+        self.containers[namespace, pod, container] = added = Container(directory)
+        return added
 
     def pods(self) -> list[dict[str, Any]]:
         names = dict.fromkeys((namespace, pod) for namespace, pod, _ in self.containers)
         return [{"metadata": {"namespace": namespace, "name": pod}} for namespace, pod in names]
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        if not any(place[:2] == (namespace, pod) for place in self.containers) or uid not in ("", f"uid-{pod}"):
+        if not any(key[:2] == (namespace, pod) for key in self.containers) or uid not in ("", f"uid-{pod}"):
             raise PodNotFound()
         if container and (namespace, pod, container) not in self.containers:
             raise ContainerNotFound()
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
-        found = self.containers[namespace, pod, container]
-        if found.waiting:
-            raise ContainerNotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {found.waiting}')
-        if options.previous and found.previous is None:
+        target = self.containers[namespace, pod, container]
+        if target.waiting:
+            raise ContainerNotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {target.waiting}')
+        if options.previous and target.previous is None:
             raise ContainerNotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
         yield b""
-        lines = found.previous if options.previous and found.previous is not None else found.lines
+        lines = target.previous if options.previous and target.previous is not None else target.lines
         count, start = len(lines), 0
         if options.tail_lines is not None:
             start = max(count - options.tail_lines, 0)
@@ -179,23 +179,23 @@ class ProcessRuntime:
             if since is None or stamped[0] >= since:
                 yield _format(stamped, options)
         if options.follow and not options.previous:
-            async for stamped in found.follow(count):
+            async for stamped in target.follow(count):
                 yield _format(stamped, options)
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> ProcessSession:
-        found = self.containers[namespace, pod, container]
+        target = self.containers[namespace, pod, container]
         try:
-            running = await start(command, io, found.directory)
+            running = await start(command, io, target.directory)
         except (FileNotFoundError, IndexError) as error:
             raise ExecFailed(f'exec: "{command[0] if command else ""}": executable file not found in $PATH') from error
-        found.sessions.append(running)
+        target.sessions.append(running)
         return running
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> ProcessSession:
-        found = self.containers[namespace, pod, container]
-        if found.main is None:
+        target = self.containers[namespace, pod, container]
+        if target.main is None:
             raise ExecFailed("container is not running")
-        return AttachedSession(found, found.main, io)
+        return AttachedSession(target, target.main, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))

@@ -1,4 +1,4 @@
-"""Clients of exec, attach and port-forward, for tests: SPDY and WebSocket, as plain as can be."""
+"""Minimal clients of exec, attach and port-forward, over SPDY and WebSockets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
 NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2, "error": 3, "resize": 4}
 
 
-async def wait_until(claim: Callable[[], Any], seconds: float = 20.0) -> None:
+async def wait_until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
-        while not claim():  # noqa: ASYNC110  the claim may be of anything
+        while not condition():  # noqa: ASYNC110  the condition has no event
             await asyncio.sleep(0.01)
 
 
 async def upgrade(node: Node, path: str, headers: Mapping[str, str]) -> tuple[str, asyncio.StreamReader, asyncio.StreamWriter]:
-    """The head of the answer and what comes after it."""
+    """The head of the response, and the streams of the upgraded connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", node.port, ssl=node.ssl)
     given = {"Host": "node", "Connection": "Upgrade", "Upgrade": "SPDY/3.1", **node.headers, **headers}
     lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items()), "", ""]
@@ -51,7 +51,7 @@ async def spdy_connection(node: Node, path: str, protocol: str = V4) -> AsyncIte
 
 
 class ExecClient:
-    """One command, over either protocol."""
+    """A running command, over either protocol."""
 
     send: Callable[[str, bytes], Awaitable[None]]
     close_stdin: Callable[[], Awaitable[None]]
@@ -62,8 +62,8 @@ class ExecClient:
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.received["error"])
-        return found
+        status: dict[str, Any] = json.loads(self.received["error"])
+        return status
 
     async def outcome(self) -> int:
         """The exit code."""
@@ -81,17 +81,21 @@ def query(*command: str, channels: str = "output error") -> str:
 @contextlib.asynccontextmanager
 async def spdy_exec(node: Node, path: str, protocol: str = V4) -> AsyncIterator[ExecClient]:
     names = {"input": "stdin", "output": "stdout", "error": "stderr"}
-    wanted = ["error", *(name for flag, name in names.items() if f"{flag}=1" in path), *(["resize"] if "tty=1" in path else [])]
+    types = [
+        "error",
+        *(name for flag, name in names.items() if f"{flag}=1" in path),
+        *(["resize"] if "tty=1" in path else []),
+    ]
     running = ExecClient()
     async with spdy_connection(node, path, protocol) as connection:
-        streams = {name: await connection.open({"streamtype": name}) for name in wanted}
+        streams = {name: await connection.open({"streamtype": name}) for name in types}
 
         async def collect(name: str) -> None:
             while data := await streams[name].read():
                 running.received[name] += data
 
         async def collect_all() -> None:
-            await asyncio.gather(*(collect(name) for name in wanted if name in running.received))
+            await asyncio.gather(*(collect(name) for name in types if name in running.received))
             running.ended.set()
 
         async def send(name: str, data: bytes) -> None:
@@ -130,7 +134,7 @@ async def websocket_exec(session: aiohttp.ClientSession, path: str, protocol: st
         collecting = asyncio.create_task(collect())
         yield running
         collecting.cancel()
-        if not running.ended.is_set():  # hang up, whatever is still on its way
+        if not running.ended.is_set():  # abort the connection, even with data in flight
             connection = socket._response.connection
             assert connection
             assert connection.transport

@@ -1,4 +1,4 @@
-"""An API server that can do nothing but find pods and pass their streams on: just enough for kubectl."""
+"""An API server with discovery, pods and their streams only, which is sufficient for kubectl."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DISCOVERY: dict[str, Any] = {
 
 
 class StreamingApiServer:
-    """Every pod is on the one node."""
+    """All pods are on one node."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -38,7 +38,7 @@ class StreamingApiServer:
         self.pods: dict[tuple[str, str], dict[str, Any]] = {}
         self.url = ""
         self.create_only = False
-        """Nobody has the right to `get` streams, so that WebSockets are refused."""
+        """Rejects `get` of streams, and with it WebSockets."""
         self.app = web.Application(middlewares=[_status_errors])
         self.app.on_shutdown.append(self._cancel_streams)
         self._open: set[asyncio.Task[object]] = set()
@@ -72,9 +72,9 @@ class StreamingApiServer:
         return web.json_response(self._pod(request))
 
     async def _log(self, request: web.Request) -> web.StreamResponse:
-        found = location.log(self._pod(request), list(request.query.items()))
-        assert found
-        return await log_relay.relay(request, self._target(found), request.match_info["name"])
+        log_location = location.log(self._pod(request), list(request.query.items()))
+        assert log_location
+        return await log_relay.relay(request, self._target(log_location), request.match_info["name"])
 
     async def _tunnel(self, request: web.Request) -> web.StreamResponse:
         if self.create_only and request.method == "GET":
@@ -91,22 +91,22 @@ class StreamingApiServer:
             self._open.discard(task)
 
     async def _cancel_streams(self, app: web.Application) -> None:
-        """What is still open would keep the server from ending."""
+        """Open streams would delay the shutdown of the server."""
         for task in list(self._open):
             task.cancel()
 
     def _pod(self, request: web.Request) -> dict[str, Any]:
         return self.pods[request.match_info["namespace"], request.match_info["name"]]
 
-    def _target(self, found: location.Location) -> tunnel.KubeletEndpoint:
-        return tunnel.KubeletEndpoint(self.host, self.port, found.path, found.query, self.node.ssl, self.node.headers)
+    def _target(self, stream: location.Location) -> tunnel.KubeletEndpoint:
+        return tunnel.KubeletEndpoint(self.host, self.port, stream.path, stream.query, self.node.ssl, self.node.headers)
 
 
 def _respond_with(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.Request) -> web.StreamResponse:
         return web.json_response(document)
 
-    return answer
+    return respond
 
 
 def _compact(document: object) -> str:
@@ -119,8 +119,8 @@ async def _status_errors(
 ) -> web.StreamResponse:
     try:
         return await handler(request)
-    except StatusError as refusal:
-        return web.json_response(refusal.status(), status=refusal.code, dumps=_compact)
+    except StatusError as error:
+        return web.json_response(error.status(), status=error.code, dumps=_compact)
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who may ask a kubelet: bearers of its token or of a client certificate of the cluster's authority, and nobody else."""
+"""Authentication of the kubelet: its token, or a client certificate of the cluster's authority."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ PATHS = ["/healthz", "/pods", "/containerLogs/ns/pod/main", "/exec/ns/pod/main",
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer wrong", "Basic let-me-in", "Bearer let-me-in2"])
-async def test_strangers_get_nothing(node: Node, path: str, authorization: str) -> None:
+async def test_requests_without_credentials_are_rejected(node: Node, path: str, authorization: str) -> None:
     headers = {"Authorization": authorization} if authorization else {}
     async with aiohttp.ClientSession() as session, session.get(node.url + path, ssl=node.ssl, headers=headers) as response:
         assert (response.status, await response.text()) == (401, "Unauthorized")
 
 
-async def test_a_token_lets_in(client: aiohttp.ClientSession) -> None:
+async def test_a_valid_token_is_accepted(client: aiohttp.ClientSession) -> None:
     async with client.get("/healthz") as response:
         assert (response.status, await response.text()) == (200, "ok")
     async with client.get("/pods") as response:
         assert (await response.json())["items"] == [{"metadata": {"namespace": "ns", "name": "pod"}}]
 
 
-async def test_a_certificate_of_the_authority_lets_in(node: Node) -> None:
+async def test_a_client_certificate_of_the_authority_is_accepted(node: Node) -> None:
     node.ssl.load_cert_chain(*node.authority.client("kube-apiserver"))
     async with aiohttp.ClientSession() as session, session.get(node.url + "/healthz", ssl=node.ssl) as response:
         assert response.status == 200
 
 
-async def test_a_certificate_of_another_authority_does_not(node: Node, tmp_path: pathlib.Path) -> None:
+async def test_a_client_certificate_of_another_authority_is_rejected(node: Node, tmp_path: pathlib.Path) -> None:
     (tmp_path / "other").mkdir()
     node.ssl.load_cert_chain(*certificates.Authority(tmp_path / "other").client("kube-apiserver"))
     async with aiohttp.ClientSession() as session:
@@ -45,7 +45,7 @@ async def test_a_certificate_of_another_authority_does_not(node: Node, tmp_path:
             await session.get(node.url + "/healthz", ssl=node.ssl)
 
 
-async def test_only_certain_names_may_be_let_in(runtime: ProcessRuntime, authority: certificates.Authority) -> None:
+async def test_only_the_configured_common_names_are_accepted(runtime: ProcessRuntime, authority: certificates.Authority) -> None:
     certificate, key = authority.server("kubelet")
     callers = server.KubeletAuth(names=frozenset({"kube-apiserver"}))
     context = server.tls(str(certificate), str(key), str(authority.path))

@@ -1,4 +1,4 @@
-"""Commands in containers, over SPDY and over WebSockets: what goes in comes out, and how it ended is told."""
+"""Exec and attach, over SPDY and WebSockets: streams and the final status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start(request: pytest.FixtureRequest, node: Node, client: aiohttp.ClientSess
     return lambda query: stream_clients.websocket_exec(client, PATH + query)
 
 
-async def test_output_and_success_are_told(start: Start) -> None:
+async def test_output_and_success_are_sent(start: Start) -> None:
     async with start(query("sh", "-c", "echo out; echo err >&2")) as running:
         assert await running.outcome() == 0
     assert running.received["stdout"] == b"out\n"
@@ -38,7 +38,7 @@ async def test_output_and_success_are_told(start: Start) -> None:
     assert running.status == {"metadata": {}, "status": "Success"}
 
 
-async def test_an_exit_code_is_told_as_containerd_does(start: Start) -> None:
+async def test_an_exit_code_is_reported_as_by_containerd(start: Start) -> None:
     async with start(query("sh", "-c", "exit 3")) as running:
         assert await running.outcome() == 3
     assert running.status == {
@@ -50,7 +50,7 @@ async def test_an_exit_code_is_told_as_containerd_does(start: Start) -> None:
     }
 
 
-async def test_a_signal_counts_as_128_and_its_number(start: Start) -> None:
+async def test_a_signal_is_reported_as_128_plus_its_number(start: Start) -> None:
     async with start(query("sh", "-c", "kill -9 $$")) as running:
         assert await running.outcome() == 137
 
@@ -64,7 +64,7 @@ async def test_a_command_that_cannot_start_is_an_internal_error(start: Start) ->
     )
 
 
-async def test_stdin_reaches_the_command_and_its_end_too(start: Start) -> None:
+async def test_stdin_and_its_end_reach_the_command(start: Start) -> None:
     async with start(query("cat", channels="input output")) as running:
         await running.send("stdin", b"first ")
         await running.send("stdin", b"second")
@@ -73,7 +73,7 @@ async def test_stdin_reaches_the_command_and_its_end_too(start: Start) -> None:
     assert running.received["stdout"] == b"first second"
 
 
-async def test_twenty_megabytes_go_through_both_ways_unchanged(start: Start) -> None:
+async def test_twenty_megabytes_pass_unchanged_in_both_directions(start: Start) -> None:
     content = os.urandom(20_000_000)
     async with start(query("cat", channels="input output")) as running:
         for at in range(0, len(content), 100_000):
@@ -83,7 +83,7 @@ async def test_twenty_megabytes_go_through_both_ways_unchanged(start: Start) -> 
     assert running.received["stdout"] == content
 
 
-async def test_a_command_that_stops_reading_can_still_end_well(start: Start) -> None:
+async def test_a_command_that_stops_reading_can_still_succeed(start: Start) -> None:
     async with start(query("head", "-c", "5", channels="input output")) as running:
         with contextlib.suppress(ConnectionError):
             for _ in range(100):
@@ -92,7 +92,7 @@ async def test_a_command_that_stops_reading_can_still_end_well(start: Start) -> 
     assert running.received["stdout"] == b"xxxxx"
 
 
-async def test_a_terminal_has_a_size_that_changes(start: Start) -> None:
+async def test_a_terminal_can_be_resized(start: Start) -> None:
     async with start(query("sh", channels="input output tty")) as running:
         await running.send("resize", b'{"Width":91,"Height":')
         await running.send("resize", b'17}{"Width":92,"Height":18}\n')
@@ -101,14 +101,14 @@ async def test_a_terminal_has_a_size_that_changes(start: Start) -> None:
     assert b"/dev/pts/" in running.received["stdout"]
 
 
-async def test_a_client_that_hangs_up_takes_its_command_along(start: Start, node: Node) -> None:
+async def test_the_command_of_a_disconnected_client_is_killed(start: Start, node: Node) -> None:
     async with start(query("sleep", "1000")):
         sessions = node.runtime.containers["ns", "pod", "main"].sessions
         await wait_until(lambda: sessions)
     assert await sessions[0].wait() == 137
 
 
-async def test_hanging_up_is_noticed_while_input_is_stuck(start: Start, node: Node) -> None:
+async def test_a_disconnect_is_detected_while_input_is_blocked(start: Start, node: Node) -> None:
     async with start(query("sleep", "1000", channels="input output")) as running:
         for _ in range(6):
             await running.send("stdin", b"x" * 100_000)
@@ -117,7 +117,7 @@ async def test_hanging_up_is_noticed_while_input_is_stuck(start: Start, node: No
     assert await sessions[0].wait() == 137
 
 
-async def test_attach_sees_the_main_process_and_ends_with_it(node: Node, client: aiohttp.ClientSession) -> None:
+async def test_attach_streams_the_main_process_and_ends_with_it(node: Node, client: aiohttp.ClientSession) -> None:
     container = node.runtime.containers["ns", "pod", "main"]
     container.main = await run(
         ["sh", "-c", "read line; echo got $line; exit 7"], ExecOptions(True, True, True), container.directory
@@ -129,7 +129,7 @@ async def test_attach_sees_the_main_process_and_ends_with_it(node: Node, client:
     assert await container.main.wait() == 7
 
 
-async def test_leaving_an_attached_container_does_not_end_it(node: Node) -> None:
+async def test_a_container_survives_the_disconnect_of_an_attached_client(node: Node) -> None:
     container = node.runtime.containers["ns", "pod", "main"]
     container.main = await run(["sh", "-c", "echo here; sleep 1000"], ExecOptions(stdout=True), container.directory)
     async with stream_clients.spdy_exec(node, "/attach/ns/pod/main?output=1") as running:
@@ -141,7 +141,7 @@ async def test_leaving_an_attached_container_does_not_end_it(node: Node) -> None
 
 
 @pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])
-async def test_the_other_websocket_protocols_tell_a_status_too(client: aiohttp.ClientSession, protocol: str) -> None:
+async def test_the_other_websocket_protocols_also_send_a_status(client: aiohttp.ClientSession, protocol: str) -> None:
     async with stream_clients.websocket_exec(
         client, PATH + query("head", "-c", "3", channels="input output"), protocol
     ) as running:
@@ -167,11 +167,11 @@ async def test_before_v4_a_failure_is_plain_text_over_spdy(node: Node, protocol:
     assert running.received["error"] == b""
 
 
-async def test_slow_readers_hold_the_command_back(node: Node) -> None:
-    """What the client does not take stays in the command, not in memory here."""
+async def test_a_slow_client_applies_back_pressure_to_the_command(node: Node) -> None:
+    """Output that the client does not read blocks the command and is not buffered here."""
     directory = node.runtime.containers["ns", "pod", "main"].directory
     (directory / "script").write_text("for i in $(seq 400); do head -c 100000 /dev/zero; echo >>$1; done")
-    async with _stuck(node, PATH + query("sh", "script", "stuck", channels="output")):
+    async with _client_that_does_not_read(node, PATH + query("sh", "script", "stuck", channels="output")):
         await wait_until(lambda: (directory / "stuck").exists())
         async with stream_clients.spdy_exec(node, PATH + query("sh", "script", "read", channels="output")) as running:
             assert await running.outcome() == 0
@@ -180,8 +180,8 @@ async def test_slow_readers_hold_the_command_back(node: Node) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _stuck(node: Node, path: str) -> AsyncIterator[None]:
-    """A client that opens its streams and reads nothing more."""
+async def _client_that_does_not_read(node: Node, path: str) -> AsyncIterator[None]:
+    """A client that opens its streams and does not read."""
     head, _, writer = await stream_clients.upgrade(node, path, {"X-Stream-Protocol-Version": "v4.channel.k8s.io"})
     assert "101" in head
     assert isinstance(writer.transport, asyncio.Transport)
@@ -205,19 +205,19 @@ async def _stuck(node: Node, path: str) -> AsyncIterator[None]:
         ("/portForward/ns/nobody", 404, "pod does not exist"),
     ],
 )
-async def test_what_cannot_be_is_told_before_any_upgrade(client: aiohttp.ClientSession, path: str, code: int, text: str) -> None:
+async def test_invalid_requests_are_rejected(client: aiohttp.ClientSession, path: str, code: int, text: str) -> None:
     async with client.post(path) as response:
         assert (response.status, await response.text()) == (code, text)
 
 
-async def test_unknown_protocols_are_refused_with_those_that_are_known(node: Node) -> None:
+async def test_unknown_protocols_are_rejected_with_the_supported_ones(node: Node) -> None:
     head, _, writer = await stream_clients.upgrade(node, PATH + "output=1", {"X-Stream-Protocol-Version": "v9.channel.k8s.io"})
     writer.close()
     assert head.startswith("HTTP/1.1 403 ")
     assert "X-Accepted-Stream-Protocol-Versions: v4.channel.k8s.io\r\n" in head
 
 
-async def test_the_uid_of_the_pod_may_stand_in_the_path(node: Node) -> None:
+async def test_the_path_may_contain_the_uid_of_the_pod(node: Node) -> None:
     async with stream_clients.spdy_exec(node, "/exec/ns/pod/uid-pod/main?" + query("true")) as running:
         assert await running.outcome() == 0
 

@@ -1,4 +1,4 @@
-"""What the API server decides by itself about a pod's streams. The words are those of a real kube-apiserver 1.32."""
+"""Requests for streams of a pod, as the API server sends them to the kubelet. Messages are those of kube-apiserver 1.32."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def pod(name: str = "two", containers: str = "a b", node: str = "n") -> dict[str
     return {"metadata": {"namespace": "ns", "name": name}, "spec": spec | ({"nodeName": node} if node else {})}
 
 
-def test_the_only_container_is_the_one() -> None:
+def test_the_only_container_is_the_default() -> None:
     assert location.log(pod("one", "a"), []) == ("/containerLogs/ns/one/a", "")
 
 
-def test_log_options_travel_sorted() -> None:
+def test_log_options_are_sorted() -> None:
     query = parse_qsl("container=b&timestamps=1&follow=true&previous=false&tailLines=3&limitBytes=9&sinceSeconds=5&pretty=1")
     expected = "follow=true&limitBytes=9&sinceSeconds=5&tailLines=3&timestamps=true"
     assert location.log(pod(), query) == ("/containerLogs/ns/two/b", expected)
 
 
-def test_a_time_travels_in_utc() -> None:
+def test_a_time_is_sent_in_utc() -> None:
     query = [("container", "i"), ("sinceTime", "2024-05-01T12:00:00.5+02:00")]
     assert location.log(pod(), query) == ("/containerLogs/ns/two/i", "sinceTime=2024-05-01T10%3A00%3A00Z")
 
@@ -43,11 +43,11 @@ def test_exec_options_become_the_kubelets() -> None:
     assert location.exec(pod(), query) == ("/exec/ns/two/a", expected)
 
 
-def test_attach_takes_an_empty_flag_for_a_yes() -> None:
+def test_an_empty_flag_of_attach_is_true() -> None:
     assert location.attach(pod(), [("container", "b"), ("stderr", "")]) == ("/attach/ns/two/b", "error=1")
 
 
-def test_ports_travel_in_one() -> None:
+def test_ports_are_joined_to_one_parameter() -> None:
     assert location.port_forward(pod(), [("ports", "80,81"), ("ports", "82")]) == ("/portForward/ns/two", "port=80%2C81%2C82")
 
 
@@ -78,13 +78,13 @@ def test_ports_travel_in_one() -> None:
         ("stream=Stdout", 422, 'PodLogOptions "two" is invalid: stream: Forbidden: may not be specified'),
     ],
 )
-def test_a_log_that_cannot_be_is_refused(query: str, code: int, message: str) -> None:
+def test_invalid_log_options_are_rejected(query: str, code: int, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         location.log(pod(), parse_qsl(query))
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
-def test_streams_of_a_pod_without_a_node_are_refused() -> None:
+def test_streams_of_a_pod_without_a_node_are_rejected() -> None:
     for ask in (location.exec, location.attach, location.port_forward):
         with pytest.raises(StatusError, match="pod one does not have a host assigned"):
             ask(pod("one", "a", node=""), [])
@@ -114,7 +114,7 @@ def test_a_nodes_endpoint_is_in_its_status() -> None:
         location.endpoint({})
 
 
-def test_a_node_that_is_gone_is_told_as_a_pod() -> None:
+def test_a_missing_node_is_reported_as_a_missing_pod() -> None:
     assert location.no_node("x").message == 'pods "x" not found'
 
 
@@ -127,7 +127,7 @@ def test_a_node_that_is_gone_is_told_as_a_pod() -> None:
         ("2024-02-29T23:00:00Zz", 'parsing time "2024-02-29T23:00:00Zz": extra text: "z"'),
     ],
 )
-def test_times_that_are_none_are_told_as_go_does(text: str, message: str) -> None:
+def test_invalid_times_are_reported_as_by_go(text: str, message: str) -> None:
     with pytest.raises(query_options.BadQuery) as caught:
         query_options.time({"sinceTime": text}, "sinceTime")
     assert str(caught.value) == message

@@ -1,4 +1,4 @@
-"""/containerLogs: every option, and the kubelet's words when there is no log."""
+"""The endpoint /containerLogs: its options, and the error messages of the kubelet."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PATH = "/containerLogs/ns/pod/main"
 
 @pytest.fixture
 async def container(node: Node) -> Container:
-    found = node.runtime.containers["ns", "pod", "main"]
-    await found.write_log("old", at=datetime.datetime(2024, 5, 1, 10, 0, 0, 123456, datetime.UTC))
-    await found.write_log("one", "two", "three")
-    return found
+    container = node.runtime.containers["ns", "pod", "main"]
+    await container.write_log("old", at=datetime.datetime(2024, 5, 1, 10, 0, 0, 123456, datetime.UTC))
+    await container.write_log("one", "two", "three")
+    return container
 
 
 @pytest.mark.usefixtures("container")
@@ -39,14 +39,14 @@ async def container(node: Node) -> Container:
         ("?follow=false&previous=0", "old\none\ntwo\nthree\n"),
     ],
 )
-async def test_options_choose_what_is_shown(client: aiohttp.ClientSession, query: str, expected: str) -> None:
+async def test_options_select_the_lines(client: aiohttp.ClientSession, query: str, expected: str) -> None:
     async with client.get(PATH + query) as response:
         assert response.status == 200
         assert response.headers["Content-Type"] == "text/plain"
         assert await response.text() == expected
 
 
-async def test_following_shows_new_lines_and_ends_with_the_container(client: aiohttp.ClientSession, container: Container) -> None:
+async def test_follow_streams_new_lines_and_ends_with_the_container(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true&tailLines=1") as response:
         assert await response.content.readline() == b"three\n"
         await container.write_log("four")
@@ -55,24 +55,24 @@ async def test_following_shows_new_lines_and_ends_with_the_container(client: aio
         assert await response.content.read() == b""
 
 
-async def test_following_a_silent_container_is_answered_at_once(client: aiohttp.ClientSession, node: Node) -> None:
+async def test_follow_of_a_silent_container_responds_at_once(client: aiohttp.ClientSession, node: Node) -> None:
     async with client.get(PATH + "?follow=true") as response:
         assert response.status == 200
 
 
-async def test_a_follower_that_hangs_up_is_let_go(client: aiohttp.ClientSession, container: Container) -> None:
+async def test_a_follower_that_disconnects_is_released(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true"):
         await wait_until(lambda: container.followers == 1)
     await wait_until(lambda: container.followers == 0)
 
 
-async def test_limit_ends_a_follower_too(client: aiohttp.ClientSession, container: Container) -> None:
+async def test_the_byte_limit_also_ends_a_follower(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?follow=true&limitBytes=4") as response:
         assert await response.read() == b"old\n"
     await wait_until(lambda: container.followers == 0)
 
 
-async def test_the_previous_log_is_shown_where_there_is_one(client: aiohttp.ClientSession, container: Container) -> None:
+async def test_the_previous_log_is_returned_if_it_exists(client: aiohttp.ClientSession, container: Container) -> None:
     async with client.get(PATH + "?previous=true") as response:
         expected = (400, 'previous terminated container "main" in pod "pod" not found')
         assert (response.status, await response.text()) == expected
@@ -81,7 +81,7 @@ async def test_the_previous_log_is_shown_where_there_is_one(client: aiohttp.Clie
         assert await response.text() == "before\n"
 
 
-async def test_a_container_that_waits_has_no_log_yet(client: aiohttp.ClientSession, container: Container) -> None:
+async def test_a_waiting_container_has_no_log_yet(client: aiohttp.ClientSession, container: Container) -> None:
     container.waiting = "ContainerCreating"
     async with client.get(PATH) as response:
         expected = (400, 'container "main" in pod "pod" is waiting to start: ContainerCreating')
@@ -101,6 +101,6 @@ async def test_a_container_that_waits_has_no_log_yet(client: aiohttp.ClientSessi
         (PATH + "?sinceSeconds=1&sinceTime=2024-01-01T00:00:00Z", 422, '{"message": "Invalid request."}'),
     ],
 )
-async def test_what_cannot_be_shown_is_told(client: aiohttp.ClientSession, path: str, code: int, text: str) -> None:
+async def test_errors_have_the_messages_of_the_kubelet(client: aiohttp.ClientSession, path: str, code: int, text: str) -> None:
     async with client.get(path) as response:
         assert (response.status, await response.text()) == (code, text)

@@ -1,4 +1,4 @@
-"""Port-forward: connections to a pod's ports, many over one."""
+"""Port-forward: several connections to ports of a pod over one connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROTOCOL = "portforward.k8s.io"
 
 @pytest.fixture
 async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
-    """Port 80 of the pod: gives back what it is sent, and ends when the client does. Its connections."""
+    """An echo server at port 80 of the pod. Yields its connections."""
     connections: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,7 +47,7 @@ async def connect(
     return error, await connection.open({"streamtype": "data", "port": str(port), **named})
 
 
-async def everything(stream: spdy_connection.SpdyStream) -> bytes:
+async def read_all(stream: spdy_connection.SpdyStream) -> bytes:
     content = bytearray()
     async with asyncio.timeout(60):
         while data := await stream.read():
@@ -56,21 +56,21 @@ async def everything(stream: spdy_connection.SpdyStream) -> bytes:
 
 
 @pytest.mark.usefixtures("echo")
-async def test_several_connections_at_once_keep_their_bytes_apart(node: Node) -> None:
-    async def talk(connection: spdy_connection.SpdyConnection, request: int) -> bool:
+async def test_concurrent_connections_do_not_mix_their_data(node: Node) -> None:
+    async def exchange(connection: spdy_connection.SpdyConnection, request: int) -> bool:
         content = os.urandom(1_000_000)
         error, data = await connect(connection, request=request)
-        reading = asyncio.create_task(everything(data))
+        reading = asyncio.create_task(read_all(data))
         await data.write(content)
         await data.finish()
-        return await reading == content and await everything(error) == b""
+        return await reading == content and await read_all(error) == b""
 
     async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
-        assert all(await asyncio.gather(*(talk(connection, request) for request in range(8))))
+        assert all(await asyncio.gather(*(exchange(connection, request) for request in range(8))))
 
 
-class ClientWire:
-    """The client's end of SPDY inside a WebSocket."""
+class ClientTransport:
+    """The transport of a client of SPDY inside a WebSocket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -80,7 +80,7 @@ class ClientWire:
         return bytes(message.data) if message.type is aiohttp.WSMsgType.BINARY else b""
 
     async def write(self, data: bytes) -> None:
-        for at in range(0, len(data), 1000):  # frames need not end where messages do
+        for at in range(0, len(data), 1000):  # frames may span messages
             await self._socket.send_bytes(data[at : at + 1000])
 
     async def hung_up(self) -> None:
@@ -91,40 +91,40 @@ class ClientWire:
 
 
 @pytest.mark.usefixtures("echo")
-async def test_spdy_may_travel_inside_a_websocket(client: aiohttp.ClientSession) -> None:
+async def test_spdy_can_be_tunneled_through_a_websocket(client: aiohttp.ClientSession) -> None:
     content = os.urandom(500_000)
     async with client.ws_connect(PATH, protocols=("SPDY/3.1+portforward.k8s.io",)) as socket:
         assert socket.protocol == "SPDY/3.1+portforward.k8s.io"
-        async with spdy_connection.serve(ClientWire(socket)) as connection:
+        async with spdy_connection.serve(ClientTransport(socket)) as connection:
             error, data = await connect(connection)
             await data.write(content)
             await data.finish()
-            assert await everything(data) == content
-            assert await everything(error) == b""
+            assert await read_all(data) == content
+            assert await read_all(error) == b""
 
 
 @pytest.mark.usefixtures("echo")
-async def test_old_clients_that_number_nothing_are_served(node: Node) -> None:
+async def test_clients_without_request_ids_are_supported(node: Node) -> None:
     async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         _, data = await connect(connection, request=None)
         await data.write(b"hello")
         await data.finish()
-        assert await everything(data) == b"hello"
+        assert await read_all(data) == b"hello"
 
 
-async def test_a_port_that_nobody_listens_on_is_told_on_the_error_stream(node: Node) -> None:
+async def test_a_closed_port_is_reported_on_the_error_stream(node: Node) -> None:
     async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         error, data = await connect(connection, port=81)
-        assert (await everything(error)).startswith(b"error forwarding port 81 to pod pod, uid : ")
-        assert await everything(data) == b""
+        assert (await read_all(error)).startswith(b"error forwarding port 81 to pod pod, uid : ")
+        assert await read_all(data) == b""
         assert data.was_reset
 
 
-async def test_streams_without_a_port_are_refused(node: Node) -> None:
+async def test_streams_without_a_port_are_rejected(node: Node) -> None:
     async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         for wrong in ({"streamtype": "data"}, {"streamtype": "data", "port": "0"}, {"streamtype": "x", "port": "80"}):
             stream = await connection.open(wrong)
-            assert await everything(stream) == b""
+            assert await read_all(stream) == b""
             assert stream.was_reset
 
 
@@ -136,7 +136,7 @@ async def test_a_reset_closes_the_connection_in_the_pod(node: Node, echo: list[a
         await wait_until(echo[0].is_closing)
 
 
-async def test_a_client_that_leaves_closes_its_connections_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
+async def test_a_disconnect_closes_the_connections_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
     async with stream_clients.spdy_connection(node, PATH, PROTOCOL) as connection:
         await connect(connection)
         await wait_until(lambda: echo)
@@ -178,7 +178,7 @@ async def test_over_a_websocket_each_port_has_two_channels(client: aiohttp.Clien
         ("?port=0", 'port "0" must be > 0'),
     ],
 )
-async def test_ports_in_a_query_must_be_ports(client: aiohttp.ClientSession, query: str, text: str) -> None:
+async def test_invalid_ports_in_the_query_are_rejected(client: aiohttp.ClientSession, query: str, text: str) -> None:
     websocket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Protocol": stream_clients.V4}
     async with client.get(PATH + query, headers=websocket) as response:
         assert (response.status, await response.text()) == (400, text)

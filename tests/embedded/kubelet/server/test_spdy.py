@@ -1,4 +1,4 @@
-"""SPDY/3.1 on the wire: frames in any pieces, flow control where the peer has it, and an end for whoever breaks the rules."""
+"""SPDY/3.1: fragmentation of frames, flow control, and protocol errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from traincrew.embedded.kubelet.server import spdy_frames, spdy_headers
 PATH = "/exec/ns/pod/main?"
 
 
-def _conversation() -> bytes:
+def _encoded_session() -> bytes:
     encoder = spdy_frames.Encoder()
     return b"".join(
         (
@@ -38,30 +38,30 @@ def _conversation() -> bytes:
     )
 
 
-def _told(pieces: list[bytes]) -> list[spdy_frames.Frame]:
-    """Frames, with the pieces of one data frame put together."""
+def _decode(pieces: list[bytes]) -> list[spdy_frames.Frame]:
+    """The frames, with the parts of each data frame joined."""
     decoder = spdy_frames.Decoder()
-    found: list[spdy_frames.Frame] = []
+    frames: list[spdy_frames.Frame] = []
     for piece in pieces:
         for frame in decoder.feed(piece):
-            last = found[-1] if found else None
+            last = frames[-1] if frames else None
             if (
                 isinstance(frame, spdy_frames.DataFrame)
                 and isinstance(last, spdy_frames.DataFrame)
                 and not last.fin
                 and last.data != b"hello"
             ):
-                found[-1] = spdy_frames.DataFrame(frame.stream, last.data + frame.data, frame.fin)
+                frames[-1] = spdy_frames.DataFrame(frame.stream, last.data + frame.data, frame.fin)
             else:
-                found.append(frame)
-    return found
+                frames.append(frame)
+    return frames
 
 
 @given(st.lists(st.integers(1, 300)))
-def test_frames_are_the_same_however_their_bytes_come(cuts: list[int]) -> None:
-    whole = _conversation()
-    edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
-    assert _told([whole[start:end] for start, end in itertools.pairwise(edges)]) == [
+def test_frames_are_decoded_from_any_fragmentation(cuts: list[int]) -> None:
+    encoded = _encoded_session()
+    edges = sorted({0, len(encoded), *(cut for cut in cuts if cut < len(encoded))})
+    assert _decode([encoded[start:end] for start, end in itertools.pairwise(edges)]) == [
         spdy_frames.SynStream(1, {"streamtype": "stdin", "port": "80"}, False),
         spdy_frames.SynReply(1, {}, False),
         spdy_frames.DataFrame(1, b"hello", False),
@@ -76,21 +76,21 @@ def test_frames_are_the_same_however_their_bytes_come(cuts: list[int]) -> None:
 
 
 @given(st.binary(max_size=400))
-def test_noise_is_a_bad_frame_or_waits_for_more(noise: bytes) -> None:
+def test_random_bytes_are_a_bad_frame_or_an_incomplete_one(noise: bytes) -> None:
     with contextlib.suppress(spdy_frames.BadFrame):
         for frame in spdy_frames.Decoder().feed(noise):
             assert isinstance(frame, tuple)
 
 
-def test_headers_that_swell_are_refused() -> None:
+def test_headers_that_expand_beyond_the_limit_are_rejected() -> None:
     swollen = zlib.compressobj(9, zdict=spdy_headers.DICTIONARY)
     block = swollen.compress(b"\0" * 10_000_000) + swollen.flush(zlib.Z_SYNC_FLUSH)
     with pytest.raises(spdy_headers.BadHeaders):
         spdy_headers.Inflater().unpack(block)
 
 
-class Raw:
-    """A client that writes frames by hand."""
+class RawClient:
+    """A client that encodes and decodes frames."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self.writer = reader, writer
@@ -113,36 +113,36 @@ class Raw:
 
 
 @contextlib.asynccontextmanager
-async def raw(node: Node, path: str) -> AsyncIterator[Raw]:
+async def connect_raw(node: Node, path: str) -> AsyncIterator[RawClient]:
     head, reader, writer = await stream_clients.upgrade(node, path, {"X-Stream-Protocol-Version": stream_clients.V4})
     assert " 101 " in head
-    yield Raw(reader, writer)
+    yield RawClient(reader, writer)
     writer.transport.abort()
 
 
 async def test_pings_are_answered(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         peer.writer.write(spdy_frames.ping(7))
         assert await peer.next() == spdy_frames.Ping(7)
 
 
-async def test_a_peer_with_windows_is_sent_no_more_than_fits(node: Node) -> None:
-    async with raw(node, PATH + query("head", "-c", "5000", "/dev/zero", channels="output")) as peer:
+async def test_a_peer_with_flow_control_receives_no_more_than_its_window(node: Node) -> None:
+    async with connect_raw(node, PATH + query("head", "-c", "5000", "/dev/zero", channels="output")) as peer:
         peer.writer.write(spdy_frames.settings({spdy_frames.INITIAL_WINDOW: 1000}))
         await peer.open("error", "stdout")
         first = await peer.next()
         assert isinstance(first, spdy_frames.DataFrame)
         assert (first.stream, len(first.data)) == (3, 1000)
         peer.writer.write(spdy_frames.ping(1))
-        assert await peer.next() == spdy_frames.Ping(1)  # and no data before it
+        assert await peer.next() == spdy_frames.Ping(1)  # no data precedes it
         peer.writer.write(spdy_frames.window_update(3, 1500))
         second = await peer.next()
         assert isinstance(second, spdy_frames.DataFrame)
         assert len(second.data) == 1500
 
 
-async def test_a_peer_with_windows_is_told_what_was_read(node: Node) -> None:
-    async with raw(node, PATH + query("sh", "-c", "cat >/dev/null", channels="input output")) as peer:
+async def test_a_peer_with_flow_control_receives_window_updates(node: Node) -> None:
+    async with connect_raw(node, PATH + query("sh", "-c", "cat >/dev/null", channels="input output")) as peer:
         peer.writer.write(spdy_frames.settings({}))
         await peer.open("error", "stdin", "stdout")
         peer.writer.write(spdy_frames.data(3, b"x" * 40_000))
@@ -152,23 +152,23 @@ async def test_a_peer_with_windows_is_told_what_was_read(node: Node) -> None:
         }
 
 
-async def test_a_peer_without_windows_gets_everything(node: Node) -> None:
-    """Go's spdystream never widens a window."""
+async def test_a_peer_without_flow_control_receives_everything(node: Node) -> None:
+    """Go's spdystream never sends WINDOW_UPDATE."""
     async with stream_clients.spdy_exec(node, PATH + query("head", "-c", "1000000", "/dev/zero", channels="output")) as running:
         assert await running.outcome() == 0
     assert len(running.received["stdout"]) == 1_000_000
 
 
-async def test_stream_numbers_must_be_odd_and_rise(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+async def test_stream_ids_must_be_odd_and_increasing(node: Node) -> None:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         await peer.open("error")
         for id in (2, 1):
             peer.writer.write(peer.encoder.open(id, {"streamtype": "stdin"}))
             assert await peer.next() == spdy_frames.RstStream(id, spdy_frames.PROTOCOL_ERROR)
 
 
-async def test_streams_of_an_unknown_or_a_second_kind_are_refused(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+async def test_streams_of_an_unknown_or_duplicate_type_are_rejected(node: Node) -> None:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         for id, kind in ((1, "error"), (3, "error"), (5, "nonsense")):
             peer.writer.write(peer.encoder.open(id, {"streamtype": kind}))
             assert await peer.next() == spdy_frames.SynReply(id, {}, False)
@@ -176,21 +176,21 @@ async def test_streams_of_an_unknown_or_a_second_kind_are_refused(node: Node) ->
                 assert await peer.next() == spdy_frames.RstStream(id, spdy_frames.REFUSED_STREAM)
 
 
-async def test_data_for_no_stream_is_answered_with_a_reset(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+async def test_data_for_an_unknown_stream_is_answered_with_a_reset(node: Node) -> None:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         peer.writer.write(spdy_frames.data(9, b"x"))
         assert await peer.next() == spdy_frames.RstStream(9, spdy_frames.INVALID_STREAM)
 
 
-async def test_what_is_no_spdy_is_told_and_cut_off(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+async def test_a_connection_that_is_not_spdy_gets_goaway_and_is_closed(node: Node) -> None:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         peer.writer.write(b"\xff" * 100)
         assert await peer.next() == spdy_frames.GoAway(0, spdy_frames.PROTOCOL_ERROR)
         assert await peer.next() is None
 
 
 async def test_a_reset_of_stdin_closes_it(node: Node) -> None:
-    async with raw(node, PATH + query("cat", channels="input output")) as peer:
+    async with connect_raw(node, PATH + query("cat", channels="input output")) as peer:
         await peer.open("error", "stdin", "stdout")
         peer.writer.write(spdy_frames.data(3, b"so far") + spdy_frames.rst_stream(3, spdy_frames.CANCEL))
         assert await peer.next() == spdy_frames.DataFrame(5, b"so far", False)

@@ -1,4 +1,4 @@
-"""Through the API server to the kubelet: the same bytes, and the API server's own words when there is no way through."""
+"""Tunnels through the API server to the kubelet: unchanged data, and the error messages of the API server."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ async def api(node: Node, authority: certificates.Authority) -> AsyncIterator[St
 
 @pytest.fixture
 async def user(api: StreamingApiServer) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of the API server: it knows nothing of the kubelet, nor of its token."""
+    """A client of the API server, without the address and the token of the kubelet."""
     async with aiohttp.ClientSession(api.url, connector=aiohttp.TCPConnector(ssl=api.node.ssl)) as session:
         yield session
 
 
-def seen(api: StreamingApiServer) -> Node:
-    """The API server where the tests' SPDY client looks for a kubelet."""
+def as_node(api: StreamingApiServer) -> Node:
+    """The API server as the target of the tests' SPDY client."""
     node = Node(api.node.runtime, urlsplit(api.url).port or 0, api.node.authority)
     node.headers = {}
     return node
@@ -63,12 +63,12 @@ async def test_a_websocket_passes_through_unchanged(user: aiohttp.ClientSession)
 
 async def test_spdy_passes_through_unchanged(api: StreamingApiServer) -> None:
     async with stream_clients.spdy_exec(
-        seen(api), CAT.replace("stdin", "input=1&stdin").replace("stdout", "output=1&stdout")
+        as_node(api), CAT.replace("stdin", "input=1&stdin").replace("stdout", "output=1&stdout")
     ) as running:
         await _round_trip(running, os.urandom(5_000_000))
 
 
-async def test_hanging_up_reaches_the_command(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
+async def test_a_disconnect_reaches_the_command(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
     sessions = api.node.runtime.containers["ns", "pod", "main"].sessions
     before = len(sessions)
     async with stream_clients.websocket_exec(user, PODS + "/pod/exec?" + query("sleep", "1000", channels="stdout")):
@@ -76,7 +76,7 @@ async def test_hanging_up_reaches_the_command(api: StreamingApiServer, user: aio
     assert await sessions[-1].wait() == 137
 
 
-async def test_a_server_that_shuts_down_hangs_up(node: Node, authority: certificates.Authority) -> None:
+async def test_a_server_that_shuts_down_closes_its_tunnels(node: Node, authority: certificates.Authority) -> None:
     async with contextlib.AsyncExitStack() as stack:
         serving = await stack.enter_async_context(streaming_apiserver.serve(node, authority))
         serving.add("ns", "pod", "main")
@@ -89,7 +89,7 @@ async def test_a_server_that_shuts_down_hangs_up(node: Node, authority: certific
             assert await node.runtime.containers["ns", "pod", "main"].sessions[0].wait() == 137
 
 
-async def test_what_the_kubelet_refuses_is_passed_on_as_it_is(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
+async def test_errors_of_the_kubelet_are_passed_on_unchanged(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
     api.add("ns", "pod", "gone")
     for path, code, text in (
         (f"{PODS}/pod/exec?command=x&stdout=1", 500, 'container not found ("gone")'),
@@ -99,29 +99,29 @@ async def test_what_the_kubelet_refuses_is_passed_on_as_it_is(api: StreamingApiS
             assert (response.status, await response.text()) == (code, text)
 
 
-async def test_a_request_that_is_no_upgrade_is_refused(user: aiohttp.ClientSession) -> None:
+async def test_a_request_without_an_upgrade_is_rejected(user: aiohttp.ClientSession) -> None:
     async with user.post(PODS + "/pod/exec?command=x&stdout=1") as response:
         assert (response.status, (await response.json())["message"]) == (400, "Upgrade request required")
 
 
 @pytest.fixture
-def nobody() -> int:
-    """A port that nobody listens on."""
+def closed_port() -> int:
+    """A port without a listener."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
 
 
-async def test_a_node_that_does_not_answer_is_told_as_by_the_api_server(
-    api: StreamingApiServer, user: aiohttp.ClientSession, nobody: int
+async def test_an_unreachable_node_is_reported_as_by_kube_apiserver(
+    api: StreamingApiServer, user: aiohttp.ClientSession, closed_port: int
 ) -> None:
-    api.port = nobody
-    refused = f"dial tcp 127.0.0.1:{nobody}: connect: connection refused"
+    api.port = closed_port
+    refused = f"dial tcp 127.0.0.1:{closed_port}: connect: connection refused"
     async with user.post(CAT, headers={"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}) as response:
         assert (response.status, await response.json()) == (500, _failure(f"error dialing backend: {refused}"))
     async with user.get(PODS + "/pod/log?tailLines=3") as response:
-        url = f"https://127.0.0.1:{nobody}/containerLogs/ns/pod/main?tailLines=3"
+        url = f"https://127.0.0.1:{closed_port}/containerLogs/ns/pod/main?tailLines=3"
         assert (response.status, await response.json()) == (500, _failure(f'Get "{url}": {refused}'))
 
 
@@ -144,7 +144,7 @@ async def test_a_kubelet_of_another_authority_is_not_trusted(
             assert "tls: failed to verify certificate: x509:" in (await response.json())["message"]
 
 
-async def test_logs_stream_through(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
+async def test_logs_are_streamed(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
     container = api.node.runtime.containers["ns", "pod", "main"]
     await container.write_log("one", "two")
     async with user.get(PODS + "/pod/log?follow=true&tailLines=1") as response:
@@ -155,9 +155,7 @@ async def test_logs_stream_through(api: StreamingApiServer, user: aiohttp.Client
     await wait_until(lambda: container.followers == 0)
 
 
-async def test_a_follower_that_waits_for_nothing_is_let_go_when_it_hangs_up(
-    api: StreamingApiServer, user: aiohttp.ClientSession
-) -> None:
+async def test_an_idle_follower_is_released_when_it_disconnects(api: StreamingApiServer, user: aiohttp.ClientSession) -> None:
     container = api.node.runtime.containers["ns", "pod", "main"]
     async with user.get(PODS + "/pod/log?follow=true"):
         await wait_until(lambda: container.followers == 1)
@@ -186,7 +184,7 @@ async def test_a_follower_that_waits_for_nothing_is_let_go_when_it_hangs_up(
         ),
     ],
 )
-async def test_a_log_that_the_kubelet_refuses_is_a_status(
+async def test_a_log_error_of_the_kubelet_becomes_a_status(
     api: StreamingApiServer, user: aiohttp.ClientSession, path: str, status: dict[str, Any]
 ) -> None:
     api.node.runtime.containers["ns", "pod", "main"].waiting = "ContainerCreating"
@@ -196,7 +194,7 @@ async def test_a_log_that_the_kubelet_refuses_is_a_status(
         assert await response.json() == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", **status}
 
 
-def test_the_same_goes_on_with_uvloop(tmp_path: pathlib.Path) -> None:
+def test_tunnels_work_with_uvloop(tmp_path: pathlib.Path) -> None:
     async def tunneled() -> None:
         runtime = ProcessRuntime(tmp_path / "containers")
         runtime.add("ns", "pod", "main")
@@ -219,8 +217,8 @@ async def _with_both(api: StreamingApiServer) -> None:
     async with aiohttp.ClientSession(api.url, connector=aiohttp.TCPConnector(ssl=api.node.ssl)) as user:
         checks += [
             lambda: test_a_websocket_passes_through_unchanged(user),
-            lambda: test_hanging_up_reaches_the_command(api, user),
-            lambda: test_logs_stream_through(api, user),
+            lambda: test_a_disconnect_reaches_the_command(api, user),
+            lambda: test_logs_are_streamed(api, user),
         ]
         for check in checks:
             await check()
