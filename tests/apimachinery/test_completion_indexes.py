@@ -31,7 +31,7 @@ def test_an_edited_status_cannot_exhaust_memory() -> None:
 
 
 @hypothesis.given(st.frozensets(st.integers(0, 50)))
-def test_indexes_that_are_written_are_read_again(indexes: frozenset[int]) -> None:
+def test_rendered_indexes_are_valid(indexes: frozenset[int]) -> None:
     assert completion_indexes.parse(completion_indexes.render(indexes), 51) == indexes
 
 
@@ -40,5 +40,5 @@ def test_indexes_are_written_as_the_real_controller_writes_them(indexes: tuple[i
     assert completion_indexes.render(indexes) == text
 
 
-def test_indexes_beyond_the_completions_are_forgotten() -> None:
+def test_indexes_beyond_the_completions_are_ignored() -> None:
     assert completion_indexes.parse("0-9", 3) == {0, 1, 2}

@@ -22,13 +22,13 @@ _OBJECTS = st.recursive(
 
 @max_examples(100)
 @hypothesis.given(_OBJECTS, _OBJECTS)
-def test_applied_to_the_old_value_it_gives_the_new_one(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_the_patch_turns_the_old_value_into_the_new_one(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, merge_patch_diff.create_merge_patch(old, new)) == new
 
 
 @max_examples(100)
 @hypothesis.given(_OBJECTS)
-def test_between_equal_values_it_is_empty(value: dict[str, Any]) -> None:
+def test_the_patch_between_equal_values_is_empty(value: dict[str, Any]) -> None:
     assert merge_patch_diff.create_merge_patch(value, value) == {}
 
 

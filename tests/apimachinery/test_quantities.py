@@ -30,7 +30,7 @@ def test_a_quantity_is_parsed_exactly(text: quantities.Text, number: str) -> Non
 @pytest.mark.parametrize(
     "text", ["", "plenty", "abc", "1 Gi", " 1", "1Gb", "NaN", "Infinity", "1_000", "٣", "1.2.3", "0" * 100_000 + "x"]
 )
-def test_a_malformed_text_is_no_quantity(text: str) -> None:
+def test_a_malformed_quantity_is_rejected(text: str) -> None:
     with pytest.raises(quantities.QuantityError) as caught:
         quantities.parse(text)
     assert str(caught.value) == quantities.FORMAT_WRONG
@@ -114,7 +114,7 @@ def test_a_sum_is_canonical(amounts: list[quantities.Text], total: str) -> None:
 @hypothesis.given(
     st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(["", "m", "k", "M", "Ki", "Mi", "Gi"])), min_size=1, max_size=6)
 )
-def test_a_sum_is_worth_its_parts(parts: list[tuple[int, str]]) -> None:
+def test_a_sum_equals_the_sum_of_its_parts(parts: list[tuple[int, str]]) -> None:
     texts: list[quantities.Text] = [f"{number}{suffix}" for number, suffix in parts]
     assert quantities.nanos(quantities.add(texts)) == sum(quantities.nanos(text) for text in texts)
 

@@ -46,7 +46,7 @@ def test_a_malformed_label_selector_is_rejected_with_kubernetes_message(text: st
     assert str(refused.value) == message
 
 
-def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> None:
+def test_a_field_selector_unescapes_its_values_and_skips_empty_requirements() -> None:
     expected = selectors.parse_fields(r"b!=x\,y,a=1,=", lambda name: name)
     assert expected == (Requirement("a", "=", ("1",)), Requirement("b", "!=", ("x,y",)))
 

@@ -27,13 +27,13 @@ class Accepted:
 ACCEPTED = (
     Accepted(
         "Requests without credentials are rejected: there is no user system:anonymous, so the response is 401 instead of 403.",
-        case="who_is_nobody",
+        case="anonymous_requests",
         real="403 Forbidden .*system:anonymous.*",
         ours="401 Unauthorized.*",
     ),
     Accepted(
         "Field ownership is tracked from the first apply of an object on. Earlier writes belong to `before-first-apply`.",
-        case="the_first_apply_to_what_was_created",
+        case="the_first_apply_to_a_created_object",
         real='.*"?creator"?.*',
         ours='.*"?before-first-apply"?.*',
     ),
@@ -51,19 +51,19 @@ ACCEPTED = (
     Accepted(
         "CEL validation rules that do not compile are accepted, with a warning that they are not enforced. The CEL "
         "library supports less than future versions of Kubernetes may use, and this must not make a definition unusable.",
-        case="definitions_that_are_invalid",
+        case="invalid_definitions",
         real=r"422 Invalid .*x-kubernetes-validations.*",
         ours="201",
     ),
     Accepted(
         "If a version is listed twice, only the duplicate is reported, and not that the first of the two is not stored.",
-        case="definitions_that_are_invalid",
+        case="invalid_definitions",
         path=r"body\.(details\.causes|message)",
         real=".*CustomResourceDefinitionVersion.*",
     ),
     Accepted(
         "An empty enum in the schema of a definition is returned as it was written.",
-        case="definitions_that_are_invalid",
+        case="invalid_definitions",
         path=r".*\.enum",
         real=r"\(absent\)",
         ours=r"\[\]",
@@ -108,7 +108,7 @@ ACCEPTED = (
     Accepted(
         "The OpenAPI v2 document contains the definitions and paths that clients read, but no shared parameters and no "
         "security definitions.",
-        case="what_is_there_beside_resources",
+        case="non_resource_urls",
         request="GET /openapi/v2",
         path="body",
     ),
@@ -137,7 +137,7 @@ ACCEPTED = (
     ),
     Accepted(
         "An error response has no warnings about the rejected object.",
-        case="pods_that_are_invalid",
+        case="invalid_pods",
         path=r"header\.warning",
         ours=r"\(absent\)",
     ),

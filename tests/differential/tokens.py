@@ -1,6 +1,6 @@
 """Replaces values that differ between any two servers by tokens: the same value by the same token, within one scenario.
 
-Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared as it stands, but for
+Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared unchanged, except for
 the ownership of fields (managedFields) of objects that were never applied: ours keeps it from an object's first apply on. The
 descriptions of a table's columns are prose that no client shows, and are not compared at all.
 """
@@ -16,25 +16,24 @@ TIME = re.compile(r"\b(\d{4})-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?[+-]\d\d:?
 CLUSTER_IP = re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d{1,3}\.\d{1,3}\b")
 TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 CREDENTIAL = re.compile(r"\b(X509|TOKEN)SHA256=[0-9a-f]{64}\b")
-"""Which of the two says by what the kubeconfig introduces its owner."""
+"""The prefix depends on the credential of the kubeconfig: certificate or token."""
 PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*-----END [A-Z ]+-----\n?", re.DOTALL)
 API_ACCESS = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 CURRENT = re.compile(r"(current: |\()\d+(?=\)|$)")
-"""Where a message tells the newest revision: `Too large resource version: 999, current: 12`."""
+"""The newest revision in a message: `Too large resource version: 999, current: 12`."""
 AGE = re.compile(r"(?:\d+[smhdy]){1,2}")
 RANDOM = "[bcdfghjklmnpqrstvwxz2456789]{5}\\b"
-"""What generateName adds: no vowels and nothing that looks like one, so that no word comes out."""
+"""The suffix of generateName: no vowels and no similar digits, so that it contains no words."""
 LONGEST_PREFIX = 58
-ADMINISTRATORS = ("admin", "kubernetes-admin")  # whoever the kubeconfig was made for
+ADMINISTRATORS = ("admin", "kubernetes-admin")  # the user of the kubeconfig
 OWNERSHIP = ("operation", "manager", "apiVersion", "subresource")
 PATCHED = re.compile(r'(?<=Invalid value: )"\{\\".*\}"(?=: )', re.DOTALL)
-"""An object that a refusal quotes whole, as the server has it in memory: with ownership and an order of keys of its own."""
+"""An object quoted in an error message, in its in-memory form: managedFields and the order of keys differ between servers."""
 DUMP = re.compile(r"\n[ \xa0]+[a-z]+\.[A-Z]\w+\{.*?\n[ \xa0]+\}\n?", re.DOTALL)
-"""A comparison of two of Go's internal structures at the end of a message: with blanks that change from process to process, so
-that nobody relies on it."""
+"""A diff of Go structs at the end of a message. Its blanks change from process to process, so that no client relies on it."""
 NODE_PORT = re.compile(r"(?<=:)3\d{4}(?=/)")
 POINTER = re.compile(r"\b0x[0-9a-f]{6,}\b")
-"""Go's way of printing what it should not print."""
+"""A pointer printed by Go."""
 
 
 class Tokens:
@@ -45,17 +44,17 @@ class Tokens:
         self._years = {str((dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).year) for days in (-2, 0, 400)}
 
     def normalize(self, value: Any) -> Any:
-        """The value with tokens in it. Numbers are given in the order of appearance, keys sorted."""
+        """The value with tokens. Tokens are numbered in the order of appearance, with sorted keys."""
         return self._normal(value, "", False)
 
     def request(self, line: str) -> str:
-        """The line of a request: what it repeats of earlier answers differs as they did."""
+        """The request line, with tokens for values from earlier responses."""
         known = self._known.get("version", {})
         line = re.sub(r"(?<=resourceVersion=)\d+", lambda match: known.get(match.group(), match.group()), line)
         return self._text(re.sub(r"(?<=continue=)[^&]+", "<continue>", line), "", False)
 
     def expect_generated(self, prefix: str) -> None:
-        """A request has asked for a name with this beginning."""
+        """A request has this generateName."""
         self._generated.append(re.compile(f"({re.escape(prefix[:LONGEST_PREFIX])}){RANDOM}"))
 
     def _normal(self, value: Any, key: str, listed: bool) -> Any:
@@ -71,21 +70,21 @@ class Tokens:
 
     def _object(self, value: dict[str, Any], key: str) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        # A list's revision is the whole store's; so is a bookmark's.
+        # The revision of a list or a bookmark is that of the whole store.
         listed = "items" in value or "rows" in value or value.get("type") == "BOOKMARK"
         for name in sorted(value):
             child = value[name]
             if name == "managedFields":
                 if not _applied(child):
                     continue
-                # Their order is that of their seconds, which is chance.
+                # The order depends on the seconds of the writes, which are random.
                 child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
             if name == "causes":
                 child = _sorted_conflicts(child)
             elif name == "columnDefinitions":
                 child = _without_descriptions(child)
             elif name in ("resourceRules", "nonResourceRules") and isinstance(child, list):
-                child = sorted(child, key=str)  # as bindings happen to be found
+                child = sorted(child, key=str)  # the order of bindings is random
             if listed and name in ("metadata", "object") and isinstance(child, dict):
                 result[name] = self._collection(child)
             else:
@@ -93,7 +92,7 @@ class Tokens:
         return result
 
     def _collection(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """The metadata of a list, or the object of a bookmark: any revision will do."""
+        """The metadata of a list, or the object of a bookmark: any revision is accepted."""
         result: dict[str, Any] = {}
         for name in sorted(metadata):
             value = metadata[name]
@@ -128,7 +127,7 @@ class Tokens:
 
     def _time(self, match: re.Match[str]) -> str:
         if match.group(1) not in self._years:
-            return match.group()  # as a request has given it
+            return match.group()  # given by a request
         fraction = match.group(2)
         return f"<time of {len(fraction) - 1} digits>" if fraction else "<time>"
 
@@ -149,7 +148,7 @@ def _without_descriptions(columns: Any) -> Any:
 
 
 def _sorted_conflicts(causes: Any) -> Any:
-    """The conflicts of an apply come in the order of a Go map."""
+    """The conflicts of an apply have the random order of a Go map."""
     entries = causes if isinstance(causes, list) else []
     if entries and all(isinstance(each, dict) and each.get("reason") == "FieldManagerConflict" for each in entries):
         return sorted(entries, key=lambda each: (str(each.get("field")), str(each.get("message"))))

@@ -1,4 +1,4 @@
-"""One watch: reads events up to a condition that the scenario gives."""
+"""One watch: reads events up to a condition of the scenario."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Watch:
         return events
 
     def until(self, name: str, kind: str = "") -> list[Event]:
-        """Up to the first event of an object of that name; `kind` is ADDED, MODIFIED, DELETED or any."""
+        """Reads up to the first event of an object of that name; `kind` is ADDED, MODIFIED, DELETED or any."""
         events = []
         while (event := self._next()) is not None:
             events.append(event)

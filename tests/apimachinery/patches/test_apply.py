@@ -75,7 +75,7 @@ def test_applying_the_same_again_changes_nothing() -> None:
     assert applied(live, config({"a": "1"}), now=LATER) == live
 
 
-def test_a_second_applier_of_the_same_values_owns_them_at_no_time() -> None:
+def test_a_second_applier_of_the_same_values_has_no_time() -> None:
     result = applied(applied(None, config({"a": "1"})), config({"a": "1"}), "other")
     entries = result["metadata"]["managedFields"]
     assert [(entry["manager"], entry.get("time")) for entry in entries] == [("other", None), ("m", NOW)]
@@ -110,7 +110,7 @@ def test_conflicts_are_reported_by_manager() -> None:
     )
 
 
-def test_force_takes_fields_away() -> None:
+def test_force_takes_fields_from_other_managers() -> None:
     result = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "3"}), "other", force=True)
     assert result["data"] == {"a": "3", "b": "2"}
     assert owned(result) == {"m": {"f:data": {"f:b": {}}}, "other": {"f:data": {"f:a": {}}}}
@@ -142,7 +142,7 @@ def test_keys_of_items_may_be_defaults() -> None:
     ]
 
 
-def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> None:
+def test_items_keep_the_order_of_the_configuration_and_others_their_position() -> None:
     live = applied(None, pods({"name": "a"}, {"name": "b"}, {"name": "c"}))
     result = applied(live, pods({"name": "c"}, {"name": "x"}, {"name": "a"}), "other")
     assert [each["name"] for each in result["template"]["spec"]["containers"]] == ["b", "c", "x", "a"]
@@ -202,7 +202,7 @@ def test_invalid_configurations_are_rejected(configuration: Any, message: str) -
     assert refusal.value.message.startswith(message)
 
 
-def test_fields_that_are_put_back_are_not_owned() -> None:
+def test_reset_fields_are_not_owned() -> None:
     schema = KNOWN.schema("", "v1", "Pod")
     configuration = {
         "apiVersion": "v1",

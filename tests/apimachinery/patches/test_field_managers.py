@@ -38,7 +38,7 @@ def test_an_updater_owns_the_fields_that_it_changes(live: Object) -> None:
     assert updated(live, after) == {"m": {"f:data": {"f:b": {}}}, "u": {"f:data": {"f:a": {}}}}
 
 
-def test_entries_that_nothing_happened_to_are_left_as_they_are(live: Object) -> None:
+def test_unchanged_entries_are_kept_as_they_are(live: Object) -> None:
     after = {**live, "metadata": live["metadata"] | {"labels": {"x": "y"}}}
     updated(live, after)
     assert after["metadata"]["managedFields"][0] is live["metadata"]["managedFields"][0]
@@ -50,7 +50,7 @@ def test_a_client_that_drops_managed_fields_loses_nothing(live: Object) -> None:
 
 
 @pytest.mark.parametrize("given", [[], [{}]])
-def test_managed_fields_can_be_forgotten(live: Object, given: list[Object]) -> None:
+def test_managed_fields_can_be_reset(live: Object, given: list[Object]) -> None:
     after = config({"a": "9"}, managedFields=given)
     assert updated(live, after) == {}
     assert "managedFields" not in after["metadata"]
@@ -77,7 +77,7 @@ def test_managed_fields_can_be_written(live: Object) -> None:
     assert "m" in updated(live, live | {"metadata": {"name": "m", "managedFields": [entry]}}, subresource="status")
 
 
-def test_objects_without_owners_stay_without() -> None:
+def test_objects_without_managed_fields_stay_without() -> None:
     assert updated(config({"a": "1"}, uid="u"), config({"a": "2"})) == {}
 
 
@@ -90,12 +90,12 @@ def test_an_updater_without_a_name_is_called_unknown(live: Object) -> None:
     assert "unknown" in updated(live, live | {"data": {"a": "9"}}, manager="")
 
 
-def test_fields_that_are_put_back_change_no_hands(live: Object) -> None:
+def test_reset_fields_keep_their_managers(live: Object) -> None:
     after = live | {"data": {"a": "9", "b": "2"}}
     assert updated(live, after, reset=frozenset({("data",)})) == {"m": {"f:data": {"f:a": {}, "f:b": {}}}}
 
 
-def test_a_write_that_moves_only_times_is_none(live: Object) -> None:
+def test_a_write_that_changes_only_times_is_a_no_op(live: Object) -> None:
     later = copy.deepcopy(live)
     later["metadata"]["managedFields"][0]["time"] = LATER
     assert field_managers.ignore_timestamps(live, later) is live

@@ -50,7 +50,7 @@ def test_difference_does_not_change_its_arguments(one: frozenset[Path], other: f
 
 
 @given(PATHS)
-def test_a_set_is_read_as_it_was_written(paths: frozenset[Path]) -> None:
+def test_a_field_set_round_trips(paths: frozenset[Path]) -> None:
     written = field_sets.ordered(field_set(paths))
     assert field_sets.decode(written) == field_set(paths)
     assert all(field_sets.has(written, path) for path in paths)
@@ -61,5 +61,5 @@ def test_elements_are_ordered_by_kind_and_numbers_by_size() -> None:
     assert list(written) == ["f:a", "f:b", 'k:{"p":9}', 'k:{"p":80}', "v:2", "v:10", 'v:"x"']
 
 
-def test_a_key_is_the_same_however_it_was_spelled() -> None:
+def test_path_elements_are_normalized() -> None:
     assert field_sets.decode({'k:{"b": 1.0, "a":"<"}': {}}) == {'k:{"a":"\\u003c","b":1}': {}}

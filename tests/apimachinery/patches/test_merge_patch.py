@@ -39,13 +39,13 @@ def test_an_empty_patch_changes_nothing(document: dict[str, Any]) -> None:
 
 
 @given(DOCUMENTS, PATCHES)
-def test_a_patch_applied_twice_does_no_more(document: dict[str, Any], patch: dict[str, Any]) -> None:
+def test_a_patch_is_idempotent(document: dict[str, Any], patch: dict[str, Any]) -> None:
     once = merge_patch.apply(document, patch)
     assert merge_patch.apply(once, patch) == once
 
 
 @given(DOCUMENTS, DOCUMENTS)
-def test_the_difference_of_two_documents_leads_from_one_to_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_the_diff_of_two_documents_turns_one_into_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert merge_patch.apply(before, patch_between(before, after)) == after
 
 

@@ -62,7 +62,7 @@ def test_maps_are_replaced_deleted_and_kept_in_part() -> None:
     assert patched({}, {"securityContext": {"$patch": "replace", "fsGroup": 3}}) == {}
 
 
-def test_volumes_change_their_kind() -> None:
+def test_volumes_can_change_their_type() -> None:
     before = [{"name": "v", "emptyDir": {}}]
     patch = [{"$retainKeys": ["name", "configMap"], "name": "v", "configMap": {"name": "m"}}]
     assert patched({"volumes": before}, {"volumes": patch})["volumes"] == [{"name": "v", "configMap": {"name": "m"}}]

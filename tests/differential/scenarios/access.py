@@ -1,4 +1,4 @@
-"""RBAC: roles and bindings as objects, what a service account is refused, what reviews say of it."""
+"""RBAC: roles and bindings as objects, forbidden requests, access reviews."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def rule(resources: str, verbs: str, group: str = "", **rest: Any) -> dict[str, 
     return {"apiGroups": [group], "resources": resources.split(), "verbs": verbs.split(), **rest}
 
 
-def bound(name: str, role_name: str, *subjects: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
+def binding(name: str, role_name: str, *subjects: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role_name}
     return manifest(RBAC, "RoleBinding", name, {"roleRef": reference, "subjects": list(subjects)})
 
 
 def account(p: ScenarioClient, *rules: dict[str, Any]) -> str:
-    """A service account with these rights, waited for; returns its token."""
+    """Creates a service account with these rules, waits until they apply, and returns its token."""
     p.create("serviceaccounts", manifest("v1", "ServiceAccount", "sa", {}))
     p.create("roles", role("r", *rules))
-    p.create("rolebindings", bound("b", "r", {"kind": "ServiceAccount", "name": "sa", "namespace": p.namespace}))
+    p.create("rolebindings", binding("b", "r", {"kind": "ServiceAccount", "name": "sa", "namespace": p.namespace}))
     if rules:
         first = {
             "namespace": p.namespace,
@@ -44,7 +44,7 @@ def account(p: ScenarioClient, *rules: dict[str, Any]) -> str:
 
 
 @scenario("access")
-def a_service_account_is_refused_what_it_may_not(p: ScenarioClient) -> None:
+def requests_without_permission(p: ScenarioClient) -> None:
     token = account(p, rule("configmaps", "get list"), rule("pods/log", "get"), rule("secrets", "get", resourceNames=["mine"]))
     p.create("configmaps", config_map("a"))
     p.create("secrets", bodies.secret("mine"))
@@ -81,18 +81,20 @@ def a_service_account_is_refused_what_it_may_not(p: ScenarioClient) -> None:
 
 
 @scenario("access")
-def nobody_gives_more_than_they_have(p: ScenarioClient) -> None:
+def privilege_escalation(p: ScenarioClient) -> None:
     token = account(p, rule("roles rolebindings", "create update patch get", "rbac.authorization.k8s.io"), rule("pods", "get"))
     p.use_token(token)
     p.create("roles", role("same", rule("pods", "get")))
     p.create("roles", role("more", rule("pods", "get delete"), rule("secrets", "get")))
-    p.create("rolebindings", bound("b1", "r", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
+    p.create("rolebindings", binding("b1", "r", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
     p.create(
         "rolebindings",
-        bound("b2", "cluster-admin", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}, kind="ClusterRole"),
+        binding(
+            "b2", "cluster-admin", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}, kind="ClusterRole"
+        ),
     )
     p.patch("merge", "roles", "r", {"rules": [rule("*", "*", "*")]})
-    p.create("rolebindings", bound("b3", "none", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
+    p.create("rolebindings", binding("b3", "none", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
 
 
 @scenario("access")
@@ -103,11 +105,11 @@ def roles_and_bindings_as_objects(p: ScenarioClient) -> None:
     p.create("roles", role("bad", {"nonResourceURLs": ["/x"], "verbs": ["get"]}))
     p.create("roles", role("Any:Name/not", rule("pods", "get")))
     p.create("roles", role("any:name", rule("pods", "get")))
-    p.create("rolebindings", bound("b", "r", {"kind": "ServiceAccount", "name": "default"}))
-    p.create("rolebindings", bound("b2", "r", {"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}))
-    p.create("rolebindings", bound("b3", "r", {"kind": "Robot", "name": "u"}))
-    p.create("rolebindings", bound("b4", "", {"kind": "User", "name": ""}))
-    p.create("rolebindings", bound("b5", "r", kind="Thing"))
+    p.create("rolebindings", binding("b", "r", {"kind": "ServiceAccount", "name": "default"}))
+    p.create("rolebindings", binding("b2", "r", {"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}))
+    p.create("rolebindings", binding("b3", "r", {"kind": "Robot", "name": "u"}))
+    p.create("rolebindings", binding("b4", "", {"kind": "User", "name": ""}))
+    p.create("rolebindings", binding("b5", "r", kind="Thing"))
     p.patch(
         "merge", "rolebindings", "b2", {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "other"}}
     )
@@ -121,7 +123,7 @@ def roles_and_bindings_as_objects(p: ScenarioClient) -> None:
 
 
 @scenario("access")
-def reviews_of_somebody(p: ScenarioClient) -> None:
+def subject_access_reviews(p: ScenarioClient) -> None:
     account(p, rule("configmaps", "get list"), rule("secrets", "get", resourceNames=["mine"]), rule("*", "watch", "kubeflow.org"))
     user = f"system:serviceaccount:{p.namespace}:sa"
     asked: tuple[dict[str, Any], ...] = (
@@ -153,7 +155,7 @@ def reviews_of_somebody(p: ScenarioClient) -> None:
 
 
 @scenario("access")
-def reviews_of_oneself(p: ScenarioClient) -> None:
+def self_subject_reviews(p: ScenarioClient) -> None:
     token = account(p, rule("configmaps", "get list"))
 
     def review(**attributes: Any) -> None:
@@ -173,9 +175,9 @@ def reviews_of_oneself(p: ScenarioClient) -> None:
 
 
 @scenario("access")
-def rights_of_a_user_impersonated(p: ScenarioClient) -> None:
+def permissions_of_an_impersonated_user(p: ScenarioClient) -> None:
     p.create("roles", role("r", rule("configmaps", "get")))
-    p.create("rolebindings", bound("b", "r", {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}))
+    p.create("rolebindings", binding("b", "r", {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}))
     spec = {"user": "jane", "resourceAttributes": {"namespace": p.namespace, "verb": "get", "resource": "configmaps"}}
     p.until(lambda response: response.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
     p.send("GET", p.path("configmaps", "none"), None, {"Impersonate-User": "jane"})

@@ -1,4 +1,4 @@
-"""Forms of answers: Accept, pretty printing, percent-encoding, long selectors, odd headers."""
+"""Forms of responses: Accept, pretty printing, percent-encoding, long selectors, unusual headers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def forms_of_a_custom_resource(p: ScenarioClient) -> None:
 
 
 @scenario("http")
-def pretty_answers(p: ScenarioClient) -> None:
+def pretty_printed_responses(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for pretty in ("true", "1", "false", "0", "", "maybe"):
         p.send("GET", p.path("configmaps", "a"), None, {"Accept": "application/json"}, pretty=pretty)
@@ -67,7 +67,7 @@ def long_selectors(p: ScenarioClient) -> None:
 
 
 @scenario("http")
-def odd_headers(p: ScenarioClient) -> None:
+def unusual_headers(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for headers in (
         {"Accept-Encoding": "br"},
@@ -82,7 +82,7 @@ def odd_headers(p: ScenarioClient) -> None:
 
 
 @scenario("http")
-def who_is_nobody(p: ScenarioClient) -> None:
+def anonymous_requests(p: ScenarioClient) -> None:
     p.use_token("")
     for path in (
         "/api",

@@ -1,4 +1,4 @@
-"""The other kinds of the core: services, secrets, service accounts, namespaces, nodes, events, storage, quotas."""
+"""Other kinds of the core group: services, secrets, service accounts, namespaces, nodes, events, storage, quotas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def services_of_every_type(p: ScenarioClient) -> None:
 
 
 @scenario("services")
-def services_that_are_invalid(p: ScenarioClient) -> None:
+def invalid_services(p: ScenarioClient) -> None:
     wrong: tuple[dict[str, Any], ...] = (
         {"ports": []}, {"ports": [{"port": 0}]}, {"ports": [{"port": 70000}]}, {"ports": [{"port": 1}, {"port": 2}]},
         {"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b"}]}, {"ports": [{"port": 1, "protocol": "X"}]},
@@ -71,21 +71,23 @@ def service_accounts_and_their_tokens(p: ScenarioClient) -> None:
         manifest("v1", "ServiceAccount", "pull", {"imagePullSecrets": [{"name": "x"}], "automountServiceAccountToken": False}),
     )
 
-    def ask(name: str = "sa", **spec: Any) -> Any:
+    def request_token(name: str = "sa", **spec: Any) -> Any:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         return p.create("serviceaccounts", body, name, "token")
 
-    ask()
-    ask(expirationSeconds=600)
-    ask(expirationSeconds=5)
-    ask(expirationSeconds=1 << 33)
-    ask(audiences=["someone"])
-    ask("none")
+    request_token()
+    request_token(expirationSeconds=600)
+    request_token(expirationSeconds=5)
+    request_token(expirationSeconds=1 << 33)
+    request_token(audiences=["someone"])
+    request_token("none")
     uid = p.create("pods", pod("holder", serviceAccountName="sa")).at("metadata.uid")
-    ask(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "holder", "uid": uid})
-    ask(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "holder", "uid": "11111111-2222-3333-4444-555555555555"})
-    ask(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "nobody"})
-    ask(boundObjectRef={"kind": "Thing", "apiVersion": "v1", "name": "nobody"})
+    request_token(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "holder", "uid": uid})
+    request_token(
+        boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "holder", "uid": "11111111-2222-3333-4444-555555555555"}
+    )
+    request_token(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "nobody"})
+    request_token(boundObjectRef={"kind": "Thing", "apiVersion": "v1", "name": "nobody"})
     p.create("serviceaccounts", {"kind": "TokenRequest"}, "sa", "token")
     p.create("serviceaccounts", "", "sa", "token")
     p.create("pods", pod("pulls", serviceAccountName="pull"))

@@ -1,4 +1,4 @@
-"""CRDs at run time: columns, versions, changes, their end."""
+"""CRDs at run time: columns, versions, changes, deletion."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def several_versions(p: ScenarioClient) -> None:
 
 
 @scenario("crds")
-def a_definition_takes_its_objects_along(p: ScenarioClient) -> None:
+def a_deleted_definition_deletes_its_objects(p: ScenarioClient) -> None:
     kind = Kind(p, structural())
     held = kind.body("held")
     held["metadata"]["finalizers"] = ["example.com/hold"]

@@ -1,4 +1,4 @@
-"""Creation: names, bodies that are wrong in every way, dry runs, strictness."""
+"""Creation: names, invalid bodies, dry runs, strictness."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ YAML = {"Content-Type": "application/yaml"}
 
 
 @scenario("create")
-def an_object_is_created_read_and_refused_twice(p: ScenarioClient) -> None:
+def an_object_is_created_only_once(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("one", labels={"x": "y"}, annotations={"note": "n"}))
     p.read("configmaps", "one")
     p.create("configmaps", config_map("one"))
@@ -124,7 +124,7 @@ def bodies_that_are_no_objects(p: ScenarioClient) -> None:
 
 
 @scenario("create")
-def yaml_is_taken(p: ScenarioClient) -> None:
+def yaml_bodies(p: ScenarioClient) -> None:
     p.send("POST", p.path("configmaps"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: y\ndata:\n  a: 'b'\n", YAML)
     p.send("POST", p.path("configmaps"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n\ndata:\n  a: 1\n", YAML)
     p.send("POST", p.path("configmaps"), "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: d\n", YAML)
@@ -162,7 +162,7 @@ def namespaces_that_do_not_fit(p: ScenarioClient) -> None:
 
 
 @scenario("create")
-def what_only_the_server_may_set(p: ScenarioClient) -> None:
+def fields_that_only_the_server_sets(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("version", resourceVersion="7"))
     p.create("configmaps", config_map("zero", resourceVersion="0"))
     p.create(
@@ -218,7 +218,7 @@ def media_types_of_bodies(p: ScenarioClient) -> None:
 
 
 @scenario("create")
-def field_managers_are_checked(p: ScenarioClient) -> None:
+def validation_of_field_managers(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("managed"), fieldManager="x" * 129, dryRun="All")
     p.create("configmaps", config_map("managed"), fieldManager="b\u0007ll", dryRun="All")
     p.create("configmaps", config_map("managed"), fieldManager="ok", dryRun="All")
@@ -227,7 +227,7 @@ def field_managers_are_checked(p: ScenarioClient) -> None:
 
 
 @scenario("create")
-def a_terminating_namespace_takes_nothing_new(p: ScenarioClient) -> None:
+def a_terminating_namespace_rejects_new_objects(p: ScenarioClient) -> None:
     name = p.name("ending")
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     p.create("namespaces", body)

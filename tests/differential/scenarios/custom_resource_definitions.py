@@ -1,4 +1,4 @@
-"""CRDs at run time: bad ones, schemas, defaults, pruning, rules, versions, columns, subresources, their end."""
+"""CRDs at run time: invalid ones, schemas, defaults, pruning, rules, versions, columns, subresources, deletion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRING = {"type": "string"}
 
 
 class Kind:
-    """A CRD of one scenario's own: served, with objects to be made of it."""
+    """A served CRD of one scenario, and constructors of its objects."""
 
     def __init__(self, p: ScenarioClient, schema: dict[str, Any], plural: str = "widgets", **version: Any) -> None:
         self.p, self.group = p, f"{p.namespace}.example.com"
@@ -53,35 +53,35 @@ def objects(**properties: Any) -> dict[str, Any]:
 
 
 @scenario("crds", namespaced=False)
-def definitions_that_are_invalid(p: ScenarioClient) -> None:
+def invalid_definitions(p: ScenarioClient) -> None:
     group = f"{p.namespace}.example.com"
     good = definition(group, structural())
 
-    def refuse(**spec: Any) -> None:
+    def create_invalid(**spec: Any) -> None:
         p.create("customresourcedefinitions", {**good, "spec": {**good["spec"], **spec}}, dryRun="All")
 
     def schema(value: Any) -> None:
-        refuse(versions=[{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": value}}])
+        create_invalid(versions=[{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": value}}])
 
     version = good["spec"]["versions"][0]
     p.create("customresourcedefinitions", {**good, "metadata": {"name": "other.example.com"}})
-    refuse(scope="Global")
-    refuse(scope=None)
-    refuse(names={"plural": "widgets", "kind": ""})
-    refuse(names={"plural": "Widgets", "kind": "Widget"})
-    refuse(names={"plural": "widgets", "kind": "widget", "shortNames": ["W W"]})
-    refuse(group="")
-    refuse(group="nodots")
-    refuse(versions=[])
-    refuse(versions=[{**version, "storage": False}])
-    refuse(versions=[version, version])
-    refuse(versions=[version, {**version, "name": "v2"}])
-    refuse(versions=[{**version, "name": "Version 1"}])
-    refuse(versions=[{"name": "v1", "served": True, "storage": True}])
-    refuse(preserveUnknownFields=True)
-    refuse(conversion={"strategy": "Webhook"})
-    refuse(versions=[{**version, "subresources": {"scale": {"specReplicasPath": "spec.replicas"}}}])
-    refuse(versions=[{**version, "additionalPrinterColumns": [{"name": "a", "type": "colour", "jsonPath": "spec"}]}])
+    create_invalid(scope="Global")
+    create_invalid(scope=None)
+    create_invalid(names={"plural": "widgets", "kind": ""})
+    create_invalid(names={"plural": "Widgets", "kind": "Widget"})
+    create_invalid(names={"plural": "widgets", "kind": "widget", "shortNames": ["W W"]})
+    create_invalid(group="")
+    create_invalid(group="nodots")
+    create_invalid(versions=[])
+    create_invalid(versions=[{**version, "storage": False}])
+    create_invalid(versions=[version, version])
+    create_invalid(versions=[version, {**version, "name": "v2"}])
+    create_invalid(versions=[{**version, "name": "Version 1"}])
+    create_invalid(versions=[{"name": "v1", "served": True, "storage": True}])
+    create_invalid(preserveUnknownFields=True)
+    create_invalid(conversion={"strategy": "Webhook"})
+    create_invalid(versions=[{**version, "subresources": {"scale": {"specReplicasPath": "spec.replicas"}}}])
+    create_invalid(versions=[{**version, "additionalPrinterColumns": [{"name": "a", "type": "colour", "jsonPath": "spec"}]}])
     schema({"type": "object", "properties": {"a": {}}})
     schema({"type": "string"})
     schema({"properties": {"a": STRING}})
@@ -110,7 +110,7 @@ def definitions_that_are_invalid(p: ScenarioClient) -> None:
 
 
 @scenario("crds")
-def a_definition_lives(p: ScenarioClient) -> None:
+def lifecycle_of_a_definition(p: ScenarioClient) -> None:
     kind = Kind(p, structural())
     p.create("customresourcedefinitions", definition(kind.group, structural()))
     p.send("GET", f"/apis/{kind.group}")
@@ -231,7 +231,7 @@ def values_are_validated_by_schema(p: ScenarioClient) -> None:
 
 
 @scenario("crds")
-def rules_are_kept(p: ScenarioClient) -> None:
+def validation_rules(p: ScenarioClient) -> None:
     rules = [
         {"rule": "self.low <= self.high", "message": "low must not be above high"},
         {"rule": "!has(self.name) || self.name.startsWith('x')", "messageExpression": "'not ' + self.name", "fieldPath": ".name"},

@@ -1,4 +1,4 @@
-"""Deletion: options, preconditions, policies, finalizers, graceful ends, collections, owners."""
+"""Deletion: options, preconditions, policies, finalizers, grace periods, collections, owners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def an_object_is_deleted_once(p: ScenarioClient) -> None:
 
 
 @scenario("delete")
-def what_a_deletion_answers_by_kind(p: ScenarioClient) -> None:
+def responses_to_deletions_by_kind(p: ScenarioClient) -> None:
     p.create("pods", pod("p"))
     p.create("services", bodies.service("s"))
     p.create("secrets", bodies.secret("s"))
@@ -62,7 +62,7 @@ def preconditions(p: ScenarioClient) -> None:
 
 
 @scenario("delete")
-def options_that_are_wrong(p: ScenarioClient) -> None:
+def invalid_delete_options(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for body in (
         "{",
@@ -88,7 +88,7 @@ def options_that_are_wrong(p: ScenarioClient) -> None:
 
 
 @scenario("delete")
-def finalizers_hold_an_object(p: ScenarioClient) -> None:
+def finalizers_keep_an_object(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", finalizers=["example.com/hold", "example.com/more"]))
     p.delete("configmaps", "a")
     p.delete("configmaps", "a")
@@ -103,7 +103,7 @@ def finalizers_hold_an_object(p: ScenarioClient) -> None:
 
 
 @scenario("delete")
-def a_deleted_custom_resource_is_held_by_finalizers(p: ScenarioClient) -> None:
+def finalizers_keep_a_custom_resource(p: ScenarioClient) -> None:
     job = bodies.training_job("PyTorchJob", "t")
     job["metadata"]["finalizers"] = ["example.com/hold"]
     p.create("pytorchjobs", job)
@@ -200,7 +200,7 @@ def owned(p: ScenarioClient, name: str, owner: Any, **rest: Any) -> None:
 
 
 @scenario("garbage")
-def background_deletion_takes_what_is_owned(p: ScenarioClient) -> None:
+def background_deletion_of_dependents(p: ScenarioClient) -> None:
     owner = p.create("configmaps", config_map("owner"))
     owned(p, "child", owner)
     owned(p, "blocking", owner, blockOwnerDeletion=True, controller=True)
@@ -210,7 +210,7 @@ def background_deletion_takes_what_is_owned(p: ScenarioClient) -> None:
 
 
 @scenario("garbage")
-def foreground_deletion_waits_for_what_blocks(p: ScenarioClient) -> None:
+def foreground_deletion_waits_for_blocking_dependents(p: ScenarioClient) -> None:
     owner = p.create("configmaps", config_map("owner"))
     reference = {
         "apiVersion": "v1",
@@ -237,14 +237,14 @@ def orphans_are_released(p: ScenarioClient) -> None:
 
 
 @scenario("garbage")
-def an_owner_that_never_was(p: ScenarioClient) -> None:
+def an_owner_that_does_not_exist(p: ScenarioClient) -> None:
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": NO_SUCH_UID}
     p.create("configmaps", config_map("child", ownerReferences=[reference]))
     p.gone("configmaps", "child")
 
 
 @scenario("garbage")
-def one_of_two_owners_goes(p: ScenarioClient) -> None:
+def one_of_two_owners_is_deleted(p: ScenarioClient) -> None:
     owners = [p.create("configmaps", config_map(name)) for name in ("one", "two")]
     references = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": each.at("metadata.name"), "uid": each.at("metadata.uid")}
@@ -258,7 +258,7 @@ def one_of_two_owners_goes(p: ScenarioClient) -> None:
 
 
 @scenario("garbage")
-def pods_of_a_job_of_ours_go_with_it(p: ScenarioClient) -> None:
+def pods_of_a_training_job_are_deleted_with_it(p: ScenarioClient) -> None:
     job = p.create("pytorchjobs", bodies.training_job("PyTorchJob", "t"))
     reference = {
         "apiVersion": "kubeflow.org/v1",
@@ -274,7 +274,7 @@ def pods_of_a_job_of_ours_go_with_it(p: ScenarioClient) -> None:
 
 
 @scenario("garbage", namespaced=False)
-def a_deleted_namespace_takes_everything(p: ScenarioClient) -> None:
+def a_deleted_namespace_deletes_its_objects(p: ScenarioClient) -> None:
     p.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": p.namespace}})
     p.wait_for(p.path("serviceaccounts", "default"))
     p.create("configmaps", config_map("a"))

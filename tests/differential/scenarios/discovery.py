@@ -1,4 +1,4 @@
-"""Discovery, by both ways, of the resources that both servers have; versions, health, paths that are nothing."""
+"""Discovery, aggregated or not, of the resources that both servers have; versions, health, unknown paths."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ OTHERS = {
         for sub in ("", "/status", "/scale")
     ),
 }  # fmt: skip
-"""What design calls for: discovery is compared on these alone, since the real server has many more."""
+"""Discovery is compared for these resources only: the real server has many more."""
 
 
 def selected_resources(body: Any, names: tuple[str, ...]) -> Any:
-    """The document, reduced to those resources, in the order of their names."""
+    """The document with only these resources, sorted by name."""
     if not isinstance(body, dict) or not isinstance(body.get("resources"), list):
         return body
     kept = [each for each in body["resources"] if isinstance(each, dict) and each.get("name") in names]
-    # The hash is of what is stored in etcd, and private to each server.
+    # The hash depends on the storage in etcd and differs between servers.
     bare = [{key: value for key, value in each.items() if key != "storageVersionHash"} for each in kept]
     return {**body, "resources": sorted(bare, key=lambda each: str(each["name"]))}
 
@@ -81,7 +81,7 @@ def groups_and_their_versions(p: ScenarioClient) -> None:
 
 
 def aggregated(body: Any, group: str, version: str, names: tuple[str, ...]) -> Any:
-    """One version of one group out of an aggregated document."""
+    """One version of one group of an aggregated document."""
     items = body.get("items", []) if isinstance(body, dict) else []
     for item in items:
         if item.get("metadata", {}).get("name", "") != group:
@@ -109,14 +109,14 @@ def aggregated_discovery(p: ScenarioClient) -> None:
 
 
 def keys(document: Any) -> Any:
-    """What a document is made of; the real server calls some of its JSON plain text."""
+    """The keys of a document. The real server sends some of its JSON as plain text."""
     with contextlib.suppress(ValueError):
         document = json.loads(document) if isinstance(document, str) else document
     return sorted(document) if isinstance(document, dict) else document
 
 
 @scenario("discovery", namespaced=False)
-def what_is_there_beside_resources(p: ScenarioClient) -> None:
+def non_resource_urls(p: ScenarioClient) -> None:
     p.send("GET", "/version", keep=keys)
     p.send("GET", "/healthz")
     p.send("GET", "/livez")
@@ -129,7 +129,7 @@ def what_is_there_beside_resources(p: ScenarioClient) -> None:
 
 
 @scenario("http", namespaced=False)
-def paths_that_are_nothing(p: ScenarioClient) -> None:
+def unknown_paths(p: ScenarioClient) -> None:
     for path in (
         "/nothing", "/api/v2", "/api/v1/nothings", "/apis/none.example.com", "/apis/none.example.com/v1", "/apis/batch/v9",
         "/apis/none.example.com/v1/namespaces/default/things", "/apis/batch/v1/nothings", "/apis/kubeflow.org/v9/tfjobs",
@@ -163,6 +163,6 @@ def methods_that_are_not_allowed(p: ScenarioClient) -> None:
 
 
 @scenario("http", namespaced=False)
-def heads(p: ScenarioClient) -> None:
+def head_requests(p: ScenarioClient) -> None:
     p.send("HEAD", "/api/v1/namespaces/default")
     p.send("HEAD", "/api/v1/namespaces/none")

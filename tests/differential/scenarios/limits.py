@@ -116,7 +116,7 @@ def batch_jobs(p: ScenarioClient) -> None:
 
 
 @scenario("limits")
-def a_quota_is_kept(p: ScenarioClient) -> None:
+def resource_quotas(p: ScenarioClient) -> None:
     hard = {"pods": "2", "requests.cpu": "1", "count/configmaps": "3", "services": "1"}
     p.create("resourcequotas", manifest("v1", "ResourceQuota", "q", {"spec": {"hard": hard}}))
     p.until(lambda response: response.at("status.used", {}) != {}, p.path("resourcequotas", "q"))
@@ -134,7 +134,7 @@ def a_quota_is_kept(p: ScenarioClient) -> None:
 
 
 @scenario("limits")
-def a_limit_range_is_kept(p: ScenarioClient) -> None:
+def limit_ranges(p: ScenarioClient) -> None:
     limit = {
         "type": "Container",
         "default": {"cpu": "1"},

@@ -49,7 +49,7 @@ def label_selectors_of_every_operator(p: ScenarioClient) -> None:
 
 
 @scenario("list")
-def label_selectors_that_are_malformed(p: ScenarioClient) -> None:
+def malformed_label_selectors(p: ScenarioClient) -> None:
     for selector in (
         "=", "a=b=c", "a in b", "a in (b", "a,", ",a", "a b", "!", "a=b,,c", "a notin", "n>x", "a==", "a===b", "a>b>c", "(a)",
         "!a=b", "a in (b c)", "x" * 64, "a=" + "x" * 64, "a/b/c=d", "-a", "a=b c", "UPPER.example/x", "a in (,)", "!!a", "a=(b)",
@@ -117,7 +117,7 @@ def a_page_is_of_the_revision_of_the_first(p: ScenarioClient) -> None:
 
 
 @scenario("list")
-def continuations_that_are_wrong(p: ScenarioClient) -> None:
+def invalid_continue_tokens(p: ScenarioClient) -> None:
     some_config_maps(p)
     page = p.list("configmaps", limit=1).at("metadata.continue")
     for token in ("nonsense", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", "%%%", page[:-4]):

@@ -1,4 +1,4 @@
-"""JSON patches, merge patches, strategic merge patches: what they do, and how they fail."""
+"""JSON patches, merge patches, strategic merge patches: results and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods: defaults, validation, and the subresources that end, move and tell them."""
+"""Pods: defaults, validation, and the subresources binding, eviction, log and exec."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def defaults_of_pods(p: ScenarioClient) -> None:
 
 
 @scenario("pods")
-def pods_that_are_invalid(p: ScenarioClient) -> None:
+def invalid_pods(p: ScenarioClient) -> None:
     wrong: tuple[dict[str, Any], ...] = (
         {"containers": []},
         {"containers": None},

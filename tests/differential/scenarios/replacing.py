@@ -1,4 +1,4 @@
-"""PUT: conflicts, creation by update, what may not change, status and spec apart."""
+"""PUT: conflicts, creation by update, immutable fields, separate writes of status and spec."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def creation_by_update(p: ScenarioClient) -> None:
 
 
 @scenario("update")
-def pods_hardly_change(p: ScenarioClient) -> None:
+def updates_of_pods(p: ScenarioClient) -> None:
     created = p.create("pods", pod("a", bodies.container(), bodies.container("side"))).object
     changed = {**created, "spec": {**created["spec"], "restartPolicy": "Never"}}
     p.replace("pods", "a", changed)
@@ -85,7 +85,7 @@ def pods_hardly_change(p: ScenarioClient) -> None:
 
 
 @scenario("update")
-def immutable_things(p: ScenarioClient) -> None:
+def immutable_fields(p: ScenarioClient) -> None:
     p.create("configmaps", {**config_map("fixed"), "immutable": True})
     p.patch("merge", "configmaps", "fixed", {"data": {"a": "2"}})
     p.patch("merge", "configmaps", "fixed", {"immutable": False})

@@ -57,14 +57,14 @@ def other_writes_take_ownership(p: ScenarioClient) -> None:
 
 
 @scenario("apply")
-def the_first_apply_to_what_was_created(p: ScenarioClient) -> None:
+def the_first_apply_to_a_created_object(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", {"a": "1", "b": "2"}), fieldManager="creator")
     apply(p, config_map("a", {"a": "1", "c": "3"}))
     apply(p, config_map("a", {"b": "9"}), "two")
 
 
 @scenario("apply")
-def an_apply_that_is_refused(p: ScenarioClient) -> None:
+def applies_that_are_rejected(p: ScenarioClient) -> None:
     body = config_map("a")
     p.patch("apply", "configmaps", "a", body)
     apply(p, body, "")
@@ -129,7 +129,7 @@ def ports_of_services_are_merged(p: ScenarioClient) -> None:
 
 
 @scenario("apply")
-def status_is_applied_by_itself(p: ScenarioClient) -> None:
+def apply_of_the_status(p: ScenarioClient) -> None:
     apply(p, pod("a"), resource="pods")
     status = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {"phase": "Running", "message": "m"}}
     apply(p, status, "kubelet", "pods", "status")

@@ -1,4 +1,4 @@
-"""Server-side tables of every kind that is served."""
+"""Server-side tables of every served kind."""
 
 from __future__ import annotations
 

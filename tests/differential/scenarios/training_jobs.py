@@ -1,4 +1,4 @@
-"""Our own kinds, by the CRDs that are shipped: seeds, defaults, rules, status, scale, tables."""
+"""Training jobs, by the shipped CRDs: examples, defaults, rules, status, scale, tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 
 
 @scenario("training")
-def every_example_is_taken(p: ScenarioClient) -> None:
+def every_example_is_accepted(p: ScenarioClient) -> None:
     for file in sorted(EXAMPLES.rglob("*.yaml")):
         for body in yaml.safe_load_all(file.read_text()):
             if not isinstance(body, dict) or body.get("kind") not in PLURALS:
@@ -27,7 +27,7 @@ def every_example_is_taken(p: ScenarioClient) -> None:
 
 
 @scenario("training")
-def jobs_of_every_kind_live(p: ScenarioClient) -> None:
+def lifecycle_of_jobs_of_every_kind(p: ScenarioClient) -> None:
     for kind, plural in PLURALS.items():
         job = p.create(plural, training_job(kind, "j")).object
         p.read(plural, "j")
@@ -51,8 +51,8 @@ def jobs_of_every_kind_live(p: ScenarioClient) -> None:
         p.delete(plural, "j")
 
 
-def spoilt(kind: str, *path: str | int, value: Any = None) -> dict[str, Any]:
-    """A job with one thing wrong; without a value it is taken away."""
+def invalid_job(kind: str, *path: str | int, value: Any = None) -> dict[str, Any]:
+    """A job with one changed field. Without a value, the field is removed."""
     body: Any = copy.deepcopy(training_job(kind, "wrong"))
     inner = body
     for key in path[:-1]:
@@ -65,26 +65,26 @@ def spoilt(kind: str, *path: str | int, value: Any = None) -> dict[str, Any]:
 
 
 @scenario("training")
-def jobs_that_are_invalid(p: ScenarioClient) -> None:
+def invalid_jobs(p: ScenarioClient) -> None:
     for kind, (field, _, roles) in TRAINING.items():
         at: tuple[str | int, ...] = ("spec", field, roles[-1])
         wrong = [
-            spoilt(kind, "spec"), spoilt(kind, "spec", field), spoilt(kind, "spec", field, value={}),
-            spoilt(kind, "spec", field, value="text"), spoilt(kind, *at, "replicas", value=-1),
-            spoilt(kind, *at, "replicas", value="two"), spoilt(kind, *at, "template"),
-            spoilt(kind, *at, "restartPolicy", value="Sometimes"),
-            spoilt(kind, *at, "template", "spec", "containers", value=[]),
-            spoilt(kind, *at, "template", "spec", "containers", 0, "name", value="other"),
-            spoilt(kind, *at, "template", "spec", "containers", 0, "image"),
-            spoilt(kind, "spec", field, "Nobody", value={"replicas": 1}),
-            spoilt(kind, "spec", "runPolicy", "cleanPodPolicy", value="Perhaps"),
-            spoilt(kind, "spec", "runPolicy", "managedBy", value="somebody"),
-            spoilt(kind, "spec", "runPolicy", "backoffLimit", value="x"),
-            spoilt(kind, "spec", "runPolicy", "ttlSecondsAfterFinished", value=-5),
-            spoilt(kind, "metadata", "name", value="Upper_Case"), spoilt(kind, "metadata", "name", value="x" * 80),
-            spoilt(kind, "spec", "colour", value="red"), spoilt(kind, *at, "template", "spec", "colour", value="red"),
-            spoilt(kind, *at, "template", "spec", "containers", 0, "ports", value=[{"containerPort": "x"}]),
-            spoilt(kind, *at, "template", "spec", "containers", 0, "env", value=[{"name": "A", "value": 1}]),
+            invalid_job(kind, "spec"), invalid_job(kind, "spec", field), invalid_job(kind, "spec", field, value={}),
+            invalid_job(kind, "spec", field, value="text"), invalid_job(kind, *at, "replicas", value=-1),
+            invalid_job(kind, *at, "replicas", value="two"), invalid_job(kind, *at, "template"),
+            invalid_job(kind, *at, "restartPolicy", value="Sometimes"),
+            invalid_job(kind, *at, "template", "spec", "containers", value=[]),
+            invalid_job(kind, *at, "template", "spec", "containers", 0, "name", value="other"),
+            invalid_job(kind, *at, "template", "spec", "containers", 0, "image"),
+            invalid_job(kind, "spec", field, "Nobody", value={"replicas": 1}),
+            invalid_job(kind, "spec", "runPolicy", "cleanPodPolicy", value="Perhaps"),
+            invalid_job(kind, "spec", "runPolicy", "managedBy", value="somebody"),
+            invalid_job(kind, "spec", "runPolicy", "backoffLimit", value="x"),
+            invalid_job(kind, "spec", "runPolicy", "ttlSecondsAfterFinished", value=-5),
+            invalid_job(kind, "metadata", "name", value="Upper_Case"), invalid_job(kind, "metadata", "name", value="x" * 80),
+            invalid_job(kind, "spec", "colour", value="red"), invalid_job(kind, *at, "template", "spec", "colour", value="red"),
+            invalid_job(kind, *at, "template", "spec", "containers", 0, "ports", value=[{"containerPort": "x"}]),
+            invalid_job(kind, *at, "template", "spec", "containers", 0, "env", value=[{"name": "A", "value": 1}]),
         ]  # fmt: skip
         for body in wrong:
             p.create(PLURALS[kind], body, dryRun="All")
@@ -93,7 +93,7 @@ def jobs_that_are_invalid(p: ScenarioClient) -> None:
 
 
 @scenario("training")
-def what_of_a_job_may_not_change(p: ScenarioClient) -> None:
+def immutable_fields_of_jobs(p: ScenarioClient) -> None:
     for kind, (field, _, roles) in TRAINING.items():
         plural = PLURALS[kind]
         p.create(plural, training_job(kind, "j"))

@@ -1,4 +1,4 @@
-"""Watches: what happens, who is told, from when on. A sentinel object marks the end, so that nothing more is missed."""
+"""Watches: events, selectors, start revisions. A sentinel object marks the end, so that no event is missed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def start(p: ScenarioClient) -> str:
     return str(p.create("configmaps", config_map("start", labels={"s": "s"})).at("metadata.resourceVersion"))
 
 
-def a_life(p: ScenarioClient) -> None:
+def write_lifecycle(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", labels={"s": "s"}))
     p.patch("merge", "configmaps", "a", {"data": {"a": "2"}})
     p.patch("merge", "configmaps", "a", {"data": {"a": "2"}})
@@ -26,17 +26,17 @@ def a_life(p: ScenarioClient) -> None:
 
 
 @scenario("watch")
-def a_life_is_told(p: ScenarioClient) -> None:
+def events_of_a_lifecycle(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", resourceVersion=version) as watch:
-        a_life(p)
+        write_lifecycle(p)
         watch.until(END)
 
 
 @scenario("watch")
-def a_life_is_told_afterwards(p: ScenarioClient) -> None:
+def events_of_a_past_lifecycle(p: ScenarioClient) -> None:
     version = start(p)
-    a_life(p)
+    write_lifecycle(p)
     with p.watch("configmaps", resourceVersion=version) as watch:
         watch.until(END)
     with p.watch("configmaps", resourceVersion=version, labelSelector="s") as watch:
@@ -44,7 +44,7 @@ def a_life_is_told_afterwards(p: ScenarioClient) -> None:
 
 
 @scenario("watch")
-def a_watch_without_a_version_begins_with_what_is_there(p: ScenarioClient) -> None:
+def a_watch_without_a_version_begins_with_existing_objects(p: ScenarioClient) -> None:
     start(p)
     p.create("configmaps", config_map("old", labels={"s": "s"}))
     for number, version in enumerate((None, "", "0")):
@@ -55,7 +55,7 @@ def a_watch_without_a_version_begins_with_what_is_there(p: ScenarioClient) -> No
 
 
 @scenario("watch")
-def selectors_turn_changes_into_arrivals_and_departures(p: ScenarioClient) -> None:
+def selectors_turn_changes_into_additions_and_deletions(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", resourceVersion=version, labelSelector="in=yes") as watch:
         p.create("configmaps", config_map("a"))
@@ -89,7 +89,7 @@ def field_selectors_of_watches(p: ScenarioClient) -> None:
 def one_object_by_its_name(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", fieldSelector="metadata.name=a", resourceVersion=version) as watch:
-        a_life(p)
+        write_lifecycle(p)
         watch.until("a", "DELETED")
     with p.watch("configmaps", "start") as watch:
         watch.read(1)
@@ -99,7 +99,7 @@ def one_object_by_its_name(p: ScenarioClient) -> None:
 
 
 @scenario("watch")
-def graceful_and_finalized_ends_are_told(p: ScenarioClient) -> None:
+def events_of_graceful_and_finalized_deletions(p: ScenarioClient) -> None:
     version = str(p.create("pods", pod("start")).at("metadata.resourceVersion"))
     with p.watch("pods", resourceVersion=version) as watch:
         p.create("pods", pod("a", nodeName="n", metadata={"finalizers": ["example.com/x"]}))
@@ -130,7 +130,7 @@ def initial_events_and_their_bookmark(p: ScenarioClient) -> None:
 
 
 @scenario("watch")
-def parameters_of_watches_that_are_wrong(p: ScenarioClient) -> None:
+def invalid_watch_parameters(p: ScenarioClient) -> None:
     start(p)
     queries: tuple[dict[str, Any], ...] = (
         {"sendInitialEvents": "true"},
@@ -177,7 +177,7 @@ def bookmarks_come_before_the_timeout(p: ScenarioClient) -> None:
 def tables_are_watched(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", headers=TABLE, resourceVersion=version) as watch:
-        a_life(p)
+        write_lifecycle(p)
         watch.until(END)
     with p.watch("configmaps", headers=TABLE, resourceVersion=version, includeObject="Object") as watch:
         watch.until(END)

@@ -20,7 +20,7 @@ from tools.kube import build
 
 VERSIONS = ("1.32", "1.28")
 CONCURRENCY = 3
-LIMIT = 60.0  # seconds, for one command
+LIMIT = 60.0  # seconds for one command
 
 
 class KubectlRunner:
@@ -79,7 +79,7 @@ class KubectlRunner:
         eventually(lambda: self.api.find("configmaps", namespace, "kube-root-ca.crt"))
 
     def _files(self, namespace: str) -> pathlib.Path:
-        """The scripts' files, in which the namespace is filled in."""
+        """The files of the scripts, with the namespace filled in."""
         here = self._directory / namespace
         for file in scripts.FILES.rglob("*.*"):
             copy = here / file.relative_to(scripts.FILES)
@@ -89,7 +89,7 @@ class KubectlRunner:
 
 
 class _KubectlWatch:
-    """A kubectl that goes on; what is printed by it counts, not how it ends."""
+    """A kubectl that runs in the background. Its output is compared, its exit code is not."""
 
     def __init__(self, command: list[str], environment: dict[str, str], directory: pathlib.Path) -> None:
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")  # noqa: SIM115
@@ -119,7 +119,7 @@ class _KubectlWatch:
 
 
 def run_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[Entry]]]:
-    """Runs several scripts at once, each in a namespace of its own."""
+    """Runs several scripts concurrently, each in its own namespace."""
     with (
         tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory,
         concurrent.futures.ThreadPoolExecutor(CONCURRENCY) as pool,

@@ -65,9 +65,9 @@ class ObjectLifecycle:
         return {key: self._plain(value) for key, value in results.items()}
 
     def _watched(self, version: str) -> list[Object]:
-        """The changes of this client since the list; a controller may have made others in between."""
+        """The changes of this client since the list. Controllers may have changed the object in between."""
         watch, events = kubernetes.watch.Watch(), []
-        verb, scope = self._verb("list"), self._place()
+        verb, scope = self._verb("list"), self._scope_arguments()
         for event in watch.stream(verb, *scope, resource_version=version, label_selector=f"part={NAMESPACE}", timeout_seconds=20):
             seen = {"type": event["type"], "object": self._plain(event["object"])}
             if seen not in events and event["object"].metadata.annotations:
@@ -89,12 +89,12 @@ class ObjectLifecycle:
         method: Callable[..., Any] = getattr(self._api, f"{verb}{middle}{self._word}")
         return method
 
-    def _place(self) -> list[str]:
+    def _scope_arguments(self) -> list[str]:
         return [NAMESPACE] if self._namespaced else []
 
     def _call(self, verb: str, name: str = "", **arguments: Any) -> Any:
         named = [name] if name else []
-        return self._verb(verb)(*named, *self._place(), **arguments)
+        return self._verb(verb)(*named, *self._scope_arguments(), **arguments)
 
     def _plain(self, value: Any) -> Any:
         return _stripped(self._client.sanitize_for_serialization(value), self._body["kind"] == "ResourceQuota")

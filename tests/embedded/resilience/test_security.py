@@ -191,7 +191,7 @@ async def test_the_kubelet_rejects_unauthenticated_clients(cluster: ClusterProce
                     assert response.status == 401
 
 
-def test_nothing_below_the_data_directory_is_for_others_under_any_umask(cluster: ClusterProcess) -> None:
+def test_the_data_directory_is_private_under_any_umask(cluster: ClusterProcess) -> None:
     for path in (cluster.place.data, *cluster.place.data.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), f"{path} has mode {mode:o}"

@@ -74,7 +74,7 @@ def test_a_browser_sends_its_token_among_the_protocols_of_a_websocket(authentica
     assert authenticator.user(broken) is None
 
 
-def test_an_empty_admin_token_is_not_accepted_at_all(tokens: Tokens) -> None:
+def test_an_empty_admin_token_is_rejected(tokens: Tokens) -> None:
     with pytest.raises(ValueError, match="everybody"):
         Authenticator("", tokens)
 
@@ -126,7 +126,7 @@ def impersonated_user(policy: Policy, *headers: tuple[str, str]) -> User:
     return impersonation.impersonated(ANN, CIMultiDict(headers), policy, "/api")
 
 
-def test_without_headers_everybody_acts_for_themselves(policy: Policy) -> None:
+def test_without_headers_no_user_is_impersonated(policy: Policy) -> None:
     assert impersonated_user(policy, ("Accept", "*/*")) is ANN
 
 

@@ -33,7 +33,7 @@ def client(pki: Pki, own: bytes | None = None, where: pathlib.Path | None = None
 
 
 @pytest.mark.parametrize("name", [*certificates.NAMES, socket.gethostname().lower()])
-def test_clients_reach_the_server_by_every_name_it_has(pki: Pki, name: str) -> None:
+def test_the_server_is_verified_by_each_of_its_names(pki: Pki, name: str) -> None:
     complete_handshake(pki.server_context(), client(pki), name)
 
 
@@ -49,7 +49,7 @@ def test_a_second_start_changes_nothing(pki: Pki) -> None:
     assert {file.name: file.read_bytes() for file in pki.directory.iterdir()} == before
 
 
-def test_a_second_start_does_without_the_slow_library(pki: Pki) -> None:
+def test_a_second_start_does_not_import_the_cryptography_library(pki: Pki) -> None:
     program = (
         "import pathlib, sys\n"
         "from traincrew.embedded.apiserver.authn import authentication, service_account_tokens\n"
@@ -74,7 +74,7 @@ def test_a_new_address_gets_a_new_certificate_of_the_same_authority(pki: Pki) ->
     complete_handshake(moved.server_context(), client(pki), "192.0.2.7")
 
 
-def test_a_wildcard_address_is_no_name() -> None:
+def test_a_wildcard_address_is_not_a_host_name() -> None:
     assert certificates.names("0.0.0.0") == certificates.names("::") == certificates.names()  # noqa: S104
     assert "2001:db8::1" in certificates.names("[2001:db8::1]")
 
@@ -87,7 +87,7 @@ def test_certificates_are_renewed_before_they_expire(pki: Pki) -> None:
     assert renewed.authority == pki.authority
 
 
-def test_clients_of_an_authority_that_was_renewed_stay_in(tmp_path: pathlib.Path) -> None:
+def test_client_certificates_stay_valid_when_the_authority_is_renewed(tmp_path: pathlib.Path) -> None:
     old = certificates.ensure(tmp_path, certificates.names(), lambda: time.time() - 3640 * DAY)
     kept = client(old)
     new = certificates.ensure(tmp_path, certificates.names())
@@ -109,7 +109,7 @@ def test_lost_or_damaged_files_are_created_again(pki: Pki, name: str, damage: by
     assert not certificates.ensure(pki.directory, pki.names).renewed
 
 
-def test_a_running_server_takes_up_renewed_certificates(pki: Pki) -> None:
+def test_a_running_server_uses_renewed_certificates(pki: Pki) -> None:
     context = pki.server_context()
     _, before = complete_handshake(context, client(pki), "localhost")
     certificates.ensure(pki.directory, certificates.names("192.0.2.7")).refresh(context)
@@ -140,7 +140,7 @@ def test_a_certificate_of_another_authority_is_rejected(pki: Pki, tmp_path: path
         complete_handshake(pki.server_context(), client(pki, own, tmp_path / "own.pem"), "localhost")
 
 
-def test_a_nodes_serving_certificate_is_no_login(pki: Pki, tmp_path: pathlib.Path) -> None:
+def test_the_serving_certificate_of_a_node_does_not_authenticate(pki: Pki, tmp_path: pathlib.Path) -> None:
     own = pki.issue_for_node("machine", ["127.0.0.1"])
     with pytest.raises(ssl.SSLError):
         complete_handshake(pki.server_context(), client(pki, own, tmp_path / "node.pem"), "localhost")

@@ -63,14 +63,14 @@ def test_masters_grant_everything(policy: Policy) -> None:
     escalation.check(policy, administrator(), WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
 
 
-def test_the_verb_escalate_lifts_the_limit_for_roles(policy: Policy) -> None:
+def test_the_verb_escalate_allows_to_write_any_role(policy: Policy) -> None:
     extend(policy, rule("escalate", "roles", RBAC))
     escalation.check(policy, ANN, WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
     with pytest.raises(api_errors.StatusError):
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", user_subject("bob"), namespace="ns"))
 
 
-def test_the_verb_bind_lifts_the_limit_for_the_named_role(policy: Policy) -> None:
+def test_the_verb_bind_allows_to_bind_the_named_role(policy: Policy) -> None:
     extend(policy, rule("bind", "clusterroles", RBAC, names="secrets"))
     policy.put(role("nodes", rule("get", "nodes")))
     escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", user_subject("bob"), namespace="ns"))
@@ -78,7 +78,7 @@ def test_the_verb_bind_lifts_the_limit_for_the_named_role(policy: Policy) -> Non
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/nodes", user_subject("bob"), namespace="ns"))
 
 
-def test_a_role_that_is_not_there_cannot_be_bound(policy: Policy) -> None:
+def test_a_missing_role_cannot_be_bound(policy: Policy) -> None:
     with pytest.raises(api_errors.StatusError) as refused:
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", user_subject("bob"), namespace="ns"))
     assert refused.value.code == 404

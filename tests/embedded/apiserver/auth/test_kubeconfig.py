@@ -15,7 +15,7 @@ from traincrew.embedded.pki import certificates
 SERVER = "https://127.0.0.1:6443"
 
 
-def test_clients_can_read_it(tmp_path: pathlib.Path) -> None:
+def test_clients_can_read_the_kubeconfig(tmp_path: pathlib.Path) -> None:
     pki = certificates.ensure(tmp_path / "pki", certificates.names("127.0.0.1"))
     path = tmp_path / "kubeconfig"
     assert admin_kubeconfig.write(path, SERVER, pki.authority, "secret: token # '\"")
@@ -35,7 +35,7 @@ def test_the_file_is_private_for_any_umask(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "kubeconfig").stat().st_mode & 0o777 == 0o600
 
 
-def test_it_is_written_only_when_it_must(tmp_path: pathlib.Path) -> None:
+def test_the_kubeconfig_is_written_only_when_it_changes(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "kubeconfig"
     assert admin_kubeconfig.write(path, SERVER, b"CA", "t")
     assert not admin_kubeconfig.write(path, SERVER, b"CA", "t")
@@ -46,7 +46,7 @@ def test_it_is_written_only_when_it_must(tmp_path: pathlib.Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["kubeconfig"]
 
 
-def test_a_foreign_file_is_left_alone(tmp_path: pathlib.Path) -> None:
+def test_a_foreign_file_is_not_changed(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "config"
     path.write_text("apiVersion: v1\nkind: Config\n")
     with pytest.raises(errors.KubeconfigError, match="did not write"):

@@ -46,7 +46,7 @@ def test_any_other_origin_is_rejected(origin: str) -> None:
     assert refused.value.code == 403
 
 
-def test_the_usual_port_may_be_left_out() -> None:
+def test_the_default_port_may_be_omitted() -> None:
     origins.check(origins.allowed_origins(["localhost"], 443), "localhost", "https://localhost")
 
 

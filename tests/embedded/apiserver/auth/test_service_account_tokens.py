@@ -126,7 +126,7 @@ def test_a_token_bound_to_a_node_is_invalid_once_the_node_is_deleted(tokens: Tok
     assert verification_error(tokens, token) == "service account token has been invalidated"
 
 
-def test_a_token_for_others_is_not_for_this_server(tokens: Tokens) -> None:
+def test_a_token_for_another_audience_is_invalid(tokens: Tokens) -> None:
     token = tokens.issue(ACCOUNT, 3600, audiences=("vault",))
     assert tokens.user(token) is None
     assert tokens.verified(token, ("vault", "x"))[1] == ("vault",)
@@ -148,7 +148,7 @@ def forged(token: str) -> list[str]:
     ]
 
 
-def test_no_forgery_is_believed(tokens: Tokens) -> None:
+def test_forged_tokens_are_rejected(tokens: Tokens) -> None:
     token = tokens.issue(ACCOUNT, 3600)
     for attempt in forged(token):
         assert attempt != token

@@ -35,7 +35,7 @@ DISCOVERY = (
         (DISCOVERY, Representation()),
     ],
 )
-def test_the_best_form_that_is_served_is_chosen(header: str, form: Representation) -> None:
+def test_the_preferred_served_media_type_is_chosen(header: str, form: Representation) -> None:
     assert negotiate(header) == form
 
 
@@ -62,7 +62,7 @@ def test_built_in_resources_are_routed_by_media_type_first() -> None:
     assert negotiate("text/html, */*", listed=content_negotiation.OBJECT) == Representation()
 
 
-def test_a_watch_that_stands_in_for_a_list_is_no_table() -> None:
+def test_a_watch_with_initial_events_is_not_a_table() -> None:
     assert negotiate(KUBECTL, content_negotiation.WATCHED_LISTS) == Representation()
     assert negotiate("*/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", content_negotiation.WATCHED_LISTS).as_metadata
 

@@ -3,7 +3,7 @@ from tests.embedded.apiserver.printers.crd_resources import all_resources
 from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
 
 
-def test_stable_versions_come_first_and_odd_ones_last() -> None:
+def test_stable_versions_come_first_and_other_names_last() -> None:
     odd = ["v1beta1", "foo1", "v2", "v10", "v1alpha2", "v1", "v3beta1", "bar", "v2beta2", "foo10"]
     assert version_priority.versions(odd) == [
         "v10",
@@ -19,7 +19,7 @@ def test_stable_versions_come_first_and_odd_ones_last() -> None:
     ]
 
 
-def test_groups_come_in_the_order_of_an_api_server() -> None:
+def test_groups_have_the_order_of_kube_apiserver() -> None:
     groups = [group["name"] for group in documents.group_list(all_resources())["groups"]]
     assert groups[:3] == ["apps", "events.k8s.io", "authentication.k8s.io"]
     assert groups[-1] == "kubeflow.org"

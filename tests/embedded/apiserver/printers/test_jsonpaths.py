@@ -34,7 +34,7 @@ OBJECT: dict[str, Any] = {
         (".spec.none", None),
     ],
 )
-def test_paths_lead_to_values(path: str, expected: Any) -> None:
+def test_paths_select_values(path: str, expected: Any) -> None:
     assert jsonpath.parse(path).first(OBJECT) == (True, expected)
 
 
@@ -46,11 +46,11 @@ def test_paths_lead_to_values(path: str, expected: Any) -> None:
         ".status.conditions[?(@.type==5)].status", ".spec.list[1:1]",
     ],
 )  # fmt: skip
-def test_paths_may_lead_nowhere(path: str) -> None:
+def test_paths_may_select_nothing(path: str) -> None:
     assert jsonpath.parse(path).first(OBJECT) == (False, None)
 
 
 @pytest.mark.parametrize("path", ["spec", ".spec[", ".spec[x]", ".spec[]", ".spec.{a}", "..[?(", ".a[?(@.b=~1)]"])
-def test_odd_texts_are_no_paths(path: str) -> None:
+def test_malformed_texts_are_not_paths(path: str) -> None:
     with pytest.raises(jsonpath.JSONPathError):
         jsonpath.parse(path)

@@ -31,7 +31,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(inner)
 
 
-def test_every_reference_leads_somewhere() -> None:
+def test_every_reference_resolves() -> None:
     for document in every_document():
         known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
         assert set(references(document)) <= known
@@ -51,7 +51,7 @@ def test_every_patchable_resource_documents_field_validation() -> None:
     assert "patch" in jobs["paths"]["/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}"]
 
 
-def test_operations_have_names_of_their_own() -> None:
+def test_operation_ids_are_unique() -> None:
     for document in every_document():
         names = [
             operation["operationId"]
@@ -62,7 +62,7 @@ def test_operations_have_names_of_their_own() -> None:
         assert len(names) == len(set(names))
 
 
-def test_the_index_leads_to_every_document_and_changes_with_a_definition() -> None:
+def test_the_index_lists_every_document_and_changes_with_a_definition() -> None:
     index = documents.index(all_resources())["paths"]
     assert index["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
     assert "apis/kubeflow.org/v2beta1" in index

@@ -83,7 +83,7 @@ def test_events_are_printed_alike_in_both_groups() -> None:
     assert row(core, {"metadata": METADATA, **old}) == row(other, {"metadata": METADATA, **new})
 
 
-def test_a_scale_has_a_table_of_its_own() -> None:
+def test_a_scale_has_its_own_table() -> None:
     scale = {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -144,7 +144,7 @@ def test_custom_resources_without_columns_show_their_age() -> None:
     assert row(widgets, {"metadata": METADATA}) == {"Name": "x", "Age": "60s"}
 
 
-def test_columns_end_before_a_path_that_cannot_be_read() -> None:
+def test_columns_end_before_an_invalid_path() -> None:
     columns = [{"name": name, "type": "string", "jsonPath": path} for name, path in (("a", ".a"), ("b", ".b["), ("c", ".c"))]
     (widgets,) = served_of(crd("Widget", columns))
     assert row(widgets, {"metadata": METADATA, "a": "1", "c": "3"}) == {"Name": "x", "a": "1"}

@@ -54,7 +54,7 @@ def test_without_the_subresource_the_status_is_like_any_other_field() -> None:
     assert obj["metadata"]["generation"] == 4
 
 
-def test_metadata_is_checked_and_finalizers_without_a_domain_are_fine() -> None:
+def test_metadata_is_validated_and_finalizers_without_a_domain_are_accepted() -> None:
     obj = custom_resource()
     obj["metadata"] |= {"name": "UPPER", "finalizers": ["plain"]}
     errors = builtin.custom(namespaced=True, has_status=True).validate(obj)

@@ -28,7 +28,7 @@ def test_defaulting_is_idempotent(kind: str) -> None:
         assert obj == once, line
 
 
-def test_every_kind_of_the_corpus_has_a_strategy() -> None:
+def test_every_kind_has_a_strategy() -> None:
     neutral = builtin.strategy("example.com", "Widget")
     assert all(builtin.strategy(group(object_edits.base(kind)), kind) is not neutral for kind in object_edits.kinds())
 

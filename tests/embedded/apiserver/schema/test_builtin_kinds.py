@@ -7,7 +7,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 BUILTINS = builtin_kinds.load()
 
 
-def test_a_reference_is_the_very_thing_that_it_refers_to() -> None:
+def test_a_reference_resolves_to_the_shared_definition() -> None:
     pod, replica_set = BUILTINS.schema("", "v1", "Pod"), BUILTINS.schema("apps", "v1", "ReplicaSet")
     template = replica_set["properties"]["spec"]["properties"]["template"]
     spec = pod["properties"]["spec"]

@@ -103,6 +103,6 @@ def test_scope_and_kind_stay_once_they_are_established() -> None:
     ]
 
 
-def test_every_definition_gets_a_verdict() -> None:
+def test_every_definition_is_accepted_or_rejected() -> None:
     for _, crd in crd_cases.cases():
         assert isinstance(crd_validation.validate(defaulted(crd)), list)

@@ -32,12 +32,12 @@ def container(**fields: Any) -> dict[str, Any]:
     return {**TITLES, "metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", **fields}]}}
 
 
-def test_an_object_is_read_as_it_is() -> None:
+def test_a_valid_object_is_decoded_unchanged() -> None:
     pod = container(image="i", args=["x"], ports=[{"containerPort": 80}])
     assert read(pod) == (pod, ())
 
 
-def test_titles_may_be_left_out() -> None:
+def test_type_meta_may_be_omitted() -> None:
     assert read({"metadata": {"name": "a"}}).object == {**TITLES, "metadata": {"name": "a"}}
 
 
@@ -120,7 +120,7 @@ def test_the_first_type_error_is_reported_unless_a_quantity_is_malformed() -> No
     assert "quantities must match" in decode_error(container(image=5, resources={"limits": {"cpu": "x"}}))
 
 
-def test_yaml_is_read_as_well() -> None:
+def test_yaml_is_decoded_too() -> None:
     text = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n"
     assert read(text, content="application/yaml").object == container()
 
@@ -148,7 +148,7 @@ def test_a_body_of_any_depth_gets_a_response() -> None:
         assert ("exceeded max depth" in decode_error(body)) is (depth > 200)
 
 
-def test_the_quick_and_the_slow_way_read_the_same() -> None:
+def test_the_fast_and_the_slow_path_decode_the_same() -> None:
     """A duplicate that changes nothing forces the slow path."""
     read_at_all = 0
     for seed in range(400):

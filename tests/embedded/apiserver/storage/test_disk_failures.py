@@ -41,7 +41,7 @@ def state(store: Store) -> dict[str, bytes]:
     return {record.key.name: record.value for record in store.list("pods")}
 
 
-async def test_without_space_writes_fail_clearly_and_with_space_they_go_on(
+async def test_writes_fail_on_a_full_disk_and_resume_with_space(
     opened: Open, path: pathlib.Path, disk_failure: DiskFailure
 ) -> None:
     store = opened()

@@ -57,7 +57,7 @@ async def wait_for_sweep(path: pathlib.Path, upto: int) -> None:
         await until(lambda: reader.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()[0] >= upto)
 
 
-async def test_compaction_forgets_old_changes_and_no_state(opened: Open, path: pathlib.Path) -> None:
+async def test_compaction_removes_old_changes_and_keeps_the_state(opened: Open, path: pathlib.Path) -> None:
     store = opened(StorageLimits(history_changes=100))
     states = await churn(store, 1500)
     compacted = store.compacted
@@ -80,7 +80,7 @@ async def test_compaction_forgets_old_changes_and_no_state(opened: Open, path: p
     assert [(await anext(feed)).revision for _ in range(len(kept) - 1)] == sorted(kept)[1:]
 
 
-async def test_the_revision_does_not_go_back_when_the_last_deletion_is_forgotten(opened: Open, path: pathlib.Path) -> None:
+async def test_the_revision_does_not_decrease_when_the_last_deletion_is_removed(opened: Open, path: pathlib.Path) -> None:
     store = opened(StorageLimits(history_age=0.01))
     await store.put(pod("a"), body(pod("a")))
     last = await store.delete(pod("a"))
@@ -94,7 +94,7 @@ async def test_the_revision_does_not_go_back_when_the_last_deletion_is_forgotten
     assert (await again.put(pod("a"), body(pod("a")))).revision == last.revision + 1
 
 
-async def test_a_feed_that_compaction_overtakes_in_the_file_expires(opened: Open) -> None:
+async def test_a_watch_that_compaction_overtakes_in_the_file_expires(opened: Open) -> None:
     store = opened(StorageLimits(history_changes=300, recent_changes=10))
     start = store.revision
     await churn(store, 290)
@@ -120,7 +120,7 @@ async def test_an_interrupted_sweep_is_finished_later(opened: Open, path: pathli
     assert again.compacted == compacted
 
 
-def test_history_is_cut_by_count_bytes_or_age_whichever_comes_first() -> None:
+def test_history_is_compacted_by_count_bytes_or_age() -> None:
     def cuts(limits: StorageLimits) -> int:
         retention = Retention(limits, 1, 0)
         for second in range(1000):
@@ -139,7 +139,7 @@ def test_states_of_earlier_runs_count_too() -> None:
     assert retention.cut(0.0, 500) == 500
 
 
-async def test_the_pages_of_one_list_see_one_state_however_much_is_written_between(opened: Open) -> None:
+async def test_the_pages_of_one_list_have_one_revision_despite_writes_in_between(opened: Open) -> None:
     store = opened(StorageLimits(recent_changes=20))
     states = await churn(store, 60)
     revision = store.revision

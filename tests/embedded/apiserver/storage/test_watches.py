@@ -38,7 +38,7 @@ async def test_a_watch_delivers_every_change_with_the_previous_state(opened: Ope
     ]
 
 
-async def test_a_feed_is_of_one_resource_and_one_namespace(opened: Open) -> None:
+async def test_a_watch_is_limited_to_one_resource_and_one_namespace(opened: Open) -> None:
     store = opened()
     feed = store.watch("pods", "x", store.revision)
     for key in (pod("a", "x"), pod("b", "y"), Key("services", "x", "c"), pod("d", "x")):
@@ -47,7 +47,7 @@ async def test_a_feed_is_of_one_resource_and_one_namespace(opened: Open) -> None
 
 
 @pytest.mark.parametrize("restart", [False, True])
-async def test_a_feed_resumes_after_any_revision_also_across_a_restart(opened: Open, restart: bool) -> None:
+async def test_a_watch_resumes_after_any_revision_also_across_a_restart(opened: Open, restart: bool) -> None:
     store = opened()
     first = store.revision
     feed = store.watch("pods", "", first)
@@ -77,7 +77,7 @@ async def test_a_watch_continues_from_the_file_to_memory_without_a_gap(opened: O
     assert await collected == list(range(first + 1, first + 701))
 
 
-async def test_a_slow_feed_is_dropped_and_the_others_go_on(opened: Open) -> None:
+async def test_a_slow_watch_is_dropped_and_the_others_continue(opened: Open) -> None:
     store = opened(StorageLimits(recent_changes=50))
     slow, quick, quiet = (store.watch(resource, "", store.revision) for resource in ("pods", "pods", "nodes"))
     start = store.revision
@@ -90,7 +90,7 @@ async def test_a_slow_feed_is_dropped_and_the_others_go_on(opened: Open) -> None
     assert (await anext(quiet)).type == "ADDED"
 
 
-async def test_a_feed_is_slow_by_bytes_too(opened: Open) -> None:
+async def test_a_watch_is_too_slow_by_bytes_too(opened: Open) -> None:
     store = opened(StorageLimits(recent_bytes=100_000))
     slow = store.watch("pods", "", store.revision)
     for _ in range(20):
@@ -131,7 +131,7 @@ async def test_a_cancelled_wait_loses_no_change(opened: Open) -> None:
         assert (await anext(feed)).revision == record.revision
 
 
-async def test_a_batch_is_everything_that_waits(opened: Open) -> None:
+async def test_a_batch_contains_all_pending_changes(opened: Open) -> None:
     store = opened()
     feed = store.watch("pods", "", store.revision)
     await fill(store, 40)
@@ -140,7 +140,7 @@ async def test_a_batch_is_everything_that_waits(opened: Open) -> None:
     assert await feed.batch() == ()
 
 
-async def test_a_closed_feed_ends_its_reader(opened: Open) -> None:
+async def test_a_closed_watch_ends_its_reader(opened: Open) -> None:
     store = opened()
     feed = store.watch("pods", "", store.revision)
     reading = asyncio.ensure_future(anext(feed, None))
@@ -149,7 +149,7 @@ async def test_a_closed_feed_ends_its_reader(opened: Open) -> None:
     assert await reading is None
 
 
-async def test_the_end_of_the_store_ends_its_feeds(opened: Open) -> None:
+async def test_closing_the_store_ends_its_watches(opened: Open) -> None:
     store = opened()
     readings = [asyncio.ensure_future(anext(store.watch("pods", "", store.revision), None)) for _ in range(5)]
     await asyncio.sleep(0)
@@ -165,7 +165,7 @@ async def test_future_and_compacted_revisions_are_different_errors(opened: Open)
         store.watch("pods", "", store.compacted - 1)
 
 
-async def test_listeners_hear_of_a_change_when_it_is_visible_and_before_its_writer_does(opened: Open) -> None:
+async def test_listeners_are_called_when_a_change_is_visible_and_before_its_writer_continues(opened: Open) -> None:
     store = opened()
     heard: list[tuple[str, bool, bool]] = []
     store.listeners["pods"] = [lambda change: heard.append((change.type, writing.done(), store.get(pod("a")) is change.record))]
@@ -175,7 +175,7 @@ async def test_listeners_hear_of_a_change_when_it_is_visible_and_before_its_writ
     assert heard == [("ADDED", False, True)]
 
 
-async def test_a_closed_store_takes_no_watch_that_would_end_at_once(opened: Open) -> None:
+async def test_a_closed_store_rejects_new_watches(opened: Open) -> None:
     store = opened()
     await store.put(pod("a"), body(pod("a"), "1"))
     feed = store.watch("pods", "", store.revision)

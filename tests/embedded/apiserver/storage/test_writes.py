@@ -86,7 +86,7 @@ async def test_missing_objects_cannot_be_deleted(opened: Open) -> None:
     assert stale.value.current is None
 
 
-async def test_create_delete_and_create_again_at_once_keep_their_order(opened: Open) -> None:
+async def test_concurrent_create_delete_and_create_keep_their_order(opened: Open) -> None:
     store = opened()
     key = pod("a")
     feed = store.watch("pods", "", store.revision)

@@ -33,7 +33,7 @@ class _Request(NamedTuple):
 def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
     """The user that the request acts as: the authenticated user, or the one that its headers name.
 
-    Raises StatusError where that is not allowed, PlainTextError for headers without a user.
+    Raises StatusError if that is not allowed, PlainTextError for headers without a user.
     """
     if not any(name[:12].lower() == "impersonate-" for name in headers):
         return user

@@ -21,7 +21,7 @@ class AllowedOrigins:
 def allowed_origins(names: Iterable[str], port: int) -> AllowedOrigins:
     """Names as the serving certificate holds them.
 
-    Old WebSocket libraries call our own address an http origin; no page can come from there, for the port speaks TLS.
+    Old WebSocket libraries send our own address as an http origin. No page can come from there, because the port serves TLS.
     """
     hosts = frozenset(_plain(name) for name in names)
     origins = frozenset(f"{scheme}://{_bracketed(host)}:{port}" for host in hosts for scheme in ("https", "http"))

@@ -150,7 +150,7 @@ class ApiServer:
 
 
 def _as_stream(request: Request, http_request: web.BaseRequest) -> Request:
-    """RBAC knows exec, attach and port-forward as creates, whatever the method of the request."""
+    """For RBAC, exec, attach and port-forward are creates, regardless of the method of the request."""
     if request.subresource == "log":
         return request
     return request._replace(verb="create" if http_request.method in ("GET", "POST") else request.verb)

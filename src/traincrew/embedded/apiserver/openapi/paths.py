@@ -18,7 +18,7 @@ _MEDIA = ("application/json", "application/yaml")
 _PATCHES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC = "application/strategic-merge-patch+json"
 _METHODS = {"create": "post", "delete": "delete", "get": "get", "patch": "patch", "update": "put"}
-_SPOKEN = {"create": "create", "delete": "delete", "get": "read", "patch": "patch", "update": "replace"}
+_OPERATION_VERBS = {"create": "create", "delete": "delete", "get": "read", "patch": "patch", "update": "replace"}
 
 
 def reference(name: str) -> Object:
@@ -81,7 +81,7 @@ class _Paths:
         return {
             "operationId": self._id("connect" if how else "read", suffix, how),
             "responses": {"200": {**_OK, "content": content}, **_UNAUTHORIZED},
-            **self._marks(action, kind),
+            **self._extensions(action, kind),
         }
 
     def _verb(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
@@ -89,7 +89,7 @@ class _Paths:
             return self._deletion("delete", "", parameters.DELETE)
         # The scale of a custom resource has the kind of the resource.
         gvk = self._kind() if self._served.definition is not None else kind
-        operation = self._operation(_SPOKEN[verb], verb, gvk, suffix) | self._answers(kind, verb)
+        operation = self._operation(_OPERATION_VERBS[verb], verb, gvk, suffix) | self._responses(kind, verb)
         if verb == "patch":
             media = _PATCHES if self._served.definition is not None else (*_PATCHES, _STRATEGIC)
             return operation | {"requestBody": {"content": _content(PATCH, media), "required": True}}
@@ -103,7 +103,7 @@ class _Paths:
             "operationId": self._id("list", where),
             "parameters": inputs,
             "responses": {"200": {**_OK, "content": _content(listed, media)}, **_UNAUTHORIZED},
-            **self._marks("list", self._kind()),
+            **self._extensions("list", self._kind()),
         }
 
     def _deletion(self, action: str, what: str, inputs: list[Object]) -> Object:
@@ -114,15 +114,15 @@ class _Paths:
             "parameters": inputs,
             "requestBody": {"content": _content(DELETE_OPTIONS, _MEDIA)},
             "responses": {"200": {**_OK, "content": content}, **accepted, **_UNAUTHORIZED},
-            **self._marks(action, self._kind()),
+            **self._extensions(action, self._kind()),
         }
 
     def _operation(self, spoken: str, verb: str, kind: tuple[str, str, str], suffix: str = "") -> Object:
         inputs = {"create": parameters.WRITE, "update": parameters.WRITE, "patch": parameters.PATCH}.get(verb, [])
         operation: Object = {"operationId": self._id(spoken, suffix), "parameters": inputs}
-        return operation | self._answers(kind, verb) | self._marks(_METHODS[verb], kind)
+        return operation | self._responses(kind, verb) | self._extensions(_METHODS[verb], kind)
 
-    def _answers(self, kind: tuple[str, str, str], verb: str) -> Object:
+    def _responses(self, kind: tuple[str, str, str], verb: str) -> Object:
         content = _content(self._definition(kind), _MEDIA)
         answers: Object = {"200": {**_OK, "content": content}}
         if verb in ("create", "update") or (verb == "patch" and self._served.definition is None):
@@ -134,7 +134,7 @@ class _Paths:
     def _body(self, definition: str) -> Object:
         return {"requestBody": {"content": _content(definition, _MEDIA), "required": True}}
 
-    def _marks(self, action: str, kind: tuple[str, str, str]) -> Object:
+    def _extensions(self, action: str, kind: tuple[str, str, str]) -> Object:
         gvk = dict(zip(("group", "version", "kind"), kind, strict=True))
         return {"x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk}
 

@@ -1,4 +1,4 @@
-"""OpenAPI version 2, reduced to what clients request: the definitions, without paths.
+"""OpenAPI version 2, reduced to the parts that clients request: the definitions, without paths.
 
 kubectl before 1.29 fetches it for most of its commands, later ones for `apply` of custom resources and for
 `explain --output=plaintext-openapiv2`; they need only the definitions if version 3 is served too.

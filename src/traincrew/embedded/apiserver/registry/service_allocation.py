@@ -49,7 +49,7 @@ class ServiceAllocator:
         return port in self._allocated()[1]
 
     def allocate_ip(self) -> str:
-        """The first free one; the first 255 are left to those who ask for a particular one, as kube-apiserver does."""
+        """The first free address. As in kube-apiserver, the first 255 are reserved for requests of a particular address."""
         allocated = self._allocated()[0]
         for number in range(256, RANGE.num_addresses - 1):
             if (address := str(RANGE[number])) not in allocated:

@@ -63,7 +63,7 @@ def _resource(group: str, version: str, parts: list[str]) -> RequestInfo | None:
     if not parts or "" in parts[:3]:
         return None
     namespace = ""
-    # /namespaces/x/status is of the namespace itself; /namespaces/x/pods lives in it.
+    # /namespaces/x/status is a subresource of the namespace; /namespaces/x/pods is in the namespace.
     if parts[0] == "namespaces" and len(parts) >= 3 and parts[2] not in ("status", "finalize"):
         namespace, parts = parts[1], parts[2:]
     padded = [*parts[:3], "", "", ""]

@@ -41,7 +41,7 @@ class RequestScope:
         self.controllers_enabled = True
         """Whether the controllers run that some admission plugins need."""
         self.metrics: MetricsSource | None = None
-        """Set by the daemon; None: there are no metrics."""
+        """Set by the daemon; None: no metrics are served."""
 
     def now(self) -> str:
         return times.rfc3339(self.clock())
@@ -56,7 +56,7 @@ class RequestScope:
 
     @staticmethod
     def new_uid() -> str:
-        # Not uuid4: it asks the system for random bytes and releases the interpreter lock for it.
+        # Not uuid4: it reads random bytes from the system, which releases the interpreter lock.
         return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
     def strategy(self, info: ResourceInfo) -> rest_strategy.RestStrategy:

@@ -33,7 +33,7 @@ def coerce(obj: Object, schema: Schema) -> list[str]:
 
 
 def _metadata(holder: Object, path: str) -> list[str]:
-    """The typed form of an object's metadata. Raises faults.Unreadable."""
+    """The typed form of an object's metadata. Raises TypedDecodeError."""
     schema = builtin_kinds.load().linked(builtin_kinds.OBJECT_META)
     value, messages = holder["metadata"], list[str]()
     struct = typed_decoding.struct(schema)

@@ -23,7 +23,7 @@ def has_integral_floats(value: Any, node: Structure | None) -> bool:
 
 
 def variants(value: Any, node: Structure) -> Iterator[Any]:
-    """The value with integers in place of such numbers, with other values, and without them."""
+    """The value with integers in place of these numbers, with other values, and without them."""
     for make in (int, lambda _: "", lambda _: _GONE):
         yield _replaced(value, node, make)
 

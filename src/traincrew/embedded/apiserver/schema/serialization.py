@@ -75,7 +75,7 @@ def _spaced(raw: bytes) -> bool:
 
 
 def _irregular(raw: bytes) -> Body:
-    """Accepts what Go accepts as JSON and msgspec does not: invalid UTF-8, unpaired surrogates, huge numbers."""
+    """Accepts JSON that Go accepts and msgspec does not: invalid UTF-8, unpaired surrogates, huge numbers."""
     try:
         json_syntax.check(raw)
     except json_syntax.NotJson as error:
@@ -120,20 +120,20 @@ def _yaml(raw: bytes) -> Body:
     try:
         tree = builder.build(yaml.parse(raw.decode("utf-8", "replace"), Loader=yaml.CSafeLoader))
     except yaml_positions.YAMLError as error:
-        raise ParseError(_yaml_words(error)) from None
+        raise ParseError(_yaml_message(error)) from None
     except yaml.MarkedYAMLError as error:
-        raise ParseError(_marked_words(error)) from None
+        raise ParseError(_parser_message(error)) from None
     except yaml.reader.ReaderError:
         raise ParseError("yaml: control characters are not allowed") from None
     body = Body(tree.value if tree else None, raw)
     for problem in builder.problems:
-        body.warnings.append(_problem_words(problem.message, problem.path, tree))
+        body.warnings.append(_problem_message(problem.message, problem.path, tree))
     body._nodes = json_tree.from_value(body.value)
     body.unsure = bool(body.warnings)
     return body
 
 
-def _marked_words(error: yaml.MarkedYAMLError) -> str:
+def _parser_message(error: yaml.MarkedYAMLError) -> str:
     """The error of the Go port of the same parser, which counts lines differently."""
     mark = error.problem_mark
     line = mark.line if mark and mark.line else (error.context_mark.line if error.context_mark else 0)
@@ -142,7 +142,7 @@ def _marked_words(error: yaml.MarkedYAMLError) -> str:
     return f"yaml: line {line}: {error.problem}" if line else f"yaml: {error.problem}"
 
 
-def _yaml_words(error: yaml_positions.YAMLError) -> str:
+def _yaml_message(error: yaml_positions.YAMLError) -> str:
     if isinstance(error, yaml_positions.AliasError):
         if error.recursive:
             return f"yaml: anchor '{error.anchor}' value contains itself"
@@ -151,7 +151,7 @@ def _yaml_words(error: yaml_positions.YAMLError) -> str:
     return "yaml: exceeded max depth of 10000" if deep else "yaml: document contains excessive aliasing"
 
 
-def _problem_words(message: str, path: tuple[str | int, ...], tree: yaml_positions.Tree | None) -> str:
+def _problem_message(message: str, path: tuple[str | int, ...], tree: yaml_positions.Tree | None) -> str:
     if "is given twice" in message:
         where, line = tree.where if tree else {}, 0
         for key in path:

@@ -81,11 +81,11 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
         try:
             re.compile(regular_expressions.translate(schema["pattern"]))
         except re.error as error:
-            message = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
+            message = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_message(error)}"
             yield field_errors.invalid(f"{path}.pattern", schema["pattern"], message)
 
 
-def _regexp_words(error: re.error) -> str:
+def _regexp_message(error: re.error) -> str:
     pattern, position = str(error.pattern), error.pos or 0
     for ours, theirs in (
         ("unterminated character set", f"missing closing ]: `{pattern[position:]}`"),

@@ -1,4 +1,4 @@
-"""The strategies of the built-in kinds: what kube-apiserver does to their objects beyond their schemas."""
+"""The strategies of the built-in kinds: the rules of kube-apiserver beyond the schemas."""
 
 from traincrew.embedded.apiserver.registry.builtin.strategy import Strategy, custom
 from traincrew.embedded.apiserver.registry.builtin.strategy_table import strategy

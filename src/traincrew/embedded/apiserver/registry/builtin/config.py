@@ -99,12 +99,12 @@ def _check_docker(data: dict[str, str], key: str, errors: Errors) -> None:
     if key not in data:
         errors.append(field_errors.required(f"data[{key}]"))
         return
-    if fault := _json_fault(base64.b64decode(data[key])):
+    if fault := _json_error(base64.b64decode(data[key])):
         errors.append(field_errors.invalid(f"data[{key}]", "<secret contents redacted>", fault))
 
 
-def _json_fault(text: bytes) -> str:
-    """Why a text is no object of JSON."""
+def _json_error(text: bytes) -> str:
+    """The error if a text is not a JSON object."""
     try:
         json_syntax.check(text)
     except json_syntax.NotJson as error:

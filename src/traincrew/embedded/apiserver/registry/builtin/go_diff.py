@@ -1,4 +1,4 @@
-"""How two values differ, for messages in which the API server prints a diff of its Go structs."""
+"""Diffs of two values, for messages in which the API server prints a diff of its Go structs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a job counts as failed or as succeeded: its pod failure policy, success policy and pod replacement policy."""
+"""Policies that decide when a job fails or succeeds: pod failure policy, success policy, pod replacement policy."""
 
 from __future__ import annotations
 

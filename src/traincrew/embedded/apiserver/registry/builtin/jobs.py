@@ -200,7 +200,7 @@ def _compare_completions(spec: Object, before: Object, errors: Errors) -> None:
 
 
 def _same_template(new: Object, old: Object) -> bool:
-    """Where the pods of a suspended job run may still be decided, as long as it has not started."""
+    """Scheduling directives of a suspended job may change until the job has started."""
     template, before = new["spec"]["template"], old["spec"]["template"]
     if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
         return bool(template == before)

@@ -1,4 +1,4 @@
-"""Persistent volume claims, and the templates of such."""
+"""Persistent volume claims and volume claim templates."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Strategy:
     allow_unconditional_update: bool = True
     """An update need not name a resource version."""
     orphans_by_default: bool = False
-    """Dependents are orphaned, unless the deletion says otherwise."""
+    """Dependents are orphaned, unless the delete options override it."""
 
     def default(self, obj: Object) -> None:
         """In place: the encoding of the Go types, and every default. Idempotent."""
@@ -87,7 +87,7 @@ class Strategy:
         self.create_preparation(obj, context)
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
-        """In place, after `default`: restores what the writer may not change. May raise StatusError, as an allocation does."""
+        """In place, after `default`: restores fields that the writer may not change. May raise StatusError (allocations)."""
         keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)

@@ -1,4 +1,4 @@
-"""Which strategy a kind has."""
+"""The strategies by kind."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class WriteContext:
     uid: str = ""
     """The new object's."""
     now: str = ""
-    """As it is written in objects: 2024-12-31T23:59:59Z."""
+    """In the format of objects: 2024-12-31T23:59:59Z."""
     allocate_ip: Callable[[], str] = _no_address
     ip_in_use: Callable[[str], bool] = lambda address: False
     """Whether a service has this cluster IP."""
@@ -34,7 +34,7 @@ class WriteContext:
     port_in_use: Callable[[int], bool] = lambda port: False
     node_ports: tuple[int, int] = (30000, 32767)
     token_secret: Callable[[Object], Object | None] = _no_token
-    """A secret of a service account with its token filled in; None where there is nothing to fill in."""
+    """A secret of a service account with its token filled in; None if nothing is to be filled in."""
 
 
 EMPTY = WriteContext()

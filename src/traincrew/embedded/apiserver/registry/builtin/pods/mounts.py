@@ -1,4 +1,4 @@
-"""Where containers mount volumes and devices."""
+"""Volume mounts and volume devices of containers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 
 Volumes = dict[str, Object]
-"""Those of the pod that are right, by name."""
+"""The valid volumes of the pod, by name."""
 
 _USUAL = {"name", "mountPath", "readOnly"}
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")

@@ -14,7 +14,7 @@ USUAL_TOLERATIONS: tuple[Object, ...] = tuple(
     {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for state in ("not-ready", "unreachable")
 )
-"""Those that every pod gets."""
+"""Tolerations that every pod gets."""
 _POSITIVE = "must be greater than zero"
 _POLICIES = ("Honor", "Ignore")
 
