@@ -1,4 +1,4 @@
-"""The operator tunes Python's cycle collector; the tests after it want it as it was."""
+"""Restores the settings of Python's cycle collector, which the operator changes."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ OPTIONS = settings.Operator(metrics_address="0", health_address="0", election=EL
 
 
 class Candidate:
-    def __init__(self, found: Cluster) -> None:
-        self.client, self.lease, self._stop = found.faulty_client(), found.faulty_client(), asyncio.Event()
-        self.task = asyncio.create_task(found.new_operator(self.client, OPTIONS, self.lease).run(self._stop))
+    def __init__(self, running: Cluster) -> None:
+        self.client, self.lease, self._stop = running.faulty_client(), running.faulty_client(), asyncio.Event()
+        self.task = asyncio.create_task(running.new_operator(self.client, OPTIONS, self.lease).run(self._stop))
 
     def cut_off(self) -> None:
-        """Its requests for the lease do not reach the API server any more."""
+        """Its requests for the lease no longer reach the API server."""
         self.lease.fault = lambda call: errors.Unreachable("no route to host")
 
     async def stop(self) -> None:
@@ -34,8 +34,8 @@ class Candidate:
 
 
 @contextlib.asynccontextmanager
-async def candidate(found: Cluster) -> AsyncIterator[Candidate]:
-    started = Candidate(found)
+async def candidate(running: Cluster) -> AsyncIterator[Candidate]:
+    started = Candidate(running)
     try:
         yield started
     finally:
@@ -49,27 +49,27 @@ def writes(client: FaultyClient) -> list[float]:
 
 @in_virtual_time
 async def test_a_second_operator_waits_and_takes_over_when_the_first_stops(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, candidate(found) as first:
+    async with cluster(tmp_path) as running, candidate(running) as first:
         await asyncio.sleep(1)
-        async with candidate(found) as second:
+        async with candidate(running) as second:
             await asyncio.sleep(60)
-            await found.create(job("PyTorchJob", "a", Master=1))
+            await running.create(job("PyTorchJob", "a", Master=1))
             await asyncio.sleep(1)
             assert writes(first.client)
             assert not writes(second.client)
             await first.stop()
             await asyncio.sleep(ELECTION.retry_seconds + 1)
-            await found.create(job("PyTorchJob", "b", Master=1))
+            await running.create(job("PyTorchJob", "b", Master=1))
             await asyncio.sleep(1)
-            assert "b-master-0" in await found.pods()
+            assert "b-master-0" in await running.pods()
 
 
 @in_virtual_time
 async def test_a_leader_that_cannot_renew_stops_before_another_may_begin(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, candidate(found) as first:
+    async with cluster(tmp_path) as running, candidate(running) as first:
         await asyncio.sleep(1)
-        async with candidate(found) as second:
-            await found.create(job("PyTorchJob", "a", Master=1))
+        async with candidate(running) as second:
+            await running.create(job("PyTorchJob", "a", Master=1))
             await asyncio.sleep(10)
             cut = asyncio.get_running_loop().time()
             first.cut_off()
@@ -78,15 +78,15 @@ async def test_a_leader_that_cannot_renew_stops_before_another_may_begin(tmp_pat
             stopped = asyncio.get_running_loop().time()
             # Counted from the last renewal before the cut; then the release of the lease is tried for some seconds.
             assert stopped - cut <= ELECTION.renew_seconds * 1.5
-            await found.create(job("PyTorchJob", "b", Master=1))
+            await running.create(job("PyTorchJob", "b", Master=1))
             await asyncio.sleep(ELECTION.lease_seconds + ELECTION.retry_seconds + 1)
-            assert "b-master-0" in await found.pods()
+            assert "b-master-0" in await running.pods()
             assert max(writes(first.client)) < min(writes(second.client))
 
 
 @in_virtual_time
-async def test_a_short_outage_costs_no_leadership(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, candidate(found) as leader:
+async def test_a_short_outage_does_not_lose_leadership(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as running, candidate(running) as leader:
         await asyncio.sleep(5)
         leader.cut_off()
         await asyncio.sleep(ELECTION.renew_seconds / 2)

@@ -16,59 +16,59 @@ from traincrew import errors, settings
 
 @in_virtual_time
 async def test_a_job_gets_its_pods_and_finishes_with_them(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, found.operator():
-        await found.create(job("PyTorchJob", Master=1, Worker=2))
+    async with cluster(tmp_path) as running, running.operator():
+        await running.create(job("PyTorchJob", Master=1, Worker=2))
         await asyncio.sleep(1)
-        assert await found.pods() == ["j-master-0", "j-worker-0", "j-worker-1"]
-        for pod in await found.pods():
-            await found.set_phase(pod, "Running")
+        assert await running.pods() == ["j-master-0", "j-worker-0", "j-worker-1"]
+        for pod in await running.pods():
+            await running.set_phase(pod, "Running")
         await asyncio.sleep(1)
-        assert await found.conditions() == ["Created", "Running"]
-        for pod in await found.pods():
-            await found.set_phase(pod, "Succeeded")
+        assert await running.conditions() == ["Created", "Running"]
+        for pod in await running.pods():
+            await running.set_phase(pod, "Succeeded")
         await asyncio.sleep(1)
-        assert "Succeeded" in await found.conditions()
+        assert "Succeeded" in await running.conditions()
 
 
 @in_virtual_time
 async def test_a_deadline_is_enforced_though_nothing_changes(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, found.operator():
-        await found.create(job("PyTorchJob", run={"activeDeadlineSeconds": 3600}, Master=1))
+    async with cluster(tmp_path) as running, running.operator():
+        await running.create(job("PyTorchJob", run={"activeDeadlineSeconds": 3600}, Master=1))
         await asyncio.sleep(1)
-        await found.set_phase("j-master-0", "Running")
+        await running.set_phase("j-master-0", "Running")
         await asyncio.sleep(3590)
-        assert await found.conditions() == ["Created", "Running"]
+        assert await running.conditions() == ["Created", "Running"]
         await asyncio.sleep(20)
-        assert "Failed" in await found.conditions()
+        assert "Failed" in await running.conditions()
 
 
 @in_virtual_time
 async def test_a_finished_job_is_deleted_after_its_ttl(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, found.operator():
-        await found.create(job("PyTorchJob", run={"ttlSecondsAfterFinished": 600}, Master=1))
+    async with cluster(tmp_path) as running, running.operator():
+        await running.create(job("PyTorchJob", run={"ttlSecondsAfterFinished": 600}, Master=1))
         await asyncio.sleep(1)
-        await found.set_phase("j-master-0", "Succeeded")
+        await running.set_phase("j-master-0", "Succeeded")
         await asyncio.sleep(590)
-        assert "Succeeded" in await found.conditions()
+        assert "Succeeded" in await running.conditions()
         await asyncio.sleep(20)
         with pytest.raises(errors.NotFound):
-            await found.job()
+            await running.job()
 
 
 @in_virtual_time
 async def test_failed_writes_are_retried_with_growing_delays(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found:
-        client = found.faulty_client()
+    async with cluster(tmp_path) as running:
+        client = running.faulty_client()
 
         def fault(call: Call) -> errors.ApiError | None:
             failing = (call.verb, call.plural) == ("create", "pods") and call.time < 100
             return errors.ServerError("the API server has trouble") if failing else None
 
         client.fault = fault
-        async with found.operator(client):
-            await found.create(job("PyTorchJob", Master=1))
+        async with running.operator(client):
+            await running.create(job("PyTorchJob", Master=1))
             await asyncio.sleep(200)
-            assert await found.pods() == ["j-master-0"]
+            assert await running.pods() == ["j-master-0"]
         times = [call.time for call in client.calls if (call.verb, call.plural) == ("create", "pods")]
         delays = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert len(times) < 20
@@ -79,29 +79,29 @@ async def test_failed_writes_are_retried_with_growing_delays(tmp_path: pathlib.P
 
 @in_virtual_time
 async def test_changes_of_counts_are_written_together(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, found.operator() as client:
-        await found.create(job("PyTorchJob", Master=1, Worker=8))
+    async with cluster(tmp_path) as running, running.operator() as client:
+        await running.create(job("PyTorchJob", Master=1, Worker=8))
         await asyncio.sleep(1)
-        await found.set_phase("j-master-0", "Running")
+        await running.set_phase("j-master-0", "Running")
         await asyncio.sleep(1)
         before = len(client.status_writes())
         for number in range(8):
-            await found.set_phase(f"j-worker-{number}", "Running")
+            await running.set_phase(f"j-worker-{number}", "Running")
             await asyncio.sleep(0.02)
         await asyncio.sleep(1)
-        status = (await found.job())["status"]
+        status = (await running.job())["status"]
         assert status["replicaStatuses"]["Worker"]["active"] == 8
         assert len(client.status_writes()) - before == 1
 
 
 @in_virtual_time
 async def test_every_job_gets_its_pods_before_any_gets_a_status(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found:
+    async with cluster(tmp_path) as running:
         names = [f"j{number}" for number in range(6)]
         for name in names:
-            await found.create(job("PyTorchJob", name, Master=1))
+            await running.create(job("PyTorchJob", name, Master=1))
         options = settings.Operator(metrics_address="0", health_address="0", workers=1)
-        async with found.operator(options=options) as client:
+        async with running.operator(options=options) as client:
             await asyncio.sleep(5)
         pods = [index for index, call in enumerate(client.calls) if (call.verb, call.plural) == ("create", "pods")]
         first_status = client.calls.index(client.status_writes()[0])
@@ -112,13 +112,13 @@ async def test_every_job_gets_its_pods_before_any_gets_a_status(tmp_path: pathli
 
 @in_virtual_time
 async def test_a_job_that_fails_forever_does_not_delay_the_others(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found:
-        client = found.faulty_client()
+    async with cluster(tmp_path) as running:
+        client = running.faulty_client()
         client.fault = lambda call: errors.ServerError("broken") if call.name.startswith("broken-") else None
         options = settings.Operator(metrics_address="0", health_address="0", workers=1)
-        async with found.operator(client, options):
-            await found.create(job("PyTorchJob", "broken", Master=replicas("PyTorchJob")))
+        async with running.operator(client, options):
+            await running.create(job("PyTorchJob", "broken", Master=replicas("PyTorchJob")))
             await asyncio.sleep(30)
-            await found.create(job("PyTorchJob", "healthy", Master=1))
+            await running.create(job("PyTorchJob", "healthy", Master=1))
             await asyncio.sleep(1)
-            assert "healthy-master-0" in await found.pods()
+            assert "healthy-master-0" in await running.pods()

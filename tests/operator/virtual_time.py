@@ -18,7 +18,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._now = 0.0
         self._executor_calls = 0
         self.busy_threads: list[Callable[[], bool]] = []
-        """Whether other threads will call back: time stands still until they have."""
+        """Whether other threads are busy. Time stands still until they are done."""
         super().__init__(_JumpingSelector(self))
 
     def time(self) -> float:
@@ -67,7 +67,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Runs an async test in a loop of its own; sleeping costs nothing."""
+    """Runs an async test in a virtual-time loop."""
 
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

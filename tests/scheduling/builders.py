@@ -20,23 +20,23 @@ _numbers = itertools.count()
 
 
 def pod(name: str, spec: dict[str, Any] | None = None, **more: Any) -> PodInfo:
-    """more: wants (of its one container), on (a node), age in seconds, labels, annotations, status, deleting."""
+    """more: requests (of its container), on (a node), age in seconds, labels, annotations, status, deleting."""
     number = next(_numbers)
     meta: dict[str, Any] = {"name": name, "namespace": more.get("namespace", "team"), "uid": f"uid-{name}-{number}"}
-    meta["creationTimestamp"] = written(START - dt.timedelta(seconds=more.get("age", 0)))
+    meta["creationTimestamp"] = timestamp(START - dt.timedelta(seconds=more.get("age", 0)))
     meta |= {key: more[key] for key in ("labels", "annotations") if key in more}
     if more.get("deleting"):
-        meta["deletionTimestamp"] = written(START)
-    container = {"name": "main", "resources": {"requests": more.get("wants", {})}}
-    whole = {"containers": [container], "schedulerName": "default-scheduler", **(spec or {})}
+        meta["deletionTimestamp"] = timestamp(START)
+    container = {"name": "main", "resources": {"requests": more.get("requests", {})}}
+    complete = {"containers": [container], "schedulerName": "default-scheduler", **(spec or {})}
     if "on" in more:
-        whole["nodeName"] = more["on"]
-    body = {"metadata": meta, "spec": whole, "status": more.get("status", {"phase": "Running" if "on" in more else "Pending"})}
+        complete["nodeName"] = more["on"]
+    body = {"metadata": meta, "spec": complete, "status": more.get("status", {"phase": "Running" if "on" in more else "Pending"})}
     return pod_info.decode(msgspec.json.encode(body))
 
 
 def node(name: str = "machine", spec: dict[str, Any] | None = None, **has: Any) -> objects.Node:
-    """has: amounts, and labels, conditions."""
+    """has: allocatable amounts, and labels, conditions."""
     meta = {"name": name, "labels": {"kubernetes.io/hostname": name, **has.pop("labels", {})}}
     conditions = has.pop("conditions", [])
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "100", **{key.replace("__", "/"): value for key, value in has.items()}}
@@ -45,48 +45,48 @@ def node(name: str = "machine", spec: dict[str, Any] | None = None, **has: Any) 
 
 
 def group(name: str, least: int, system: str = VOLCANO, **more: Any) -> tuple[GangKey, objects.PodGroup]:
-    """more: phase, age, needs (minResources), priority_class."""
+    """more: phase, age, min_resources, priority_class."""
     meta = {"name": name, "namespace": "team", "uid": f"uid-{name}"}
-    meta["creationTimestamp"] = written(START - dt.timedelta(seconds=more.get("age", 0)))
-    spec = {"minMember": least, "minResources": more.get("needs"), "priorityClassName": more.get("priority_class", "")}
+    meta["creationTimestamp"] = timestamp(START - dt.timedelta(seconds=more.get("age", 0)))
+    spec = {"minMember": least, "minResources": more.get("min_resources"), "priorityClassName": more.get("priority_class", "")}
     phase = {"phase": more.get("phase", "Inqueue" if system == VOLCANO else "Scheduling")}
     body = {"metadata": meta, "spec": spec, "status": phase}
     return GangKey(system, "team", name), msgspec.json.decode(msgspec.json.encode(body), type=objects.PodGroup)
 
 
-def gang(name: str, size: int, wants: dict[str, str], **more: Any) -> list[PodInfo]:
-    """Pods of one gang; more as for `pod`, and system."""
+def gang(name: str, size: int, requests: dict[str, str], **more: Any) -> list[PodInfo]:
+    """Pods of one gang. more: as for `pod`, and system."""
     system = more.pop("system", VOLCANO)
-    mark: dict[str, Any] = (
+    membership: dict[str, Any] = (
         {"annotations": {"scheduling.k8s.io/group-name": name}}
         if system == VOLCANO
         else {"labels": {"scheduling.x-k8s.io/pod-group": name}}
     )
     scheduler = "volcano" if system == VOLCANO else "scheduler-plugins-scheduler"
     spec = {"schedulerName": scheduler, **more.pop("spec", {})}
-    return [pod(f"{name}-{index}", spec, wants=wants, **mark, **more) for index in range(size)]
+    return [pod(f"{name}-{index}", spec, requests=requests, **membership, **more) for index in range(size)]
 
 
-def written(moment: dt.datetime) -> str:
+def timestamp(moment: dt.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def run_cycle(*held: PodInfo, nodes: list[objects.Node] | None = None, policy: Profile = STRICT, **around: Any) -> Decisions:
-    groups = dict(around.pop("groups", ()))
-    state = ClusterState(groups=groups, now=around.pop("now", START), **around)
-    return schedule(held, [node()] if nodes is None else nodes, state, policy)
+def run_cycle(*pods: PodInfo, nodes: list[objects.Node] | None = None, policy: Profile = STRICT, **state: Any) -> Decisions:
+    groups = dict(state.pop("groups", ()))
+    cluster_state = ClusterState(groups=groups, now=state.pop("now", START), **state)
+    return schedule(pods, [node()] if nodes is None else nodes, cluster_state, policy)
 
 
-def bound(placement: Decisions) -> dict[str, str]:
-    return {each.pod.metadata.name: each.node for each in placement.bindings}
+def bound(decisions: Decisions) -> dict[str, str]:
+    return {each.pod.metadata.name: each.node for each in decisions.bindings}
 
 
-def messages(placement: Decisions) -> dict[str, str]:
-    return {each.pod.metadata.name: each.message for each in placement.unschedulable}
+def messages(decisions: Decisions) -> dict[str, str]:
+    return {each.pod.metadata.name: each.message for each in decisions.unschedulable}
 
 
-def victims(placement: Decisions) -> set[str]:
-    return {each.victim.metadata.name for each in placement.preemptions}
+def victims(decisions: Decisions) -> set[str]:
+    return {each.victim.metadata.name for each in decisions.preemptions}
 
 
 __all__ = ["PLUGINS", "VOLCANO", "bound", "gang", "group", "messages", "node", "pod", "run_cycle", "victims"]

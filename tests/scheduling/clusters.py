@@ -1,4 +1,4 @@
-"""A cluster in the process of the test, with a scheduler."""
+"""An API server in the process of the test, with a scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from traincrew.model.resources import Resource
 from traincrew.scheduling.decisions import Profile
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-SPACE = "default"
+NAMESPACE = "default"
 CRDS = pathlib.Path(__file__).parents[1] / "cluster" / "crds"
 LIMIT = 20.0
 
@@ -35,8 +35,8 @@ class Cluster(NamedTuple):
     client: port.Client
     daemon: ControlPlane
 
-    async def make(self, resource: Resource, body: Object) -> Object:
-        namespace = SPACE if resource.namespaced else None
+    async def create(self, resource: Resource, body: Object) -> Object:
+        namespace = NAMESPACE if resource.namespaced else None
         return decoded(
             await self.client.create(
                 resource, namespace, json.dumps({"kind": resource.kind, "apiVersion": resource.api_version, **body}).encode()
@@ -44,47 +44,47 @@ class Cluster(NamedTuple):
         )
 
     async def get(self, resource: Resource, name: str) -> Object:
-        return decoded(await self.client.get(resource, SPACE if resource.namespaced else None, name))
+        return decoded(await self.client.get(resource, NAMESPACE if resource.namespaced else None, name))
 
     async def node(self, name: str = "machine", **amounts: str) -> None:
-        await self.make(NODES, {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}})
+        await self.create(NODES, {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}})
         allocatable = {"cpu": "4", "memory": "8Gi", "pods": "2000", **amounts}
         status = {"status": {"allocatable": allocatable, "capacity": allocatable}}
         await self.client.patch(NODES, None, name, json.dumps(status).encode(), subresource="status")
 
     async def pod(self, name: str, spec: Object | None = None, **more: Any) -> Object:
-        """more: wants, and metadata."""
-        container = {"name": "main", "image": "x", "resources": {"requests": more.pop("wants", {})}}
-        whole = {"containers": [container], "terminationGracePeriodSeconds": 0, **(spec or {})}
-        return await self.make(resources.PODS, {"metadata": {"name": name, **more}, "spec": whole})
+        """more: requests, and metadata."""
+        container = {"name": "main", "image": "x", "resources": {"requests": more.pop("requests", {})}}
+        complete = {"containers": [container], "terminationGracePeriodSeconds": 0, **(spec or {})}
+        return await self.create(resources.PODS, {"metadata": {"name": name, **more}, "spec": complete})
 
     async def bound(self, *names: str) -> dict[str, str]:
-        """Where those pods are, once they are."""
+        """The nodes of these pods, once all are bound."""
 
         async def nodes() -> dict[str, str]:
-            found = [(name, (await self.get(resources.PODS, name))["spec"].get("nodeName", "")) for name in names]
-            return dict(found)
+            pairs = [(name, (await self.get(resources.PODS, name))["spec"].get("nodeName", "")) for name in names]
+            return dict(pairs)
 
-        return await eventually(nodes, lambda found: all(found.values()))
+        return await eventually(nodes, lambda nodes: all(nodes.values()))
 
     async def condition(self, name: str, holds: Callable[[Object], bool] = bool) -> Object:
-        """Its PodScheduled condition, once it has one of which that holds."""
+        """The PodScheduled condition, once it satisfies the predicate."""
 
         async def read() -> Object:
             status = (await self.get(resources.PODS, name))["status"]
             return next((each for each in status.get("conditions", ()) if each["type"] == "PodScheduled"), {})
 
-        return await eventually(read, lambda found: bool(found) and holds(found))
+        return await eventually(read, lambda condition: bool(condition) and holds(condition))
 
     async def event(self, name: str, reason: str) -> Object:
         async def read() -> list[Object]:
-            pages = [page async for page in self.client.pages(resources.EVENTS, SPACE)]
-            found = [decoded(item) for page in pages for item in page.items]
-            return [each for each in found if each["involvedObject"]["name"] == name and each["reason"] == reason]
+            pages = [page async for page in self.client.pages(resources.EVENTS, NAMESPACE)]
+            events = [decoded(item) for page in pages for item in page.items]
+            return [each for each in events if each["involvedObject"]["name"] == name and each["reason"] == reason]
 
         return (await eventually(read, bool))[0]
 
-    async def define(self, file: str) -> None:
+    async def install_crd(self, file: str) -> None:
         body = yaml.safe_load((CRDS / file).read_text())
         await self.client.create(resources.CRDS, None, json.dumps(body).encode())
 
@@ -105,13 +105,13 @@ async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool
                     await asyncio.sleep(0.02)
                 seen.append(await read())
     except TimeoutError:
-        raise AssertionError(f"it did not come true; last seen: {seen[-1:]}") from None
+        raise AssertionError(f"the condition did not become true; last value: {seen[-1:]}") from None
     return seen[-1]
 
 
 def decoded(raw: bytes) -> Object:
-    found: Object = msgspec.json.decode(raw)
-    return found
+    obj: Object = msgspec.json.decode(raw)
+    return obj
 
 
 def options(data: pathlib.Path) -> Options:
@@ -129,9 +129,9 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
 
 
 @contextlib.asynccontextmanager
-async def scheduling(found: Cluster, policy: Profile | None = None) -> AsyncIterator[None]:
-    """While it is entered pods are placed; it may be entered again."""
-    task = asyncio.create_task(Scheduler(found.daemon.system_client("kube-scheduler"), policy or Profile()).run())
+async def scheduling(running: Cluster, policy: Profile | None = None) -> AsyncIterator[None]:
+    """Runs the scheduler inside the block; it may be entered again."""
+    task = asyncio.create_task(Scheduler(running.daemon.system_client("kube-scheduler"), policy or Profile()).run())
     try:
         yield
         if task.done():

@@ -19,7 +19,7 @@ def refused(spec: dict[str, Any], machine: Any = None, **more: Any) -> str:
 
 def test_requests_are_subtracted_from_free_resources() -> None:
     machine = node(cpu="3", memory="4Gi")
-    held = [pod("a", wants={"cpu": "1500m"}, on="machine"), pod("b", wants={"cpu": "1"}), pod("c", wants={"cpu": "1"})]
+    held = [pod("a", requests={"cpu": "1500m"}, on="machine"), pod("b", requests={"cpu": "1"}), pod("c", requests={"cpu": "1"})]
     result = run_cycle(*held, nodes=[machine])
     assert bound(result) == {"b": "machine"}
     assert messages(result) == {"c": "0/1 nodes are available: 1 Insufficient cpu." + NO_VICTIMS}
@@ -28,7 +28,7 @@ def test_requests_are_subtracted_from_free_resources() -> None:
 def test_all_insufficient_resources_are_named() -> None:
     wants = {"cpu": "8", "memory": "80Gi", "nvidia.com/gpu": "1"}
     words = "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu."
-    assert refused({}, wants=wants) == words + NO_VICTIMS
+    assert refused({}, requests=wants) == words + NO_VICTIMS
 
 
 def test_the_number_of_pods_of_a_node_is_limited() -> None:
@@ -36,10 +36,10 @@ def test_the_number_of_pods_of_a_node_is_limited() -> None:
 
 
 def test_finished_pods_free_their_resources_and_terminating_ones_do_not() -> None:
-    gone = pod("a", wants={"cpu": "4"}, on="machine", status={"phase": "Succeeded"})
-    assert bound(run_cycle(gone, pod("b", wants={"cpu": "4"}))) == {"b": "machine"}
-    going = pod("a", wants={"cpu": "4"}, on="machine", deleting=True)
-    assert bound(run_cycle(going, pod("b", wants={"cpu": "4"}))) == {}
+    gone = pod("a", requests={"cpu": "4"}, on="machine", status={"phase": "Succeeded"})
+    assert bound(run_cycle(gone, pod("b", requests={"cpu": "4"}))) == {"b": "machine"}
+    going = pod("a", requests={"cpu": "4"}, on="machine", deleting=True)
+    assert bound(run_cycle(going, pod("b", requests={"cpu": "4"}))) == {}
 
 
 def test_init_containers_run_one_after_the_other_and_sidecars_with_all_that_follow() -> None:
@@ -57,13 +57,13 @@ def test_init_containers_run_one_after_the_other_and_sidecars_with_all_that_foll
 
 @pytest.mark.parametrize("name", ["cpu", "memory", "nvidia.com/gpu"])
 def test_pods_may_request_more_of_an_overcommitted_resource_than_the_node_has(name: str) -> None:
-    held = [pod("a", wants={name: "100Gi"}), pod("b", wants={name: "100Gi"})]
+    held = [pod("a", requests={name: "100Gi"}), pod("b", requests={name: "100Gi"})]
     assert bound(run_cycle(*held, policy=Profile(overcommitted=frozenset({name})))) == {"a": "machine", "b": "machine"}
 
 
 def test_a_message_suggests_the_option_that_would_help() -> None:
     policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
-    result = run_cycle(pod("a", wants={"memory": "9Gi"}), pod("b", wants={"example.com/x": "1"}), policy=policy)
+    result = run_cycle(pod("a", requests={"memory": "9Gi"}), pod("b", requests={"example.com/x": "1"}), policy=policy)
     assert messages(result)["a"].endswith("To let pods request more memory than the machine has, start the cluster "
                                       "with `traincrew up --overcommit memory`.")  # fmt: skip
     assert "`traincrew up --device example.com/x=N`" in messages(result)["b"]
@@ -73,7 +73,10 @@ def test_a_pod_that_can_never_fit_gets_another_message_than_one_that_waits() -> 
     policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
     never = "This machine has 8 GiB of memory for pods. The pod requests 9 GiB and will never fit."
     result = run_cycle(
-        pod("a", wants={"memory": "9Gi"}), pod("b", wants={"memory": "5Gi"}), pod("c", wants={"memory": "5Gi"}), policy=policy
+        pod("a", requests={"memory": "9Gi"}),
+        pod("b", requests={"memory": "5Gi"}),
+        pod("c", requests={"memory": "5Gi"}),
+        policy=policy,
     )
     assert never in messages(result)["a"]
     (waits,) = [name for name in ("b", "c") if name in messages(result)]
@@ -176,7 +179,7 @@ def test_the_reasons_of_all_nodes_are_counted() -> None:
         "0/3 nodes are available: 1 node(s) had untolerated taint {k: v}, 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
     )
-    assert messages(run_cycle(pod("p", wants={"cpu": "2"}), nodes=nodes)) == {"p": words}
+    assert messages(run_cycle(pod("p", requests={"cpu": "2"}), nodes=nodes)) == {"p": words}
 
 
 def test_preferences_and_prefer_no_schedule_taints_decide_between_nodes() -> None:
@@ -186,15 +189,15 @@ def test_preferences_and_prefer_no_schedule_taints_decide_between_nodes() -> Non
     assert bound(run_cycle(pod("p", spec), nodes=nodes)) == {"p": "b"}
     shy = [node("a", spec={"taints": [{"key": "k", "effect": "PreferNoSchedule"}]}), node("b")]
     assert bound(run_cycle(pod("p"), nodes=shy)) == {"p": "b"}
-    assert bound(run_cycle(pod("p", wants={"cpu": "1"}), pod("q", wants={"cpu": "3"}, on="a"), nodes=[node("a"), node("b")])) == {
-        "p": "b"
-    }
+    assert bound(
+        run_cycle(pod("p", requests={"cpu": "1"}), pod("q", requests={"cpu": "3"}, on="a"), nodes=[node("a"), node("b")])
+    ) == {"p": "b"}
 
 
 def test_pods_are_scheduled_by_priority_then_age() -> None:
     held = [
-        pod("young", wants={"cpu": "2"}, age=1),
-        pod("old", wants={"cpu": "2"}, age=9),
-        pod("high", {"priority": 5}, wants={"cpu": "2"}),
+        pod("young", requests={"cpu": "2"}, age=1),
+        pod("old", requests={"cpu": "2"}, age=9),
+        pod("high", {"priority": 5}, requests={"cpu": "2"}),
     ]
     assert list(bound(run_cycle(*held))) == ["high", "old"]

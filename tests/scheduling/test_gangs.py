@@ -18,7 +18,7 @@ def phase(result: Decisions) -> dict[str, str]:
 def test_a_gang_that_fits_is_bound_and_one_that_does_not_uses_nothing(system: str) -> None:
     fits = run_cycle(*gang("g", 4, {"cpu": "1"}, system=system), groups=[group("g", 4, system)])
     assert len(bound(fits)) == 4
-    small = pod("small", wants={"cpu": "4"})
+    small = pod("small", requests={"cpu": "4"})
     result = run_cycle(*gang("g", 5, {"cpu": "1"}, system=system, age=9), small, groups=[group("g", 5, system, age=9)])
     assert bound(result) == {"small": "machine"}
     common = "1/5 tasks in gang unschedulable: pod group is not ready, 5 Pending, 5 minAvailable; "
@@ -56,9 +56,9 @@ def test_a_gang_waits_for_its_last_member_and_for_its_group() -> None:
 
 def test_volcano_groups_are_enqueued_if_their_resources_are_available() -> None:
     groups = [
-        group("first", 1, phase="", needs={"memory": "6Gi", "cpu": "1"}, age=9),
-        group("second", 1, phase="Pending", needs={"memory": "6Gi"}, age=5),
-        group("small", 1, phase="Pending", needs={"memory": "2Gi"}, age=1),
+        group("first", 1, phase="", min_resources={"memory": "6Gi", "cpu": "1"}, age=9),
+        group("second", 1, phase="Pending", min_resources={"memory": "6Gi"}, age=5),
+        group("small", 1, phase="Pending", min_resources={"memory": "2Gi"}, age=1),
         group("nothing", 1, phase="Pending", age=1),
     ]
     result = run_cycle(groups=groups)
@@ -67,14 +67,14 @@ def test_volcano_groups_are_enqueued_if_their_resources_are_available() -> None:
 
 
 def test_pods_of_lower_priority_do_not_keep_a_group_pending() -> None:
-    low = pod("low", wants={"memory": "8Gi"}, on="machine")
-    groups = [group("g", 1, phase="Pending", needs={"memory": "6Gi"}, priority_class="high")]
+    low = pod("low", requests={"memory": "8Gi"}, on="machine")
+    groups = [group("g", 1, phase="Pending", min_resources={"memory": "6Gi"}, priority_class="high")]
     assert phase(run_cycle(low, groups=groups)) == {"g": "Pending"}
     assert phase(run_cycle(low, groups=groups, priorities={"high": 10})) == {"g": "Inqueue"}
 
 
 def test_pods_of_a_pending_group_wait() -> None:
-    groups = [group("g", 2, phase="Pending", needs={"memory": "60Gi"})]
+    groups = [group("g", 2, phase="Pending", min_resources={"memory": "60Gi"})]
     result = run_cycle(*gang("g", 2, {"memory": "1Gi"}), groups=groups)
     assert bound(result) == {}
     assert messages(result)["g-1"].startswith("2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending")
@@ -101,8 +101,8 @@ def test_phases_follow_the_pods() -> None:
 def test_a_gang_that_has_waited_long_is_not_starved_by_small_pods() -> None:
     groups = [group("big", 4, PLUGINS, age=60)]
     big = gang("big", 4, {"cpu": "1"}, system=PLUGINS, age=60)
-    holder, small = pod("holder", wants={"cpu": "2"}, on="machine"), pod("small", wants={"cpu": "1"}, age=5)
-    other = pod("other", wants={"memory": "1Gi"}, age=5)
+    holder, small = pod("holder", requests={"cpu": "2"}, on="machine"), pod("small", requests={"cpu": "1"}, age=5)
+    other = pod("other", requests={"memory": "1Gi"}, age=5)
     result = run_cycle(*big, holder, small, other, groups=groups)
     assert bound(result) == {"other": "machine"}
     words = "0/1 nodes are available: 1 node(s) were reserved for pod group team/big, which has waited longer."
@@ -114,11 +114,11 @@ def test_a_gang_that_has_waited_long_is_not_starved_by_small_pods() -> None:
 def test_pods_of_higher_priority_pass_a_waiting_gang_and_one_that_never_fits_reserves_nothing() -> None:
     groups = [group("big", 4, PLUGINS, age=60)]
     big = gang("big", 4, {"cpu": "1"}, system=PLUGINS, age=60)
-    holder = pod("holder", {"priority": 9}, wants={"cpu": "2"}, on="machine")
-    high = pod("high", {"priority": 1}, wants={"cpu": "1"})
+    holder = pod("holder", {"priority": 9}, requests={"cpu": "2"}, on="machine")
+    high = pod("high", {"priority": 1}, requests={"cpu": "1"})
     assert bound(run_cycle(*big, holder, high, groups=groups)) == {"high": "machine"}
     never = gang("big", 4, {"cpu": "3"}, system=PLUGINS, age=60)
-    assert bound(run_cycle(*never, holder, pod("small", wants={"cpu": "1"}), groups=groups)) == {"small": "machine"}
+    assert bound(run_cycle(*never, holder, pod("small", requests={"cpu": "1"}), groups=groups)) == {"small": "machine"}
 
 
 def test_a_gang_is_spread_over_nodes_if_necessary() -> None:

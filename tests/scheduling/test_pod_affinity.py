@@ -64,7 +64,7 @@ def test_topology_spread_constraints_are_satisfied() -> None:
     }
     spec = {"topologySpreadConstraints": [rule]}
     nodes = [node("a", cpu="100"), node("b", cpu="1")]
-    crowd = [pod(f"p{index}", spec, labels={"app": "w"}, wants={"cpu": "1"}, age=9 - index) for index in range(4)]
+    crowd = [pod(f"p{index}", spec, labels={"app": "w"}, requests={"cpu": "1"}, age=9 - index) for index in range(4)]
     result = run_cycle(*crowd, nodes=nodes)
     assert sorted(bound(result).values()) == ["a", "a", "b"]
     assert "1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints." in messages(result)["p3"]

@@ -15,11 +15,11 @@ GOING: dict[str, Any] = {
 
 
 def high(name: str = "high", cpu: str = "2", **spec: Any) -> Any:
-    return pod(name, {"priority": 100, **spec}, wants={"cpu": cpu})
+    return pod(name, {"priority": 100, **spec}, requests={"cpu": cpu})
 
 
 def low(name: str, cpu: str = "1", priority: int = 0, **more: Any) -> Any:
-    return pod(name, {"priority": priority}, wants={"cpu": cpu}, on=more.pop("on", "machine"), **more)
+    return pod(name, {"priority": priority}, requests={"cpu": cpu}, on=more.pop("on", "machine"), **more)
 
 
 def test_the_fewest_pods_of_the_lowest_priority_are_victims() -> None:
@@ -57,8 +57,8 @@ def test_a_pod_with_preemption_policy_never_waits() -> None:
 
 def test_while_victims_terminate_there_are_no_others_and_their_resources_are_nominated() -> None:
     going = low("a", "2", deleting=True, status=GOING)
-    nominated = pod("high", {"priority": 100}, wants={"cpu": "4"}, status={"phase": "Pending", "nominatedNodeName": "machine"})
-    result = run_cycle(going, nominated, pod("small", wants={"cpu": "1"}))
+    nominated = pod("high", {"priority": 100}, requests={"cpu": "4"}, status={"phase": "Pending", "nominatedNodeName": "machine"})
+    result = run_cycle(going, nominated, pod("small", requests={"cpu": "1"}))
     assert (bound(result), victims(result)) == ({}, set())
     words = "preemption: not eligible due to a terminating pod on the nominated node."
     assert messages(result)["high"] == f"0/1 nodes are available: 1 Insufficient cpu. {words}"

@@ -34,13 +34,13 @@ class Cluster(NamedTuple):
     async def create(self, resource: Resource, body: Object) -> Object:
         titled = {"kind": resource.kind, "apiVersion": resource.api_version, **body}
         namespace = NAMESPACE if resource.namespaced else None
-        found: Object = msgspec.json.decode(await self.client.create(resource, namespace, msgspec.json.encode(titled)))
-        return found
+        running: Object = msgspec.json.decode(await self.client.create(resource, namespace, msgspec.json.encode(titled)))
+        return running
 
     async def get(self, resource: Resource, name: str) -> Object:
         namespace = NAMESPACE if resource.namespaced else None
-        found: Object = msgspec.json.decode(await self.client.get(resource, namespace, name))
-        return found
+        running: Object = msgspec.json.decode(await self.client.get(resource, namespace, name))
+        return running
 
     async def list(self, resource: Resource) -> builtins.list[Object]:
         namespace = NAMESPACE if resource.namespaced else None
@@ -89,12 +89,12 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
 
 
 @contextlib.asynccontextmanager
-async def running_controllers(found: Cluster) -> AsyncIterator[None]:
+async def running_controllers(running: Cluster) -> AsyncIterator[None]:
     """Runs the controllers inside the block; it may be entered again."""
-    control_plane = found.control_plane
+    control_plane = running.control_plane
     metadata = MetadataControllers(control_plane.system_client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
-    controllers = Controllers(control_plane.system_client, found.volumes, period=0.2)
+    controllers = Controllers(control_plane.system_client, running.volumes, period=0.2)
     tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
     try:
         yield

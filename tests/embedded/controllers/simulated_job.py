@@ -1,4 +1,4 @@
-"""An API server's part in the life of a Job, as far as pods and finalizers go; who carries out a step may stop anywhere."""
+"""A simulated API server with one Job and its pods. The execution of a step can be interrupted at any request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 
 def job(**spec: Any) -> Object:
     template = {"metadata": {"labels": {"job-name": "j"}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]}}
-    whole = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": template, **spec}
-    return {"metadata": {"name": "j", "namespace": "n", "uid": "job"}, "spec": whole}
+    complete = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": template, **spec}
+    return {"metadata": {"name": "j", "namespace": "n", "uid": "job"}, "spec": complete}
 
 
 @dataclasses.dataclass
@@ -30,27 +30,27 @@ class SimulatedJob:
     created: int = 0
     events: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     ended: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The phase in which each pod ended, also of those that are gone."""
+    """The final phase of each pod, including deleted pods."""
 
     @property
     def status(self) -> Object:
-        found: Object = self.job.get("status") or {}
-        return found
+        status: Object = self.job.get("status") or {}
+        return status
 
     def step(self) -> plan.Step:
         return plan.plan(self.job, tuple(self.pods.values()), self.record, self.now)
 
     def execute(self, step: plan.Step, at_most: int = 10**9) -> None:
-        """at_most: so many requests, then whoever does it is killed."""
+        """at_most: number of requests after which the controller is killed."""
         left = at_most
         for pod in step.delete:
             if step.uncounted and (left := left - 1) >= 0:
-                self._release(pod.metadata.uid)
+                self._remove_finalizer(pod.metadata.uid)
             if (left := left - 1) >= 0:
                 self._delete(pod.metadata.uid)
         for body in step.create:
             if (left := left - 1) >= 0:
-                self._make(body)
+                self._create(body)
         if step.status is not None and (left := left - 1) >= 0:
             self.job = {**self.job, "status": step.status}
         if left >= 0:
@@ -58,7 +58,7 @@ class SimulatedJob:
             self.events += step.events
         for pod in step.release:
             if (left := left - 1) >= 0:
-                self._release(pod.metadata.uid)
+                self._remove_finalizer(pod.metadata.uid)
 
     def settle(self) -> None:
         for _ in range(100):
@@ -66,9 +66,9 @@ class SimulatedJob:
             if step.idle:
                 return
             self.execute(step)
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("the Job does not settle")
 
-    def _make(self, body: Object) -> None:
+    def _create(self, body: Object) -> None:
         self.created += 1
         meta = {
             **body["metadata"],
@@ -84,7 +84,7 @@ class SimulatedJob:
             pod = self.pods[uid]
             self._put(pod, msgspec.structs.replace(pod.metadata, deletion_timestamp=self.now))
 
-    def _release(self, uid: str) -> None:
+    def _remove_finalizer(self, uid: str) -> None:
         if uid in self.pods:
             pod = self.pods[uid]
             self._put(pod, msgspec.structs.replace(pod.metadata, finalizers=[]))
@@ -103,7 +103,7 @@ class SimulatedJob:
         self.ended[uid] = phase
 
     def delete(self, uid: str) -> None:
-        """Somebody else does."""
+        """Another client deletes the pod."""
         tracked = TRACKING in self.pods[uid].metadata.finalizers
         self._delete(uid)
         if tracked:

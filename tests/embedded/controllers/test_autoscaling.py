@@ -1,4 +1,4 @@
-"""How many replicas an autoscaler wants, and how many it may have."""
+"""The recommendations of an autoscaler, and their limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pod(number: int, phase: str = "Running", ready: str = "True") -> Pod:
 
 
 def measured(values: list[int | None], current: int | None = None) -> autoscaling_metrics.Measured:
-    """Thousandths of a core each; None: not measured."""
+    """values: thousandths of a core for each pod. None: not measured."""
     pods = [pod(number) for number in range(len(values))]
     metrics = {
         f"p{number}": autoscaling_metrics.Metric(value, NOW, dt.timedelta(seconds=15))
@@ -39,28 +39,28 @@ def measured(values: list[int | None], current: int | None = None) -> autoscalin
     ("values", "replicas"),
     [([50, 50], 2), ([54, 54], 2), ([56, 56], 3), ([100, 100], 4), ([10, 10], 1), ([0, 0], 0), ([100, 0, 0], 2)],
 )
-def test_replicas_bring_the_average_to_its_target_within_a_tenth(values: list[int | None], replicas: int) -> None:
+def test_the_recommendation_reaches_the_target_within_the_tolerance(values: list[int | None], replicas: int) -> None:
     assert autoscaling_metrics.by_utilization(measured(values), 50, NOW).replicas == replicas
     assert autoscaling_metrics.by_value(measured(values), 50, NOW).replicas == replicas
 
 
 @hypothesis.given(st.lists(st.one_of(st.none(), st.integers(0, 500)), min_size=1, max_size=8), st.integers(1, 200))
-def test_pods_that_are_not_measured_never_make_the_change_larger(values: list[int | None], target: int) -> None:
+def test_unmeasured_pods_never_make_the_change_larger(values: list[int | None], target: int) -> None:
     known: list[int | None] = [value for value in values if value is not None]
     if not known:
         with pytest.raises(autoscaling_metrics.Unknown, match="did not receive metrics"):
             autoscaling_metrics.by_utilization(measured(values), target, NOW)
         return
     ratio = sum(value or 0 for value in known) * 100 // (100 * len(known)) / target
-    found = autoscaling_metrics.by_utilization(measured(values), target, NOW).replicas
+    replicas = autoscaling_metrics.by_utilization(measured(values), target, NOW).replicas
     current = len(values)
     if ratio > 1:
-        assert found >= current or found == autoscaling_metrics.by_utilization(measured(known), target, NOW).replicas
+        assert replicas >= current or replicas == autoscaling_metrics.by_utilization(measured(known), target, NOW).replicas
     elif ratio < 1:
-        assert found <= current
+        assert replicas <= current
 
 
-def test_a_pod_without_a_request_cannot_be_measured_by_it() -> None:
+def test_utilization_requires_requests() -> None:
     bare = autoscaling_metrics.Measured(
         [
             msgspec.convert(
@@ -78,38 +78,38 @@ def test_a_pod_without_a_request_cannot_be_measured_by_it() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0"), (500, "500m"), (1000, "1"), (2_000_000, "2k"), (83_886_080_000, "83886080")]
 )
-def test_quantities_are_written_as_kubernetes_does(value: int, text: str) -> None:
+def test_quantities_are_rendered_as_in_kubernetes(value: int, text: str) -> None:
     assert autoscaling_metrics.render(value) == text
 
 
-ASKS = st.builds(
-    lambda current, wanted, least, more: ScaleRequest(current, wanted, least, least + more),
+REQUESTS = st.builds(
+    lambda current, desired, least, more: ScaleRequest(current, desired, least, least + more),
     st.integers(1, 50), st.integers(0, 100), st.integers(1, 20), st.integers(0, 60),
 )  # fmt: skip
 HISTORIES = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), max_size=6).map(
-    lambda found: History(tuple(behaviour.Recommendation(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in found))
+    lambda entries: History(
+        tuple(behaviour.Recommendation(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in entries)
+    )
 )
 
 
-@hypothesis.given(ask=ASKS, history=HISTORIES, behaves=st.booleans())
-def test_the_number_is_within_its_bounds_and_never_beyond_what_is_wanted(
-    ask: ScaleRequest, history: History, behaves: bool
-) -> None:
-    ask = ask._replace(current=min(max(ask.current, ask.least), ask.most))
-    found = behaviour.limit(ask, {} if behaves else None, history, NOW)
-    assert ask.least <= found.replicas <= ask.most
+@hypothesis.given(request=REQUESTS, history=HISTORIES, has_behaviour=st.booleans())
+def test_the_limited_scale_is_within_its_bounds(request: ScaleRequest, history: History, has_behaviour: bool) -> None:
+    request = request._replace(current=min(max(request.current, request.least), request.most))
+    result = behaviour.limit(request, {} if has_behaviour else None, history, NOW)
+    assert request.least <= result.replicas <= request.most
     recent = [each.replicas for each in history.recommendations]
-    assert found.replicas <= max(ask.wanted, ask.current, ask.least, *recent, 0)
-    assert found.limited == (found.limit[0] != "DesiredWithinRange")
+    assert result.replicas <= max(request.wanted, request.current, request.least, *recent, 0)
+    assert result.limited == (result.limit[0] != "DesiredWithinRange")
 
 
-def test_it_shrinks_only_to_the_highest_of_the_last_five_minutes() -> None:
+def test_scaling_down_stops_at_the_highest_recommendation_of_five_minutes() -> None:
     history = History().recommended(8, NOW - dt.timedelta(seconds=301)).recommended(5, NOW - dt.timedelta(seconds=299))
-    found = behaviour.limit(ScaleRequest(9, 2, 1, 10), None, history, NOW)
-    assert (found.replicas, found.able[0]) == (5, "ScaleDownStabilized")
+    result = behaviour.limit(ScaleRequest(9, 2, 1, 10), None, history, NOW)
+    assert (result.replicas, result.able[0]) == (5, "ScaleDownStabilized")
 
 
-def test_it_at_most_doubles() -> None:
+def test_the_scale_at_most_doubles() -> None:
     assert behaviour.limit(ScaleRequest(5, 40, 1, 50), None, History(), NOW).replicas == 10
     assert behaviour.limit(ScaleRequest(1, 40, 1, 50), None, History(), NOW).replicas == 4
 
@@ -120,14 +120,14 @@ def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 20, 5), ("Min", 12, 8), ("Disabled", 10, 10)])
-def test_policies_say_how_fast(choice: str, up: int, down: int) -> None:
+def test_policies_limit_the_change(choice: str, up: int, down: int) -> None:
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 100, 60))
     assert behaviour.limit(ScaleRequest(10, 99, 1, 99), {"scaleUp": rule}, History(), NOW).replicas == up
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 50, 60))
     assert behaviour.limit(ScaleRequest(10, 1, 1, 99), {"scaleDown": rule}, History(), NOW).replicas == down
 
 
-def test_what_was_changed_within_the_period_counts() -> None:
+def test_changes_within_the_period_count() -> None:
     history = History().changed(3, NOW - dt.timedelta(seconds=30))
     rule = {"scaleUp": rules("Max", ("Pods", 4, 60))}
     assert behaviour.limit(ScaleRequest(10, 99, 1, 99), rule, history, NOW).replicas == 11

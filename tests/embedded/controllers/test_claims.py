@@ -1,4 +1,4 @@
-"""Which volume a claim gets, and what is said where it gets none."""
+"""Binding, protection and provisioning of claims."""
 
 from __future__ import annotations
 
@@ -45,49 +45,47 @@ VOLUMES = st.lists(
 
 
 @hypothesis.given(volumes=VOLUMES, size=st.integers(1, 6), modes=st.lists(st.sampled_from(MODES), min_size=1, unique=True))
-def test_a_claim_gets_a_free_volume_that_has_all_it_asks_for_or_there_is_none(
-    volumes: list[Object], size: int, modes: list[str]
-) -> None:
-    asked = claim(f"{size}Gi", tuple(modes))
+def test_a_claim_gets_a_matching_free_volume_if_there_is_one(volumes: list[Object], size: int, modes: list[str]) -> None:
+    pending = claim(f"{size}Gi", tuple(modes))
     fitting = [
         each
         for each in volumes
         if each["status"]["phase"] == "Available"
         and each["spec"]["storageClassName"] == "k"
-        and quantities.nanos(each["spec"]["capacity"]["storage"]) >= matching.requested(asked)
+        and quantities.nanos(each["spec"]["capacity"]["storage"]) >= matching.requested(pending)
         and set(modes) <= set(each["spec"]["accessModes"])
     ]
-    found = matching.best(asked, volumes, delayed=False)
-    assert (found in fitting) if fitting else found is None
+    chosen = matching.best(pending, volumes, delayed=False)
+    assert (chosen in fitting) if fitting else chosen is None
 
 
-def world(*volumes: Object, **more: Any) -> decisions.ClaimContext:
+def context(*volumes: Object, **more: Any) -> decisions.ClaimContext:
     return decisions.ClaimContext({each["metadata"]["name"]: each for each in volumes}, more.pop("classes", {}), **more)
 
 
-def test_the_smallest_volume_that_is_large_enough_is_taken() -> None:
-    found = decisions.decide_claim(claim("2Gi"), world(volume("a", "1Gi"), volume("b", "5Gi"), volume("c", "3Gi")))
-    assert found.bind is not None
-    assert found.bind["metadata"]["name"] == "c"
+def test_the_smallest_sufficient_volume_is_bound() -> None:
+    decision = decisions.decide_claim(claim("2Gi"), context(volume("a", "1Gi"), volume("b", "5Gi"), volume("c", "3Gi")))
+    assert decision.bind is not None
+    assert decision.bind["metadata"]["name"] == "c"
 
 
-def test_a_volume_that_another_claim_has_is_never_taken() -> None:
-    taken = volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})
-    assert decisions.decide_claim(claim(storageClassName=""), world(taken)).bind is None
+def test_a_volume_reserved_for_another_claim_is_not_bound() -> None:
+    reserved = volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})
+    assert decisions.decide_claim(claim(storageClassName=""), context(reserved)).bind is None
 
 
-def test_a_claim_whose_class_is_given_as_empty_gets_no_default() -> None:
+def test_a_claim_with_an_empty_class_gets_no_default_class() -> None:
     default = {"metadata": {"name": "k", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}
-    found = decisions.decide_claim(claim(storageClassName=""), world(classes={"k": default}))
-    assert found.event == (
+    decision = decisions.decide_claim(claim(storageClassName=""), context(classes={"k": default}))
+    assert decision.event == (
         "Normal", "FailedBinding", "no persistent volumes available for this claim and no storage class is set",
     )  # fmt: skip
-    asked = claim()
-    del asked["spec"]["storageClassName"]
-    assert decisions.decide_claim(asked, world(classes={"k": default})).assign == "k"
+    pending = claim()
+    del pending["spec"]["storageClassName"]
+    assert decisions.decide_claim(pending, context(classes={"k": default})).assign == "k"
 
 
-def waiting() -> Object:
+def delayed_class() -> Object:
     return {"metadata": {"name": "k"}, "provisioner": provisioner.NAME, "volumeBindingMode": "WaitForFirstConsumer"}
 
 
@@ -96,58 +94,61 @@ def consumer(**spec: Any) -> Pod:
     return msgspec.convert({"metadata": {"name": "p", "namespace": "n"}, "spec": {"volumes": used, **spec}}, Pod)
 
 
-def test_a_claim_that_waits_for_its_first_consumer_is_bound_when_that_has_a_node() -> None:
-    classes = {"k": waiting()}
-    free = world(volume(), classes=classes)
+def test_a_wait_for_first_consumer_claim_is_bound_when_its_consumer_has_a_node() -> None:
+    classes = {"k": delayed_class()}
+    free = context(volume(), classes=classes)
     assert decisions.decide_claim(claim(), free).event == (
         "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding",
     )  # fmt: skip
-    unplaced = world(volume(), classes=classes, consumers=[consumer()], nodes=2)
-    assert decisions.decide_claim(claim(), unplaced).event == (
+    unscheduled = context(volume(), classes=classes, consumers=[consumer()], nodes=2)
+    assert decisions.decide_claim(claim(), unscheduled).event == (
         "Normal", "WaitForPodScheduled", "waiting for pod p to be scheduled",
     )  # fmt: skip
-    placed = world(volume(), classes=classes, consumers=[consumer(nodeName="x")], nodes=2)
-    assert decisions.decide_claim(claim(), placed).bind is not None
+    scheduled = context(volume(), classes=classes, consumers=[consumer(nodeName="x")], nodes=2)
+    assert decisions.decide_claim(claim(), scheduled).bind is not None
 
 
-def test_where_there_is_one_node_the_first_consumer_is_enough() -> None:
-    assert decisions.decide_claim(claim(), world(volume(), classes={"k": waiting()}, consumers=[consumer()])).bind is not None
-    asked = decisions.decide_claim(claim(), world(classes={"k": waiting()}, consumers=[consumer()]))
-    assert asked.provision == waiting()
+def test_with_a_single_node_a_first_consumer_is_sufficient() -> None:
+    assert (
+        decisions.decide_claim(claim(), context(volume(), classes={"k": delayed_class()}, consumers=[consumer()])).bind
+        is not None
+    )
+    decision = decisions.decide_claim(claim(), context(classes={"k": delayed_class()}, consumers=[consumer()]))
+    assert decision.provision == delayed_class()
 
 
 @pytest.mark.parametrize(
     ("policy", "phase", "message"),
     [("Retain", "", ""), ("Recycle", "Failed", "VolumeFailedRecycle"), ("Delete", "Failed", "VolumeFailedDelete")],
 )
-def test_a_hand_made_volume_is_never_emptied(policy: str, phase: str, message: str) -> None:
-    held = volume(claimRef={"namespace": "n", "name": "c", "uid": "gone"}, persistentVolumeReclaimPolicy=policy)
-    held["status"]["phase"] = "Released"
-    lot = decisions.decide_volume(held, None)
-    assert lot.phase == phase
-    assert (lot.event[1] if lot.event else "") == message
-    assert not provisioner.to_be_deleted(held)
+def test_a_volume_of_a_user_is_never_deleted(policy: str, phase: str, message: str) -> None:
+    released = volume(claimRef={"namespace": "n", "name": "c", "uid": "gone"}, persistentVolumeReclaimPolicy=policy)
+    released["status"]["phase"] = "Released"
+    decision = decisions.decide_volume(released, None)
+    assert decision.phase == phase
+    assert (decision.event[1] if decision.event else "") == message
+    assert not provisioner.to_be_deleted(released)
 
 
-def test_a_volume_made_for_a_claim_goes_when_that_is_gone_and_not_before() -> None:
-    found = {"metadata": {"name": "k"}, "reclaimPolicy": "Delete"}
-    made = provisioner.build_volume(claim(), found, pathlib.PurePath("/root"))
-    assert made["spec"]["hostPath"]["path"] == "/root/pvc-claim"
-    assert resources.reserved_for(made, claim())
-    for phase, goes in (("Available", False), ("Bound", False), ("Released", True)):
-        assert provisioner.to_be_deleted(made | {"status": {"phase": phase}}) is goes
+def test_a_provisioned_volume_is_deleted_after_it_is_released() -> None:
+    storage_class = {"metadata": {"name": "k"}, "reclaimPolicy": "Delete"}
+    built = provisioner.build_volume(claim(), storage_class, pathlib.PurePath("/root"))
+    assert built["spec"]["hostPath"]["path"] == "/root/pvc-claim"
+    assert resources.reserved_for(built, claim())
+    for phase, deleted in (("Available", False), ("Bound", False), ("Released", True)):
+        assert provisioner.to_be_deleted(built | {"status": {"phase": phase}}) is deleted
 
 
-def test_what_is_used_keeps_its_finalizer() -> None:
-    held = claim()
-    assert protection.protected_finalizers(held, protection.CLAIM, used=False) == [protection.CLAIM]
-    held["metadata"] |= {"finalizers": ["x", protection.CLAIM], "deletionTimestamp": "now"}
-    assert protection.protected_finalizers(held, protection.CLAIM, used=True) is None
-    assert protection.protected_finalizers(held, protection.CLAIM, used=False) == ["x"]
-    assert not protection.uses(consumer(), held)
-    assert protection.uses(consumer(nodeName="x"), held)
+def test_a_used_claim_keeps_its_finalizer() -> None:
+    stored = claim()
+    assert protection.protected_finalizers(stored, protection.CLAIM, used=False) == [protection.CLAIM]
+    stored["metadata"] |= {"finalizers": ["x", protection.CLAIM], "deletionTimestamp": "now"}
+    assert protection.protected_finalizers(stored, protection.CLAIM, used=True) is None
+    assert protection.protected_finalizers(stored, protection.CLAIM, used=False) == ["x"]
+    assert not protection.uses(consumer(), stored)
+    assert protection.uses(consumer(nodeName="x"), stored)
     own = [{"name": "v", "ephemeral": {}}]
-    held["metadata"] |= {"name": "p-v"}
-    assert not protection.uses(consumer(nodeName="x", volumes=own), held), "it was made for another pod"
-    held["metadata"] |= {"ownerReferences": [{"controller": True, "uid": ""}]}
-    assert protection.uses(consumer(nodeName="x", volumes=own), held)
+    stored["metadata"] |= {"name": "p-v"}
+    assert not protection.uses(consumer(nodeName="x", volumes=own), stored), "the claim belongs to another pod"
+    stored["metadata"] |= {"ownerReferences": [{"controller": True, "uid": ""}]}
+    assert protection.uses(consumer(nodeName="x", volumes=own), stored)

@@ -1,4 +1,4 @@
-"""Our controllers in our own cluster."""
+"""The controllers on the embedded API server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PYTORCH = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
 
 
 @pytest.fixture
-async def found(tmp_path: pathlib.Path) -> AsyncIterator[Cluster]:
+async def running(tmp_path: pathlib.Path) -> AsyncIterator[Cluster]:
     async with cluster(tmp_path / "data") as started:
         yield started
 
@@ -28,119 +28,119 @@ def job(**spec: Any) -> Object:
     return {"metadata": {"name": "j"}, "spec": {"template": template, **spec}}
 
 
-async def active(found: Cluster, count: int) -> list[str]:
+async def active(running: Cluster, count: int) -> list[str]:
     async def names() -> list[str]:
-        pods = [each for each in await found.list(PODS) if each["metadata"].get("generateName", "").startswith("j-")]
+        pods = [each for each in await running.list(PODS) if each["metadata"].get("generateName", "").startswith("j-")]
         return [each["metadata"]["name"] for each in pods if each["status"]["phase"] == "Pending"]
 
     return await eventually(names, lambda names: len(names) == count)
 
 
-async def ended(found: Cluster, word: str) -> Object:
+async def ended(running: Cluster, word: str) -> Object:
     async def read() -> Object:
-        status: Object = (await found.get(BATCH_JOBS, "j")).get("status", {})
+        status: Object = (await running.get(BATCH_JOBS, "j")).get("status", {})
         return status
 
     return await eventually(read, lambda status: word in {each["type"] for each in status.get("conditions", ())})
 
 
-async def test_a_job_runs_to_its_end(found: Cluster) -> None:
-    async with running_controllers(found):
-        await found.create(BATCH_JOBS, job(completions=3, parallelism=2))
-        for name in await active(found, 2):
-            await found.set_phase(name, "Succeeded")
-        [last] = await active(found, 1)
-        await found.set_phase(last, "Succeeded")
-        status = await ended(found, "Complete")
+async def test_a_job_runs_to_its_end(running: Cluster) -> None:
+    async with running_controllers(running):
+        await running.create(BATCH_JOBS, job(completions=3, parallelism=2))
+        for name in await active(running, 2):
+            await running.set_phase(name, "Succeeded")
+        [last] = await active(running, 1)
+        await running.set_phase(last, "Succeeded")
+        status = await ended(running, "Complete")
         assert (status["succeeded"], [each["type"] for each in status["conditions"]]) == (3, ["SuccessCriteriaMet", "Complete"])
-        await eventually(lambda: found.event_reasons("j"), lambda message: message == {"SuccessfulCreate", "Completed"})
+        await eventually(lambda: running.event_reasons("j"), lambda message: message == {"SuccessfulCreate", "Completed"})
 
 
-async def test_restarted_controllers_count_pods_that_ended_meanwhile_once(found: Cluster) -> None:
-    async with running_controllers(found):
-        await found.create(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
-        names = await active(found, 4)
-        await found.set_phase(names[0], "Succeeded")
-        await eventually(lambda: found.get(BATCH_JOBS, "j"), lambda seen: seen.get("status", {}).get("succeeded") == 1)
+async def test_restarted_controllers_count_pods_that_ended_meanwhile_once(running: Cluster) -> None:
+    async with running_controllers(running):
+        await running.create(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
+        names = await active(running, 4)
+        await running.set_phase(names[0], "Succeeded")
+        await eventually(lambda: running.get(BATCH_JOBS, "j"), lambda seen: seen.get("status", {}).get("succeeded") == 1)
     for name in names[1:]:
-        await found.set_phase(name, "Succeeded")
-    async with running_controllers(found):
-        status = await ended(found, "Complete")
+        await running.set_phase(name, "Succeeded")
+    async with running_controllers(running):
+        status = await ended(running, "Complete")
     assert status["succeeded"] == 4
     assert "failed" not in status
 
 
-async def test_a_job_that_is_deleted_while_no_controller_runs_does_not_keep_its_pods(found: Cluster) -> None:
-    async with running_controllers(found):
-        await found.create(BATCH_JOBS, job())
-        await active(found, 1)
-    await found.client.delete(BATCH_JOBS, NAMESPACE, "j", propagation="Background")
-    async with running_controllers(found):
-        await eventually(lambda: found.list(PODS), lambda pods: not pods)
+async def test_a_job_that_is_deleted_while_no_controller_runs_does_not_keep_its_pods(running: Cluster) -> None:
+    async with running_controllers(running):
+        await running.create(BATCH_JOBS, job())
+        await active(running, 1)
+    await running.client.delete(BATCH_JOBS, NAMESPACE, "j", propagation="Background")
+    async with running_controllers(running):
+        await eventually(lambda: running.list(PODS), lambda pods: not pods)
 
 
-async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(found: Cluster) -> None:
-    async with running_controllers(found):
-        await eventually(lambda: found.list(CLASSES))
+async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(running: Cluster) -> None:
+    async with running_controllers(running):
+        await eventually(lambda: running.list(CLASSES))
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        await found.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
-        claim = await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
-        volume = await found.get(VOLUMES, claim["spec"]["volumeName"])
+        await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+        claim = await eventually(lambda: running.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
+        volume = await running.get(VOLUMES, claim["spec"]["volumeName"])
         directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
-        assert directory.parent == found.volumes
+        assert directory.parent == running.volumes
         (directory / "checkpoint").write_text("x")
-        await eventually(lambda: found.event_reasons("c"), lambda message: "ProvisioningSucceeded" in message)
-        await found.client.delete(CLAIMS, NAMESPACE, "c")
-        await eventually(lambda: found.is_gone(VOLUMES, volume["metadata"]["name"]))
-        assert directory.name not in os.listdir(found.volumes)
+        await eventually(lambda: running.event_reasons("c"), lambda message: "ProvisioningSucceeded" in message)
+        await running.client.delete(CLAIMS, NAMESPACE, "c")
+        await eventually(lambda: running.is_gone(VOLUMES, volume["metadata"]["name"]))
+        assert directory.name not in os.listdir(running.volumes)
 
 
-async def test_a_claim_created_while_no_controller_runs_is_bound_later(found: Cluster) -> None:
+async def test_a_claim_created_while_no_controller_runs_is_bound_later(running: Cluster) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
-    await found.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
+    await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
     held = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
-    await found.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
-    async with running_controllers(found):
-        await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
-        await eventually(lambda: found.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
+    await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
+    async with running_controllers(running):
+        await eventually(lambda: running.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
+        await eventually(lambda: running.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
 
 
-async def test_a_services_endpoints_follow_its_pods_and_are_deleted_with_it(found: Cluster) -> None:
+async def test_a_services_endpoints_follow_its_pods_and_are_deleted_with_it(running: Cluster) -> None:
     async def addresses() -> list[str]:
-        subsets = [each for item in await found.list(ENDPOINTS) for each in item.get("subsets") or ()]
+        subsets = [each for item in await running.list(ENDPOINTS) for each in item.get("subsets") or ()]
         return [address["ip"] for each in subsets for address in each.get("addresses", ())]
 
-    async with running_controllers(found):
-        await found.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+    async with running_controllers(running):
+        await running.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
-        await found.create(PODS, {"metadata": {"name": "p", "labels": {"a": "x"}}, "spec": spec})
+        await running.create(PODS, {"metadata": {"name": "p", "labels": {"a": "x"}}, "spec": spec})
         ready = {"phase": "Running", "podIP": "10.1.1.1", "conditions": [{"type": "Ready", "status": "True"}]}
-        await found.patch(PODS, "p", {"status": ready}, "status")
+        await running.patch(PODS, "p", {"status": ready}, "status")
         await eventually(addresses, lambda ips: ips == ["10.1.1.1"])
-        await found.set_phase("p", "Failed")
+        await running.set_phase("p", "Failed")
         await eventually(addresses, lambda ips: ips == [])
-        await found.client.delete(SERVICES, NAMESPACE, "s")
-        await eventually(lambda: found.list(ENDPOINTS), lambda left: not left)
-        await eventually(lambda: found.list(SLICES), lambda left: not left)
+        await running.client.delete(SERVICES, NAMESPACE, "s")
+        await eventually(lambda: running.list(ENDPOINTS), lambda left: not left)
+        await eventually(lambda: running.list(SLICES), lambda left: not left)
 
 
-async def test_endpoints_of_a_service_that_was_deleted_while_no_controller_ran_are_deleted(found: Cluster) -> None:
-    async with running_controllers(found):
-        await found.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
-        await eventually(lambda: found.list(ENDPOINTS))
-    await found.client.delete(SERVICES, NAMESPACE, "s")
-    async with running_controllers(found):
-        await eventually(lambda: found.list(ENDPOINTS), lambda left: not left)
+async def test_endpoints_of_a_service_that_was_deleted_while_no_controller_ran_are_deleted(running: Cluster) -> None:
+    async with running_controllers(running):
+        await running.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+        await eventually(lambda: running.list(ENDPOINTS))
+    await running.client.delete(SERVICES, NAMESPACE, "s")
+    async with running_controllers(running):
+        await eventually(lambda: running.list(ENDPOINTS), lambda left: not left)
 
 
-async def test_an_autoscaler_acts_on_a_training_job(found: Cluster) -> None:
+async def test_an_autoscaler_acts_on_a_training_job(running: Cluster) -> None:
     replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "i"}]}}}
     spec = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}, "pytorchReplicaSpecs": {"Worker": replica}}
-    await found.create(PYTORCH, {"metadata": {"name": "t"}, "spec": spec})
+    await running.create(PYTORCH, {"metadata": {"name": "t"}, "spec": spec})
     reference = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "t"}
     bounds = {"scaleTargetRef": reference, "minReplicas": 3, "maxReplicas": 4}
-    async with running_controllers(found):
-        await found.create(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
-        await eventually(lambda: found.event_reasons("h"), lambda message: "SuccessfulRescale" in message)
-    job = await found.get(PYTORCH, "t")
+    async with running_controllers(running):
+        await running.create(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
+        await eventually(lambda: running.event_reasons("h"), lambda message: "SuccessfulRescale" in message)
+    job = await running.get(PYTORCH, "t")
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3

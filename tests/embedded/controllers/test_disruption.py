@@ -1,4 +1,4 @@
-"""Disruption budgets: what they count, and that evictions keep to it."""
+"""Disruption budgets: their status, and evictions within their limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def budget(status: Object | None = None, **spec: Any) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("spec", "wanted"),
+    ("spec", "expected"),
     [
         ({"minAvailable": 2}, (5, 2)),
         ({"minAvailable": "50%"}, (7, 4)),
@@ -47,12 +47,12 @@ def budget(status: Object | None = None, **spec: Any) -> Object:
         ({}, (0, 0)),
     ],
 )
-def test_numbers_are_of_the_pods_there_are_and_shares_of_those_there_should_be(spec: Object, wanted: tuple[int, int]) -> None:
-    assert decisions.expected_pods(spec, 5, 7) == wanted
+def test_numbers_refer_to_existing_pods_and_percentages_to_the_scale(spec: Object, expected: tuple[int, int]) -> None:
+    assert decisions.expected_pods(spec, 5, 7) == expected
 
 
 @hypothesis.given(st.lists(st.booleans(), max_size=6), st.integers(0, 6), st.sets(st.integers(0, 5)))
-def test_what_is_allowed_never_leaves_fewer_healthy_ones_than_desired(ready: list[bool], least: int, awaited: set[int]) -> None:
+def test_allowed_disruptions_leave_at_least_the_desired_healthy_pods(ready: list[bool], least: int, awaited: set[int]) -> None:
     pods = [pod(str(number), each) for number, each in enumerate(ready)]
     granted = {str(number): "2030-01-01T11:59:30Z" for number in awaited}
     status = decisions.budget_status(
@@ -64,80 +64,82 @@ def test_what_is_allowed_never_leaves_fewer_healthy_ones_than_desired(ready: lis
     assert status["conditions"][0]["status"] == ("True" if status["disruptionsAllowed"] else "False")
 
 
-def test_a_pod_that_was_let_go_and_stays_counts_again_after_two_minutes() -> None:
-    found = budget({"disruptedPods": {"a": "2030-01-01T11:57:00Z", "b": "2030-01-01T11:59:00Z", "gone": "2030-01-01T11:59:00Z"}})
-    verdict = decisions.budget_status(found, [pod("a"), pod("b")], decisions.ExpectedPods(2, 0), NOW)
-    assert [each.metadata.name for each in verdict.overdue] == ["a"]
-    assert verdict.status["disruptedPods"] == {"b": "2030-01-01T11:59:00Z"}
-    assert verdict.again == NOW + dt.timedelta(minutes=1)
+def test_an_evicted_pod_that_still_exists_is_counted_again_after_two_minutes() -> None:
+    evicting = budget(
+        {"disruptedPods": {"a": "2030-01-01T11:57:00Z", "b": "2030-01-01T11:59:00Z", "gone": "2030-01-01T11:59:00Z"}}
+    )
+    result = decisions.budget_status(evicting, [pod("a"), pod("b")], decisions.ExpectedPods(2, 0), NOW)
+    assert [each.metadata.name for each in result.overdue] == ["a"]
+    assert result.status["disruptedPods"] == {"b": "2030-01-01T11:59:00Z"}
+    assert result.again == NOW + dt.timedelta(minutes=1)
 
 
-def test_the_time_of_a_condition_is_that_of_its_last_turn() -> None:
+def test_the_time_of_a_condition_is_that_of_its_last_transition() -> None:
     first = decisions.budget_status(budget(), [pod("a")], decisions.ExpectedPods(1, 0), NOW).status
     later = decisions.budget_status(budget(first), [pod("a")], decisions.ExpectedPods(1, 0), NOW + dt.timedelta(hours=1)).status
     assert later == first
-    turned = decisions.budget_status(budget(first), [pod("a")], decisions.ExpectedPods(1, 1), NOW + dt.timedelta(hours=1)).status
-    assert turned["conditions"][0] == {
+    changed = decisions.budget_status(budget(first), [pod("a")], decisions.ExpectedPods(1, 1), NOW + dt.timedelta(hours=1)).status
+    assert changed["conditions"][0] == {
         "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "", "observedGeneration": 3,
         "lastTransitionTime": "2030-01-01T13:00:00Z",
     }  # fmt: skip
 
 
-async def _running(found: Cluster, name: str, **meta: Any) -> None:
+async def _create_running(running: Cluster, name: str, **meta: Any) -> None:
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
-    await found.create(PODS, {"metadata": {"name": name, "labels": {"app": "x"}, **meta}, "spec": spec})
-    await found.patch(PODS, name, {"status": READY}, "status")
+    await running.create(PODS, {"metadata": {"name": name, "labels": {"app": "x"}, **meta}, "spec": spec})
+    await running.patch(PODS, name, {"status": READY}, "status")
 
 
-async def _evicted(found: Cluster, name: str) -> bool:
+async def _evict(running: Cluster, name: str) -> bool:
     body = msgspec.json.encode({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}})
     try:
-        await found.client.post(PODS, NAMESPACE, name, "eviction", body)
+        await running.client.post(PODS, NAMESPACE, name, "eviction", body)
     except errors.TooManyRequests:
         return False
     return True
 
 
-async def _allowed(found: Cluster) -> int:
-    status: Object = (await found.get(BUDGETS, "b"))["status"]
+async def _allowed(running: Cluster) -> int:
+    status: Object = (await running.get(BUDGETS, "b"))["status"]
     return int(status["disruptionsAllowed"]) if status.get("observedGeneration") else -1
 
 
-async def test_of_evictions_at_once_as_many_succeed_as_the_budget_allows(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, running_controllers(found):
+async def test_concurrent_evictions_succeed_within_the_budget(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as running, running_controllers(running):
         for name in "abcde":
-            await _running(found, name)
-        await found.create(
+            await _create_running(running, name)
+        await running.create(
             BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "x"}}}}
         )
-        await eventually(lambda: _allowed(found), lambda allowed: allowed == 2)
-        assert sorted(await asyncio.gather(*(_evicted(found, name) for name in "abcde"))) == [False, False, False, True, True]
-        assert await eventually(lambda: _allowed(found), lambda allowed: allowed == 0) == 0
+        await eventually(lambda: _allowed(running), lambda allowed: allowed == 2)
+        assert sorted(await asyncio.gather(*(_evict(running, name) for name in "abcde"))) == [False, False, False, True, True]
+        assert await eventually(lambda: _allowed(running), lambda allowed: allowed == 0) == 0
 
 
-async def test_a_share_is_of_what_the_owner_is_to_have(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, running_controllers(found):
+async def test_a_percentage_refers_to_the_replicas_of_the_owner(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as running, running_controllers(running):
         template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"replicas": 4, "selector": {"matchLabels": {"app": "x"}}, "template": template}
-        owner = (await found.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": spec}))["metadata"]
+        owner = (await running.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": spec}))["metadata"]
         by = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": owner["uid"], "controller": True}
         for name in "abc":
-            await _running(found, name, ownerReferences=[by])
+            await _create_running(running, name, ownerReferences=[by])
         chosen = {"selector": {"matchLabels": {"app": "x"}}}
-        await found.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": "50%", **chosen}})
-        assert await eventually(lambda: _allowed(found), lambda allowed: allowed > 0) == 1
-        status = (await found.get(BUDGETS, "b"))["status"]
+        await running.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": "50%", **chosen}})
+        assert await eventually(lambda: _allowed(running), lambda allowed: allowed > 0) == 1
+        status = (await running.get(BUDGETS, "b"))["status"]
         assert (status["expectedPods"], status["desiredHealthy"], status["currentHealthy"]) == (4, 2, 3)
 
 
-async def test_a_budget_whose_share_cannot_be_known_lets_nothing_go_and_says_why(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, running_controllers(found):
+async def test_a_budget_with_an_unknown_scale_allows_no_disruption(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as running, running_controllers(running):
         by = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "no-such-job", "controller": True}
-        await _running(found, "a", ownerReferences=[by], finalizers=["example.com/stays"])
+        await _create_running(running, "a", ownerReferences=[by], finalizers=["example.com/stays"])
         chosen = {"selector": {"matchLabels": {"app": "x"}}}
-        await found.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, **chosen}})
-        found_conditions = await eventually(lambda: found.get(BUDGETS, "b"), lambda each: each["status"].get("conditions"))
-        condition = found_conditions["status"]["conditions"][0]
+        await running.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, **chosen}})
+        stored = await eventually(lambda: running.get(BUDGETS, "b"), lambda each: each["status"].get("conditions"))
+        condition = stored["status"]["conditions"][0]
         assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
         assert condition["message"] == "jobs.batch does not implement the scale subresource"
-        await eventually(lambda: found.event_reasons("b"), lambda message: "CalculateExpectedPodCountFailed" in message)
+        await eventually(lambda: running.event_reasons("b"), lambda reasons: "CalculateExpectedPodCountFailed" in reasons)

@@ -1,4 +1,4 @@
-"""Endpoints and slices show every pod of a Service once, and change as little as they can."""
+"""Endpoints and slices contain every pod of a Service once, and change as little as possible."""
 
 from __future__ import annotations
 
@@ -41,87 +41,87 @@ PODS = st.lists(
 )
 
 
-def apply(held: list[Object], found: slices.SliceChanges) -> list[Object]:
-    """As an API server would."""
-    kept = {each["metadata"]["name"]: each for each in held}
-    for each in found.delete:
+def apply(existing: list[Object], changes: slices.SliceChanges) -> list[Object]:
+    """Applies the changes as an API server does."""
+    kept = {each["metadata"]["name"]: each for each in existing}
+    for each in changes.delete:
         del kept[each["metadata"]["name"]]
-    for each in found.update:
+    for each in changes.update:
         assert each["metadata"]["name"] in kept
         kept[each["metadata"]["name"]] = each
-    for each in found.create:
+    for each in changes.create:
         name = f"s-{len(kept)}-{len(each['endpoints'])}-{id(each)}"
         kept[name] = {**each, "metadata": {**each["metadata"], "name": name}}
     return list(kept.values())
 
 
-def shown(held: list[Object]) -> list[str]:
-    return sorted(each["targetRef"]["uid"] for item in held for each in item["endpoints"])
+def endpoint_uids(existing: list[Object]) -> list[str]:
+    return sorted(each["targetRef"]["uid"] for item in existing for each in item["endpoints"])
 
 
 @hypothesis.given(st.lists(PODS, min_size=1, max_size=4))
-def test_after_every_change_each_pod_is_in_one_slice_and_nothing_is_left_to_do(worlds: list[list[Pod]]) -> None:
-    held: list[Object] = []
-    for pods in worlds:
-        held = apply(held, slices.slice_changes(service(), pods, held, ZONES))
-        assert shown(held) == sorted(each.metadata.uid for each in pods if members.included(each, True))
-        assert held, "an empty slice stands for no endpoints"
-        assert slices.slice_changes(service(), pods, held, ZONES) == slices.SliceChanges()
+def test_after_every_change_each_pod_is_in_one_slice(generations: list[list[Pod]]) -> None:
+    existing: list[Object] = []
+    for pods in generations:
+        existing = apply(existing, slices.slice_changes(service(), pods, existing, ZONES))
+        assert endpoint_uids(existing) == sorted(each.metadata.uid for each in pods if members.included(each, True))
+        assert existing, "an empty slice represents no endpoints"
+        assert slices.slice_changes(service(), pods, existing, ZONES) == slices.SliceChanges()
 
 
-def test_a_hundred_endpoints_are_in_one_slice_and_one_more_makes_two() -> None:
-    held = apply([], slices.slice_changes(service(), [pod(number) for number in range(100)], [], ZONES))
-    assert len(held) == 1
-    more = slices.slice_changes(service(), [pod(number) for number in range(101)], held, ZONES)
+def test_a_slice_has_at_most_a_hundred_endpoints() -> None:
+    existing = apply([], slices.slice_changes(service(), [pod(number) for number in range(100)], [], ZONES))
+    assert len(existing) == 1
+    more = slices.slice_changes(service(), [pod(number) for number in range(101)], existing, ZONES)
     assert [len(each) for each in (more.create, more.update, more.delete)] == [1, 0, 0]
 
 
-def test_one_pod_that_comes_or_goes_changes_one_slice() -> None:
+def test_a_change_of_one_pod_changes_one_slice() -> None:
     pods = [pod(number) for number in range(150)]
-    held = apply([], slices.slice_changes(service(), pods, [], ZONES))
+    existing = apply([], slices.slice_changes(service(), pods, [], ZONES))
     for changed in ([*pods, pod(200)], pods[1:], [*pods[:-1], pod(149, ready=False)]):
-        found = slices.slice_changes(service(), changed, held, ZONES)
-        assert len(found.create) + len(found.update) + len(found.delete) == 1
+        changes = slices.slice_changes(service(), changed, existing, ZONES)
+        assert len(changes.create) + len(changes.update) + len(changes.delete) == 1
 
 
 def test_slices_of_another_service_of_that_name_are_deleted() -> None:
-    held = apply([], slices.slice_changes(service(), [pod(1)], [], ZONES))
+    existing = apply([], slices.slice_changes(service(), [pod(1)], [], ZONES))
     again = service()
     again["metadata"]["uid"] = "another"
-    found = slices.slice_changes(again, [pod(1)], held, ZONES)
-    assert found.delete == held
-    assert len(found.create) == 1
+    changes = slices.slice_changes(again, [pod(1)], existing, ZONES)
+    assert changes.delete == existing
+    assert len(changes.create) == 1
 
 
 @hypothesis.given(PODS)
-def test_endpoints_list_every_address_at_the_ports_it_has(pods: list[Pod]) -> None:
-    found: dict[str, tuple[bool, int]] = {}
+def test_endpoints_contain_every_address_with_its_ports(pods: list[Pod]) -> None:
+    addresses: dict[str, tuple[bool, int]] = {}
     for subset in subsets.subsets(service(), pods):
         for key, ready in (("addresses", True), ("notReadyAddresses", False)):
             for address in subset.get(key, ()):
-                assert address["targetRef"]["uid"] not in found
-                found[address["targetRef"]["uid"]] = (ready, subset["ports"][0]["port"])
+                assert address["targetRef"]["uid"] not in addresses
+                addresses[address["targetRef"]["uid"]] = (ready, subset["ports"][0]["port"])
     included = [each for each in pods if members.included(each, False)]
-    assert found == {each.metadata.uid: (each.ready, each.spec.containers[0].ports[0].container_port) for each in included}
+    assert addresses == {each.metadata.uid: (each.ready, each.spec.containers[0].ports[0].container_port) for each in included}
 
 
 @hypothesis.given(PODS)
-def test_endpoints_that_are_right_are_not_written_again(pods: list[Pod]) -> None:
-    made = subsets.wanted(service(), pods, None)
-    assert made is not None
-    assert subsets.wanted(service(), list(reversed(pods)), made) is None
+def test_unchanged_endpoints_are_not_written_again(pods: list[Pod]) -> None:
+    endpoints = subsets.wanted(service(), pods, None)
+    assert endpoints is not None
+    assert subsets.wanted(service(), list(reversed(pods)), endpoints) is None
 
 
-def test_no_more_than_a_thousand_addresses_are_listed_and_it_says_so() -> None:
-    made = subsets.wanted(service(), [pod(number) for number in range(1001)], None)
-    assert made is not None
-    assert len(made["subsets"][0]["addresses"]) == 1000
-    assert made["metadata"]["annotations"][subsets.OVER_CAPACITY] == "truncated"
+def test_endpoints_are_truncated_to_a_thousand_addresses() -> None:
+    endpoints = subsets.wanted(service(), [pod(number) for number in range(1001)], None)
+    assert endpoints is not None
+    assert len(endpoints["subsets"][0]["addresses"]) == 1000
+    assert endpoints["metadata"]["annotations"][subsets.OVER_CAPACITY] == "truncated"
 
 
-def test_pods_at_the_loopback_are_nobodys_endpoints() -> None:
-    there = pod(1)
-    here = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, pod_ip="127.0.0.1", pod_ips=[]))
-    assert not members.included(here, terminating=False)
-    assert members.addresses(here, "IPv4") == []
-    assert members.included(there, terminating=False)
+def test_pods_with_the_loopback_address_are_not_endpoints() -> None:
+    reachable = pod(1)
+    local = msgspec.structs.replace(reachable, status=msgspec.structs.replace(reachable.status, pod_ip="127.0.0.1", pod_ips=[]))
+    assert not members.included(local, terminating=False)
+    assert members.addresses(local, "IPv4") == []
+    assert members.included(reachable, terminating=False)

@@ -13,7 +13,7 @@ from traincrew.embedded.data_directory import DataDirectory
 
 
 def ended() -> int:
-    """The number of a process that is no more."""
+    """The PID of a process that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     return process.pid

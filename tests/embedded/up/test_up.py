@@ -1,4 +1,4 @@
-"""`traincrew up` as a person uses it: the command, a job with the operator in the same process, what is cleaned up, `down`."""
+"""`traincrew up` from the command line: start, a job, clean-up and `down`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("up") / "data")
-    started = found.traincrew("up", "--detach", "--no-node")
+    running = Cluster(tmp_path_factory.mktemp("up") / "data")
+    started = running.traincrew("up", "--detach", "--no-node")
     assert started.returncode == 0, started.stderr
-    yield found
-    found.traincrew("down")
+    yield running
+    running.traincrew("down")
 
 
-def test_a_second_up_says_so_and_changes_nothing(cluster: Cluster) -> None:
+def test_a_second_up_reports_the_running_cluster_and_changes_nothing(cluster: Cluster) -> None:
     before = json.loads(cluster.traincrew("status", "-o", "json").stdout)
     again = cluster.traincrew("up")
     assert again.returncode == 0
@@ -51,33 +51,33 @@ def test_a_second_up_names_the_options_that_it_did_not_apply(cluster: Cluster) -
     assert "Options not applied: --device, --strict-images. Run `traincrew down` first" in message
 
 
-def test_only_what_can_be_shared_may_be_overcommitted(cluster: Cluster) -> None:
-    refused = cluster.traincrew("up", "--overcommit", "mem")
-    assert refused.returncode == 2
-    assert "'mem' is not one of 'cpu', 'memory', 'none'" in refused.stderr
+def test_only_cpu_and_memory_can_be_overcommitted(cluster: Cluster) -> None:
+    rejected = cluster.traincrew("up", "--overcommit", "mem")
+    assert rejected.returncode == 2
+    assert "'mem' is not one of 'cpu', 'memory', 'none'" in rejected.stderr
 
 
-def test_kubeconfig_and_env_lead_to_it(cluster: Cluster) -> None:
+def test_kubeconfig_and_env_print_the_path(cluster: Cluster) -> None:
     path = cluster.data / "kubeconfig"
     assert cluster.traincrew("kubeconfig").stdout.strip() == str(path)
     assert cluster.traincrew("env").stdout.strip() == f"export KUBECONFIG={path}"
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_namespaces_of_the_first_documents_are_there(cluster: Cluster) -> None:
+def test_the_default_namespaces_exist(cluster: Cluster) -> None:
     assert {"default", "kubeflow", "mpi-operator"} <= cluster.api.names("namespaces", "")
 
 
-def test_the_operator_shows_itself_as_a_pod_with_its_log(cluster: Cluster) -> None:
+def test_the_operator_has_a_mirror_pod_with_its_log(cluster: Cluster) -> None:
     (pod,) = cluster.api.all("pods", "kubeflow", "name=tf-job-operator")
     assert pod["status"]["phase"] == "Running"
     path = cluster.api.path("pods", "kubeflow", pod["metadata"]["name"], "log")
-    answer = cluster.api.session.get(cluster.api.server + path, timeout=30)
-    assert answer.status_code == 200
-    assert "starting workers" in answer.text
+    response = cluster.api.session.get(cluster.api.server + path, timeout=30)
+    assert response.status_code == 200
+    assert "starting workers" in response.text
 
 
-def test_a_job_lives_and_leaves_nothing_behind(cluster: Cluster) -> None:
+def test_a_job_succeeds_and_its_objects_are_deleted_with_it(cluster: Cluster) -> None:
     api, namespace = cluster.api, "first"
     api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     assert api.names("serviceaccounts", namespace) == {"default"}
@@ -99,7 +99,7 @@ def _is(api: Api, namespace: str, type: str) -> bool:
     return any(each["type"] == type and each["status"] == "True" for each in conditions)
 
 
-def test_everything_is_there_after_down_and_up(cluster: Cluster) -> None:
+def test_objects_are_kept_after_down_and_up(cluster: Cluster) -> None:
     cluster.api.create("default", manifests.job("TFJob", name="kept", Worker=1))
     eventually(lambda: cluster.api.find("pods", "default", "kept-worker-0"))
     server = cluster.api.server
@@ -114,6 +114,6 @@ def test_everything_is_there_after_down_and_up(cluster: Cluster) -> None:
 
     assert cluster.api.server == server
     assert cluster.api.find("tfjobs", "default", "kept")
-    message = json.loads(cluster.traincrew("status", "-o", "json").stdout)
-    assert message["running"] is True
-    assert message["jobs"]["TFJob"] == {"Created": 1}
+    status = json.loads(cluster.traincrew("status", "-o", "json").stdout)
+    assert status["running"] is True
+    assert status["jobs"]["TFJob"] == {"Created": 1}
