@@ -37,9 +37,9 @@ def validate_requirement(requirement: Object, path: str, errors: list[FieldError
     elif not any_operator:
         errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = requirement.get("key") or ""
-    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified_name(key)]
+    errors += [field_errors.invalid(f"{path}.key", key, error) for error in name_validation.qualified_name(key)]
     for index, value in enumerate(values):
-        errors += [field_errors.invalid(f"{path}.values[{index}]", value, fault) for fault in name_validation.label_value(value)]
+        errors += [field_errors.invalid(f"{path}.values[{index}]", value, error) for error in name_validation.label_value(value)]
 
 
 def is_valid(selector: Object) -> bool:

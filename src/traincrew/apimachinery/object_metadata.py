@@ -72,11 +72,11 @@ def _changed(field: str, value: Any) -> FieldError:
 def _check_name(meta: Object, validate_name: NameValidator, errors: list[FieldError]) -> None:
     if prefix := meta.get("generateName"):
         errors += [
-            field_errors.invalid("metadata.generateName", prefix, fault)
-            for fault in validate_name(name_validation.mask_trailing_dash(prefix))
+            field_errors.invalid("metadata.generateName", prefix, error)
+            for error in validate_name(name_validation.mask_trailing_dash(prefix))
         ]
     if name := meta.get("name"):
-        errors += [field_errors.invalid("metadata.name", name, fault) for fault in validate_name(name)]
+        errors += [field_errors.invalid("metadata.name", name, error) for error in validate_name(name)]
     else:
         errors.append(field_errors.required("metadata.name", "name or generateName is required"))
 
@@ -88,7 +88,7 @@ def _check_namespace(namespace: str, namespaced: bool, errors: list[FieldError])
     elif not namespace:
         errors.append(field_errors.required("metadata.namespace"))
     else:
-        errors += [field_errors.invalid("metadata.namespace", namespace, fault) for fault in name_validation.dns_label(namespace)]
+        errors += [field_errors.invalid("metadata.namespace", namespace, error) for error in name_validation.dns_label(namespace)]
 
 
 def _check_maps(meta: Object, errors: list[FieldError]) -> None:
@@ -102,17 +102,17 @@ def _check_maps(meta: Object, errors: list[FieldError]) -> None:
 
 def validate_labels(labels: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
     for key, value in labels.items():
-        if faults := name_validation.qualified_name(key):
-            errors += [field_errors.invalid(path, key, fault) for fault in faults]
-        if faults := name_validation.label_value(value):
-            errors += [field_errors.invalid(path, value, fault) for fault in faults]
+        if messages := name_validation.qualified_name(key):
+            errors += [field_errors.invalid(path, key, error) for error in messages]
+        if messages := name_validation.label_value(value):
+            errors += [field_errors.invalid(path, value, error) for error in messages]
 
 
 def validate_annotations(annotations: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
-        if faults := name_validation.qualified_name(key.lower()):
-            errors += [field_errors.invalid(path, key, fault) for fault in faults]
+        if messages := name_validation.qualified_name(key.lower()):
+            errors += [field_errors.invalid(path, key, error) for error in messages]
         size += len(key.encode()) + len(value.encode())
     if size > _ANNOTATION_BYTES:
         errors.append(field_errors.too_long(path, _ANNOTATION_BYTES))
@@ -144,7 +144,7 @@ def _check_owner(owner: Object, path: str, errors: list[FieldError]) -> None:
 def _check_finalizers(finalizers: Sequence[str], errors: list[FieldError]) -> None:
     path = "metadata.finalizers"
     for finalizer in finalizers:
-        errors += [field_errors.invalid(path, finalizer, fault) for fault in name_validation.qualified_name(finalizer)]
+        errors += [field_errors.invalid(path, finalizer, error) for error in name_validation.qualified_name(finalizer)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         words = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(field_errors.invalid_formatted(path, go_format.string_slice(finalizers), words))

@@ -217,11 +217,11 @@ def _subtract(value: str, before: str) -> str:
     return quantities.from_nanos(left, quantities.format_of(value)).canonical()
 
 
-def _exceeded_message(name: str, exceeded: list[str], asked: ResourceUsage, used: ResourceUsage, hard: ResourceUsage) -> str:
+def _exceeded_message(name: str, exceeded: list[str], requested: ResourceUsage, used: ResourceUsage, hard: ResourceUsage) -> str:
     def listed(amounts: ResourceUsage) -> str:
         return ",".join(f"{key}={amounts[key]}" for key in sorted(exceeded) if key in amounts)
 
-    return f"exceeded quota: {name}, requested: {listed(asked)}, used: {listed(used)}, limited: {listed(hard)}"
+    return f"exceeded quota: {name}, requested: {listed(requested)}, used: {listed(used)}, limited: {listed(hard)}"
 
 
 def _forbidden(request: QuotaRequest, why: str) -> StatusError:

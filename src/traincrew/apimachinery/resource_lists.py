@@ -50,8 +50,8 @@ def is_integer_resource(name: str) -> bool:
 
 
 def validate_name(name: str, path: str, errors: list[FieldError]) -> bool:
-    if faults := name_validation.qualified_name(name):
-        errors += [field_errors.invalid_formatted(path, name, fault) for fault in faults]
+    if messages := name_validation.qualified_name(name):
+        errors += [field_errors.invalid_formatted(path, name, error) for error in messages]
         return False
     if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
         errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource type or fully qualified"))

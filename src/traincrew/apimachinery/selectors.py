@@ -107,8 +107,8 @@ def _requirement(words: _Words) -> Requirement:
     key = words.next()
     if key in _SYMBOLS:
         raise _RequirementError(f"found '{key}', expected: identifier")
-    if faults := name_validation.qualified_name(key):
-        raise _RequirementError(f'<nil>: Invalid value: "{key}": {"; ".join(faults)}')
+    if messages := name_validation.qualified_name(key):
+        raise _RequirementError(f'<nil>: Invalid value: "{key}": {"; ".join(messages)}')
     if absent:
         return Requirement(key, DOES_NOT_EXIST)
     if words.peek() in (",", ""):
@@ -152,8 +152,8 @@ def _validated(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
         detail = "for 'Gt', 'Lt' operators, the value must be an integer"
         raise _RequirementError(f'values[0]: Invalid value: "{values[0]}": {detail}')
     for index, value in enumerate(values):
-        if faults := name_validation.label_value(value):
-            raise _RequirementError(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(faults)}')
+        if messages := name_validation.label_value(value):
+            raise _RequirementError(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(messages)}')
     return Requirement(key, operator, values)
 
 

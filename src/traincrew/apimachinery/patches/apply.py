@@ -59,14 +59,14 @@ def apply(
     return _with_last_applied(merged, applied) if context.manager == _KUBECTL else merged
 
 
-def validate(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
+def validate(applied: Any, schema: Schema, expected: tuple[str, str] | None) -> None:
     """The configuration must be of the requested kind (`titled`) and must not have unknown fields."""
     if not isinstance(applied, dict | None):
         why = f"cannot unmarshal {go_format.json_type(applied)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {why}")
     applied = applied or {}
     named = applied.get("apiVersion"), applied.get("kind")
-    if not all(named) or (titled is not None and named != titled):
+    if not all(named) or (expected is not None and named != expected):
         raise bad_request(f"invalid object type: {_kind(applied)}")
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:

@@ -92,8 +92,8 @@ def simulated_response(case: Case) -> ServerResponse:
             sub = "status" if case.verb == "status" else ""
             write_steps.updated(obj, old, sub, drawn)
             errors = rules.validate_update(obj, old, sub)
-    except api_errors.StatusError as refusal:
-        return ServerResponse(refusal.code, refusal.status())
+    except api_errors.StatusError as error:
+        return ServerResponse(error.code, error.status())
     if errors:
         return ServerResponse(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())
     return ServerResponse(200, obj, tuple(rules.warnings(obj, case.old)) if case.verb != "status" else ())

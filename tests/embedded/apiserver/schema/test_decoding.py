@@ -166,8 +166,8 @@ def test_the_fast_and_the_slow_path_decode_the_same() -> None:
 def outcome(text: str, schema: dict[str, Any], expected: decoding.Expected) -> tuple[str, Any]:
     try:
         return "read", decoding.decode(text.encode(), "application/json", schema, expected, "Ignore").object
-    except api_errors.StatusError as refusal:
-        return "refused", refusal.message
+    except api_errors.StatusError as error:
+        return "refused", error.message
 
 
 def test_decoding_is_idempotent() -> None:

@@ -63,21 +63,21 @@ class Authenticator:
             return peer.user
         token = bearer(headers)
         if token:
-            return self._holder(token)
+            return self._token_user(token)
         return self._anonymous if path in OPEN_PATHS else None
 
     def reviewed(self, token: str, audiences: tuple[str, ...]) -> tuple[User | None, tuple[str, ...], str]:
         """For a TokenReview: the user, the audiences that the token is valid for, or the error."""
-        asked = audiences or AUDIENCES
+        requested = audiences or AUDIENCES
         if self._is_admin(token):
-            return self._administrator, asked, ""
+            return self._administrator, requested, ""
         try:
-            user, common = self._tokens.verified(token, asked)
+            user, common = self._tokens.verified(token, requested)
         except InvalidToken as invalid:
             return None, (), f"[{INVALID}, {invalid}]" if str(invalid) else INVALID
         return user, common, ""
 
-    def _holder(self, token: str) -> User | None:
+    def _token_user(self, token: str) -> User | None:
         return self._administrator if self._is_admin(token) else self._tokens.user(token)
 
     def _is_admin(self, token: str) -> bool:

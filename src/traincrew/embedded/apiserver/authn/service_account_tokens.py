@@ -16,7 +16,7 @@ from traincrew.embedded.apiserver.authn.users import User
 
 LEEWAY = 60.0
 """Seconds of clock skew, and how long a token outlives the deletion of the object that it is bound to."""
-TOKENS_REMEMBERED = 10_000
+MAX_CACHED_TOKENS = 10_000
 
 Lookup = Callable[[str, str, str], Object | None]
 """From plural, namespace (empty if cluster-scoped) and name to the current object."""
@@ -55,7 +55,7 @@ class Tokens:
         """The user of a token and the matching audiences."""
         known = self._known.get(token)
         if known is None:
-            known = self._remembered(token)
+            known = self._verify_signature(token)
         common = tuple(each for each in known.audiences if each in audiences)
         if not common:
             ours, requested = go_format.quote_list(known.audiences), go_format.quote_list(audiences)
@@ -67,14 +67,14 @@ class Tokens:
             self._check_bound_object(*bond)
         return known.user, common
 
-    def _remembered(self, token: str) -> Verified:
+    def _verify_signature(self, token: str) -> Verified:
         if jwt.issuer(token) not in (token_claims.ISSUER, token_claims.LEGACY_ISSUER):
             raise InvalidToken("")
         try:
             verified = token_claims.read(self._signer.claims(token))
-        except jwt.BadToken as refused:
-            raise InvalidToken(str(refused)) from None
-        if len(self._known) >= TOKENS_REMEMBERED:
+        except jwt.BadToken as error:
+            raise InvalidToken(str(error)) from None
+        if len(self._known) >= MAX_CACHED_TOKENS:
             self._known.clear()
         self._known[token] = verified
         return verified
@@ -93,9 +93,9 @@ class Tokens:
             raise InvalidToken(f'serviceaccounts "{name}" not found' if account else "service account token has been invalidated")
         metadata = obj["metadata"]
         if metadata["uid"] != uid:
-            titled = "service account" if account else _WORDS[plural]
-            claimed = "claim" if account else f"service account {titled} ref claim"
-            raise InvalidToken(f"{titled} UID ({metadata['uid']}) does not match {claimed} ({uid})")
+            described = "service account" if account else _WORDS[plural]
+            claimed = "claim" if account else f"service account {described} ref claim"
+            raise InvalidToken(f"{described} UID ({metadata['uid']}) does not match {claimed} ({uid})")
         deleted = metadata.get("deletionTimestamp")
         if deleted and _seconds(deleted) < self._clock() - LEEWAY:
             message = f"service account {namespace}/{name} has been deleted"

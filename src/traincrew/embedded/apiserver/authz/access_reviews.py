@@ -104,12 +104,12 @@ def _with_type_meta(review: Object, metadata: Object) -> Object:
 
 
 def _attributes(spec: Mapping[str, Any]) -> Attributes:
-    asked = spec.get("resourceAttributes")
-    if asked is None:
+    requested = spec.get("resourceAttributes")
+    if requested is None:
         other = spec["nonResourceAttributes"]
         return non_resource(other.get("verb", ""), other.get("path", ""))
     names = ("verb", "group", "resource", "subresource", "namespace", "name")
-    return Attributes(*(asked.get(name) or "" for name in names))
+    return Attributes(*(requested.get(name) or "" for name in names))
 
 
 def _subject(spec: Mapping[str, Any]) -> User:
@@ -172,6 +172,6 @@ def _metadata_errors(review: Object, free: tuple[str, ...] = ()) -> list[FieldEr
 
 def _unsupported_paths(path: str, value: Mapping[str, Any], why: str) -> FieldError:
     """As in kube-apiserver, the value is a Go literal."""
-    asked, verb = go_format.quote(value.get("path", "")), go_format.quote(value.get("verb", ""))
-    literal = f"authorization.NonResourceAttributes{{Path:{asked}, Verb:{verb}}}"
+    requested, verb = go_format.quote(value.get("path", "")), go_format.quote(value.get("verb", ""))
+    literal = f"authorization.NonResourceAttributes{{Path:{requested}, Verb:{verb}}}"
     return FieldError(INVALID, path, f"Invalid value: {literal}: {why}")

@@ -73,19 +73,19 @@ def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
     return Attributes(verb, group, resource, "" if verb == "proxy" else subresource, namespace, name)
 
 
-def forbidden(user: User, asked: Attributes, reason: str = "") -> api_errors.StatusError:
+def forbidden(user: User, requested: Attributes, reason: str = "") -> api_errors.StatusError:
     """A 403 with the message of kube-apiserver."""
-    message = _sanitized(_message(user, asked)) + (f": {reason}" if reason else "")
-    if asked.path:
+    message = _sanitized(_message(user, requested)) + (f": {reason}" if reason else "")
+    if requested.path:
         return api_errors.router_error(403, "Forbidden", f"forbidden: {message}")
-    return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), message)
+    return api_errors.forbidden(api_errors.StatusDetails(requested.resource, requested.group, requested.name), message)
 
 
-def _message(user: User, asked: Attributes) -> str:
-    if asked.path:
-        return f'User "{user.name}" cannot {asked.verb} path "{asked.path}"'
-    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
-    return f'User "{user.name}" cannot {asked.verb} resource "{asked.combined}" in API group "{asked.group}" {where}'
+def _message(user: User, requested: Attributes) -> str:
+    if requested.path:
+        return f'User "{user.name}" cannot {requested.verb} path "{requested.path}"'
+    where = f'in the namespace "{requested.namespace}"' if requested.namespace else "at the cluster scope"
+    return f'User "{user.name}" cannot {requested.verb} resource "{requested.combined}" in API group "{requested.group}" {where}'
 
 
 def _sanitized(text: str) -> str:

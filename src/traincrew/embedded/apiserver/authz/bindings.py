@@ -27,10 +27,10 @@ class Binding:
         theirs = keys(user)
         subject = next(words for key, words in self.subjects if key in theirs)
         if self.namespace:
-            titled = f'RoleBinding "{self.name}/{self.namespace}"'
+            described = f'RoleBinding "{self.name}/{self.namespace}"'
         else:
-            titled = f'ClusterRoleBinding "{self.name}"'
-        return f'{titled} of {self.role_kind} "{self.role_name}" to {subject}'
+            described = f'ClusterRoleBinding "{self.name}"'
+        return f'{described} of {self.role_kind} "{self.role_name}" to {subject}'
 
 
 def keys(user: User) -> list[tuple[bool, str]]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.policy_rules import Rule
 
-ANSWERS_REMEMBERED = 1_000
+MAX_CACHED_DECISIONS = 1_000
 
-_Answer = tuple[bool, str]
+_Decision = tuple[bool, str]
 
 
 class EffectiveRules:
@@ -17,37 +17,37 @@ class EffectiveRules:
         self.rules = rules
         """Each with the reason of its decision, in the order of evaluation."""
         self.errors = errors
-        self._denied: _Answer = (False, f"RBAC: {errors}" if errors else "")
-        self._candidates: dict[tuple[str, str, str, str], list[tuple[tuple[str, ...], _Answer]]] = {}
-        self._paths: dict[tuple[str, str], _Answer] = {}
+        self._denied: _Decision = (False, f"RBAC: {errors}" if errors else "")
+        self._candidates: dict[tuple[str, str, str, str], list[tuple[tuple[str, ...], _Decision]]] = {}
+        self._paths: dict[tuple[str, str], _Decision] = {}
 
-    def grants(self, asked: Attributes) -> _Answer:
-        key = (asked.verb, asked.group, asked.resource, asked.subresource)
+    def grants(self, requested: Attributes) -> _Decision:
+        key = (requested.verb, requested.group, requested.resource, requested.subresource)
         candidates = self._candidates.get(key)
         if candidates is None:
-            candidates = self._remembered(key)
-        for names, answer in candidates:
-            if not names or asked.name in names:
-                return answer
+            candidates = self._candidates_for(key)
+        for names, decision in candidates:
+            if not names or requested.name in names:
+                return decision
         return self._denied
 
-    def _remembered(self, key: tuple[str, str, str, str]) -> list[tuple[tuple[str, ...], _Answer]]:
-        if len(self._candidates) >= ANSWERS_REMEMBERED:
+    def _candidates_for(self, key: tuple[str, str, str, str]) -> list[tuple[tuple[str, ...], _Decision]]:
+        if len(self._candidates) >= MAX_CACHED_DECISIONS:
             self._candidates.clear()
         matching = [(rule.names, (True, reason)) for rule, reason in self.rules if rule.applies(*key)]
         self._candidates[key] = matching
         return matching
 
-    def reaches(self, verb: str, path: str) -> _Answer:
-        answer = self._paths.get((verb, path))
-        if answer is None:
-            if len(self._paths) >= ANSWERS_REMEMBERED:
+    def reaches(self, verb: str, path: str) -> _Decision:
+        decision = self._paths.get((verb, path))
+        if decision is None:
+            if len(self._paths) >= MAX_CACHED_DECISIONS:
                 self._paths.clear()
-            answer = self._reached(verb, path)
-            self._paths[verb, path] = answer
-        return answer
+            decision = self._evaluate_path(verb, path)
+            self._paths[verb, path] = decision
+        return decision
 
-    def _reached(self, verb: str, path: str) -> _Answer:
+    def _evaluate_path(self, verb: str, path: str) -> _Decision:
         for rule, reason in self.rules:
             if rule.applies_to_path(verb, path):
                 return True, reason

@@ -14,7 +14,7 @@ FULL = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), urls=(ALL,)))
 _GARBAGE_FIELDS = ("ownerReferences", "finalizers", "managedFields")
 
 
-def check(policy: Policy, user: User, asked: Attributes, new: Object, old: Object | None = None) -> None:
+def check(policy: Policy, user: User, requested: Attributes, new: Object, old: Object | None = None) -> None:
     """Raises a StatusError (403, or 404 if the role to bind does not exist) if writing `new` would escalate privileges.
 
     `asked` is the request itself: `escalate` is checked with its name, which a create does not have.
@@ -22,36 +22,36 @@ def check(policy: Policy, user: User, asked: Attributes, new: Object, old: Objec
     if user.is_master or (old is not None and _same_but_for_garbage(new, old)):
         return
     if new["kind"] in ("Role", "ClusterRole"):
-        _check_role(policy, user, asked, (new, old))
+        _check_role(policy, user, requested, (new, old))
     else:
-        _check_binding(policy, user, asked, new)
+        _check_binding(policy, user, requested, new)
 
 
-def _check_role(policy: Policy, user: User, asked: Attributes, written: tuple[Object, Object | None]) -> None:
+def _check_role(policy: Policy, user: User, requested: Attributes, written: tuple[Object, Object | None]) -> None:
     resource = "roles" if written[0]["kind"] == "Role" else "clusterroles"
-    escalate = Attributes("escalate", GROUP, resource, namespace=asked.namespace, name=asked.name)
+    escalate = Attributes("escalate", GROUP, resource, namespace=requested.namespace, name=requested.name)
     if policy.allowed(user, escalate)[0]:
         return
     new, old = written
     subject = api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", ""))
-    if missing := _missing(policy, user, asked.namespace, policy_rules.of(new)):
+    if missing := _missing(policy, user, requested.namespace, policy_rules.of(new)):
         raise api_errors.forbidden(subject, missing)
     gathering = resource == "clusterroles" and any(role_aggregation.is_aggregated(each) for each in (new, old) if each)
-    if gathering and _missing(policy, user, asked.namespace, FULL):
+    if gathering and _missing(policy, user, requested.namespace, FULL):
         raise api_errors.forbidden(subject, "must have cluster-admin privileges to use the aggregationRule")
 
 
-def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -> None:
+def _check_binding(policy: Policy, user: User, requested: Attributes, new: Object) -> None:
     reference = new["roleRef"]
     kind, name = reference["kind"], reference["name"]
-    bind = Attributes("bind", reference.get("apiGroup", ""), f"{kind.lower()}s", namespace=asked.namespace, name=name)
+    bind = Attributes("bind", reference.get("apiGroup", ""), f"{kind.lower()}s", namespace=requested.namespace, name=name)
     if policy.allowed(user, bind)[0]:
         return
     resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
-    granted = policy.rules_of(kind, name, asked.namespace)
+    granted = policy.rules_of(kind, name, requested.namespace)
     if granted is None:  # kube-apiserver names the role here, too
         raise api_errors.not_found(api_errors.StatusDetails(resource, GROUP, name))
-    if missing := _missing(policy, user, asked.namespace, granted):
+    if missing := _missing(policy, user, requested.namespace, granted):
         raise api_errors.forbidden(api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 

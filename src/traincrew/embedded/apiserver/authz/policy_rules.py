@@ -66,14 +66,14 @@ class Rule:
 
     def words(self) -> str:
         """As the message about an escalation writes it: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`."""
-        titled = (
+        fields = (
             ("APIGroups", self.groups),
             ("Resources", self.resources),
             ("NonResourceURLs", self.urls),
             ("ResourceNames", self.names),
             ("Verbs", self.verbs),
         )
-        return "{" + ", ".join(f"{title}:{go_format.quote_list(values)}" for title, values in titled if values) + "}"
+        return "{" + ", ".join(f"{title}:{go_format.quote_list(values)}" for title, values in fields if values) + "}"
 
 
 def of(document: Object) -> tuple[Rule, ...]:

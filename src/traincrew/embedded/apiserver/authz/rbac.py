@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.authz.policy_rules import Rule
 
 GROUP = "rbac.authorization.k8s.io"
 KINDS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
-USERS_REMEMBERED = 1_000
+MAX_CACHED_USERS = 1_000
 """Cached users a namespace: a bound on memory, not on users."""
 
 _Rights = dict[tuple[str, tuple[str, ...]], EffectiveRules]
@@ -59,18 +59,18 @@ class Policy:
                 self._bindings[""].remove(name)
         self._forget(namespace)
 
-    def allowed(self, user: User, asked: Attributes) -> tuple[bool, str]:
+    def allowed(self, user: User, requested: Attributes) -> tuple[bool, str]:
         """The decision and its reason, as in the status of a SubjectAccessReview."""
         if user.is_master:
             return True, ""
-        rights = self._rights_of(user, asked.namespace)
-        if asked.path:
-            return rights.reaches(asked.verb, asked.path)
-        return rights.grants(asked)
+        rights = self._effective_rules(user, requested.namespace)
+        if requested.path:
+            return rights.reaches(requested.verb, requested.path)
+        return rights.grants(requested)
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
         """Every rule that applies to the user in the namespace, and the errors of resolution."""
-        rights = self._rights_of(user, namespace)
+        rights = self._effective_rules(user, namespace)
         return [rule for rule, _ in rights.rules], rights.errors
 
     def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
@@ -89,14 +89,14 @@ class Policy:
             if granted[name] != self._written[name]
         ]
 
-    def _rights_of(self, user: User, namespace: str) -> EffectiveRules:
+    def _effective_rules(self, user: User, namespace: str) -> EffectiveRules:
         known = self._rights.get(namespace)
         if known is None:
             known = self._rights[namespace] = {}
         key = (user.name, user.groups)
         rights = known.get(key)
         if rights is None:
-            if len(known) >= USERS_REMEMBERED:
+            if len(known) >= MAX_CACHED_USERS:
                 known.clear()
             rights = known[key] = self._collected(user, namespace)
         return rights

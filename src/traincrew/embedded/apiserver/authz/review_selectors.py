@@ -11,10 +11,10 @@ from traincrew.apimachinery.field_errors import FieldError, forbidden, invalid, 
 
 def errors(spec: Mapping[str, Any]) -> list[FieldError]:
     """Field errors for a 422."""
-    asked = spec.get("resourceAttributes") or {}
+    requested = spec.get("resourceAttributes") or {}
     collected: list[FieldError] = []
     for name, check in (("fieldSelector", _field_requirement), ("labelSelector", _label_requirement)):
-        selector, path = asked.get(name), f"spec.resourceAttributes.{name}"
+        selector, path = requested.get(name), f"spec.resourceAttributes.{name}"
         if selector is None:
             continue
         collected += _shape(selector, path)
@@ -23,11 +23,11 @@ def errors(spec: Mapping[str, Any]) -> list[FieldError]:
     return collected
 
 
-def ignored(asked: Mapping[str, Any]) -> str:
+def ignored(requested: Mapping[str, Any]) -> str:
     """The selectors that cannot be parsed, for the evaluationError of a review."""
     messages = []
     for name, readable in (("fieldSelector", _readable_fields), ("labelSelector", _readable_labels)):
-        selector = asked.get(name)
+        selector = requested.get(name)
         outcomes = readable(selector) if selector else []
         if not all(outcomes):
             partially = "partially " if any(outcomes) else ""

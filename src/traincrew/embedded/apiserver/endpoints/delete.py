@@ -131,11 +131,11 @@ def check_preconditions(request: Request, obj: Object, options: DeleteOptions) -
 
 
 def _precondition_error(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
-    name, asked, held = condition
+    name, requested, held = condition
     if graceful_deletion.is_deleted_by_controller(obj):
-        message = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
+        message = f"Precondition failed: {name} in precondition: {requested}, {name} in object meta: {held}"
         return api_errors.conflict(request.subject, message)
-    message = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
+    message = f"the {name} in the precondition ({requested}) does not match the {name} in record ({held})."
     subject = api_errors.StatusDetails(request.info.kind, request.info.group, request.name)
     return api_errors.conflict(subject, f"{message} The object might have been {happened}")
 

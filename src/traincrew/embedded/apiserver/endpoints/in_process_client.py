@@ -41,7 +41,7 @@ class InProcessClient:
         scope = (namespace or "") if info.namespaced else ""
         return Request(self._user, verb, info, scope, name, subresource, agent=self._agent)
 
-    async def _ask(self, request: Request) -> bytes:
+    async def _send(self, request: Request) -> bytes:
         try:
             async with self._turns:
                 with self._handler.audit.record_in_process(request):
@@ -50,7 +50,7 @@ class InProcessClient:
             raise _api_error(error) from None
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
-        return await self._ask(self._request("get", resource, namespace, name, subresource))
+        return await self._send(self._request("get", resource, namespace, name, subresource))
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
@@ -59,9 +59,9 @@ class InProcessClient:
         query = {"limit": [str(PAGE_SIZE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
             try:
-                asked = request._replace(query=Query(query))
-                with self._handler.audit.record_in_process(asked):
-                    page = await self._handler.list_records(asked)
+                requested = request._replace(query=Query(query))
+                with self._handler.audit.record_in_process(requested):
+                    page = await self._handler.list_records(requested)
             except api_errors.StatusError as error:
                 raise _api_error(error) from None
             yield port.Page([version_conversion.encoded_item(each, request.info) for each in page.records], str(page.revision))
@@ -92,15 +92,15 @@ class InProcessClient:
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
         request = self._request("create", resource, namespace)._replace(body=body, content_type=JSON)
-        return await self._ask(request._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else request)
+        return await self._send(request._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else request)
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
         request = self._request("create", resource, namespace, name, subresource)
-        return await self._ask(request._replace(body=body, content_type=JSON))
+        return await self._send(request._replace(body=body, content_type=JSON))
 
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
         request = self._request("update", resource, namespace, name, subresource)
-        return await self._ask(request._replace(body=body, content_type=JSON))
+        return await self._send(request._replace(body=body, content_type=JSON))
 
     async def patch(
         self,
@@ -113,7 +113,7 @@ class InProcessClient:
         type: port.PatchType = "merge",
     ) -> bytes:
         request = self._request("patch", resource, namespace, name, subresource)
-        return await self._ask(request._replace(body=body, content_type=PATCH_CONTENT_TYPES[type]))
+        return await self._send(request._replace(body=body, content_type=PATCH_CONTENT_TYPES[type]))
 
     async def delete(
         self,
@@ -127,7 +127,7 @@ class InProcessClient:
         grace: int | None = None,
     ) -> bytes:
         request = self._request("delete", resource, namespace, name)
-        return await self._ask(request._replace(body=port.delete_options(uid, version, propagation, grace), content_type=JSON))
+        return await self._send(request._replace(body=port.delete_options(uid, version, propagation, grace), content_type=JSON))
 
 
 def _api_error(error: api_errors.StatusError) -> errors.ApiError:

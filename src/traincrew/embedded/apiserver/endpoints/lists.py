@@ -78,17 +78,17 @@ def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Recor
             raise api_errors.bad_request("specifying resource version is not allowed when using continue")
         if token.rv < 0:
             return token.start, store.revision, store.list(resource, request.namespace)
-        return token.start, token.rv, _as_of(scope, request, token.rv, token.start)
+        return token.start, token.rv, _records_at(scope, request, token.rv, token.start)
     if text in resource_versions.NEWEST:
         return "", store.revision, store.list(resource, request.namespace)
-    asked = _asked(scope, request, text)
+    requested = _requested_revision(scope, request, text)
     match = request.query.text("resourceVersionMatch")
     if match == "Exact" or (request.query.number("limit") and not match):
-        return "", asked, _as_of(scope, request, asked)
+        return "", requested, _records_at(scope, request, requested)
     return "", store.revision, store.list(resource, request.namespace)
 
 
-def _asked(scope: RequestScope, request: Request, text: str) -> int:
+def _requested_revision(scope: RequestScope, request: Request, text: str) -> int:
     try:
         return resource_versions.reached(scope.store, text)
     except api_errors.StatusError as error:
@@ -97,7 +97,7 @@ def _asked(scope: RequestScope, request: Request, text: str) -> int:
         raise
 
 
-def _as_of(scope: RequestScope, request: Request, revision: int, start: str = "") -> list[Record]:
+def _records_at(scope: RequestScope, request: Request, revision: int, start: str = "") -> list[Record]:
     try:
         return scope.store.list_at(request.info.store_name, request.namespace, revision)
     except RevisionCompacted:

@@ -72,12 +72,12 @@ class NonResourceHandler:
 
     def _redirect(self, path: str, http_request: web.BaseRequest) -> web.Response | None:
         """Redirects a request with an outdated hash to the current document."""
-        asked, parts = http_request.rel_url.query.get("hash"), path.strip("/").split("/")
-        if not asked or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
+        requested, parts = http_request.rel_url.query.get("hash"), path.strip("/").split("/")
+        if not requested or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
             return None
         group, version = ("", parts[3]) if parts[2] == "api" else (parts[3], parts[-1])
         current = documents.digest(tuple(self._registry), group, version)
-        return None if asked == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
+        return None if requested == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
 
     def _respond(self, http_request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
         body, etag = self._documents[key]

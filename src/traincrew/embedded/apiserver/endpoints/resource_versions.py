@@ -25,18 +25,18 @@ def number(text: str) -> int:
 
 def reached(store: Store, text: str) -> int:
     """Raises a 504 for a revision that is still to come."""
-    asked = number(text)
-    if asked > store.revision:
-        message = f"Too large resource version: {asked}, current: {store.revision}"
+    requested = number(text)
+    if requested > store.revision:
+        message = f"Too large resource version: {requested}, current: {store.revision}"
         cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
         raise api_errors.StatusError(504, "Timeout", f"Timeout: {message}", causes=[cause], retry_after=1)
-    return asked
+    return requested
 
 
 def check(query: Query, *, watch: bool) -> None:
     """Raises the errors of kube-apiserver for invalid combinations of list or watch options."""
     match = query.text("resourceVersionMatch")
-    if errors := list(_watch_faults(query, match) if watch else _list_faults(query, match)):
+    if errors := list(_watch_errors(query, match) if watch else _list_errors(query, match)):
         raise api_errors.invalid("ListOptions", "meta.k8s.io", "", errors)
 
 
@@ -47,7 +47,7 @@ def begins_whole(query: Query) -> bool:
     return query.text("resourceVersion") in NEWEST
 
 
-def _watch_faults(query: Query, match: str) -> Iterator[field_errors.FieldError]:
+def _watch_errors(query: Query, match: str) -> Iterator[field_errors.FieldError]:
     initial = query.given("sendInitialEvents")
     if not initial and not match and begins_whole(query):
         initial, match = True, "NotOlderThan"
@@ -63,7 +63,7 @@ def _watch_faults(query: Query, match: str) -> Iterator[field_errors.FieldError]
         yield _forbidden("resourceVersionMatch is forbidden when continue is provided")
 
 
-def _list_faults(query: Query, match: str) -> Iterator[field_errors.FieldError]:
+def _list_errors(query: Query, match: str) -> Iterator[field_errors.FieldError]:
     version = query.text("resourceVersion")
     if match and not version:
         yield _forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")

@@ -46,5 +46,5 @@ class ReviewHandler:
         token_request, warnings = request_bodies.of_kind(
             request, "authentication.k8s.io", "v1", "TokenRequest", options.validation
         )
-        asked = token_requests.TokenRequestScope(request.namespace, request.name, self._scope.clock())
-        return Response(201, encoded(token_requests.issue(self._tokens, token_request, asked)), warnings)
+        scope = token_requests.TokenRequestScope(request.namespace, request.name, self._scope.clock())
+        return Response(201, encoded(token_requests.issue(self._tokens, token_request, scope)), warnings)

@@ -53,8 +53,8 @@ class Watch:
         self._request, self._encoder = request, encoder
         self._predicate = selection.selector(request.query, request.info).named(request.name)
         self._bookmarks = request.query.flag("allowWatchBookmarks")
-        asked = request.query.number("timeoutSeconds")
-        self._timeout = float(asked) if asked else MIN_TIMEOUT_SECONDS * (1 + random.random())
+        requested = request.query.number("timeoutSeconds")
+        self._timeout = float(requested) if requested else MIN_TIMEOUT_SECONDS * (1 + random.random())
         self._after = 0
         """Changes up to this revision are skipped: a watch may start from a future revision."""
         self._initial, self._feed = self._open(scope.store)
@@ -62,15 +62,15 @@ class Watch:
     def _open(self, store: Store) -> tuple[list[Record] | None, StorageWatch]:
         text = self._request.query.text("resourceVersion")
         resource, namespace = self._request.info.store_name, self._request.namespace
-        asked = store.revision if text in resource_versions.NEWEST else resource_versions.number(text)
+        requested = store.revision if text in resource_versions.NEWEST else resource_versions.number(text)
         if resource_versions.begins_whole(self._request.query):
             if text not in resource_versions.NEWEST:
                 resource_versions.reached(store, text)
             records = [each for each in store.list(resource, namespace) if selection.matches(self._predicate, each)]
             return records, store.watch(resource, namespace, store.revision)
-        self._after = asked
+        self._after = requested
         try:
-            return None, store.watch(resource, namespace, min(asked, store.revision))
+            return None, store.watch(resource, namespace, min(requested, store.revision))
         except RevisionCompacted as expired:
             raise api_errors.expired(f"too old resource version: {text} ({expired.compacted})") from None
 
@@ -133,10 +133,10 @@ class Watch:
 
     def _bookmark(self, revision: int, end_of_initial: bool = False) -> WatchEvent:
         metadata: dict[str, object] = {"resourceVersion": str(revision), "creationTimestamp": None}
-        titled = {"kind": self._encoder.kind, "apiVersion": self._encoder.api_version}
+        type_meta = {"kind": self._encoder.kind, "apiVersion": self._encoder.api_version}
         if end_of_initial:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true", INITIAL_EVENTS_BLUEPRINT: self._blueprint()}
-        return WatchEvent("BOOKMARK", msgspec.json.encode(titled | {"metadata": metadata}))
+        return WatchEvent("BOOKMARK", msgspec.json.encode(type_meta | {"metadata": metadata}))
 
     def _blueprint(self) -> str:
         """The list that the initial events replace, without its items."""

@@ -39,7 +39,7 @@ class AuthenticationFilter:
     def authorize_path(self, user: User, http_request: web.BaseRequest) -> None:
         if http_request.path in OPEN_PATHS:
             return
-        asked = attributes.non_resource(http_request.method.lower(), http_request.path)
-        allowed, reason = self._policy.allowed(user, asked)
+        requested = attributes.non_resource(http_request.method.lower(), http_request.path)
+        allowed, reason = self._policy.allowed(user, requested)
         if not allowed:
-            raise attributes.forbidden(user, asked, reason)
+            raise attributes.forbidden(user, requested, reason)

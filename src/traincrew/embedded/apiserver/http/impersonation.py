@@ -22,12 +22,12 @@ class _Request(NamedTuple):
     """One attribute to impersonate, and the authorization that it needs."""
 
     kind: str
-    asked: Attributes
+    attributes: Attributes
 
     def words(self) -> str:
         """As Go prints an ObjectReference."""
-        version = f"{AUTHENTICATION}/v1" if self.asked.group else ""
-        return f"{{{self.kind} {self.asked.namespace} {self.asked.name}  {version}  {self.asked.subresource}}}"
+        version = f"{AUTHENTICATION}/v1" if self.attributes.group else ""
+        return f"{{{self.kind} {self.attributes.namespace} {self.attributes.name}  {version}  {self.attributes.subresource}}}"
 
 
 def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
@@ -45,9 +45,9 @@ def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target:
         why = f'Internal Server Error: "{target}": requested [{message}] without impersonating a user'
         raise api_errors.PlainTextError(500, f"{why}\n")
     for each in requests:
-        allowed, reason = policy.allowed(user, each.asked)
+        allowed, reason = policy.allowed(user, each.attributes)
         if not allowed:
-            raise attributes.forbidden(user, each.asked, reason)
+            raise attributes.forbidden(user, each.attributes, reason)
     return _impersonated(headers, requests)
 
 
@@ -56,10 +56,10 @@ def _requests(headers: MultiMapping[str]) -> list[_Request]:
     if name := headers.get(USER, ""):
         account = users.split_service_account(name)
         if account:
-            requests.append(_Request("ServiceAccount", _asked("serviceaccounts", account[1], namespace=account[0])))
+            requests.append(_Request("ServiceAccount", _impersonate("serviceaccounts", account[1], namespace=account[0])))
         else:
-            requests.append(_Request("User", _asked("users", name)))
-    requests += [_Request("Group", _asked("groups", group)) for group in headers.getall(GROUP, [])]
+            requests.append(_Request("User", _impersonate("users", name)))
+    requests += [_Request("Group", _impersonate("groups", group)) for group in headers.getall(GROUP, [])]
     for key, values in _extra(headers).items():
         requests += [
             _Request("UserExtra", Attributes("impersonate", AUTHENTICATION, "userextras", key, "", each)) for each in values
@@ -69,7 +69,7 @@ def _requests(headers: MultiMapping[str]) -> list[_Request]:
     return requests
 
 
-def _asked(resource: str, name: str, namespace: str = "") -> Attributes:
+def _impersonate(resource: str, name: str, namespace: str = "") -> Attributes:
     return Attributes("impersonate", "", resource, namespace=namespace, name=name)
 
 
@@ -85,7 +85,7 @@ def _impersonated(headers: MultiMapping[str], requests: list[_Request]) -> User:
     name = headers[USER]
     groups = list(headers.getall(GROUP, []))
     if requests[0].kind == "ServiceAccount" and not groups:
-        groups += users.service_account_groups(requests[0].asked.namespace)
+        groups += users.service_account_groups(requests[0].attributes.namespace)
     if name == users.ANONYMOUS:
         groups += [] if users.UNAUTHENTICATED in groups else [users.UNAUTHENTICATED]
     elif users.AUTHENTICATED not in groups and users.UNAUTHENTICATED not in groups:

@@ -83,14 +83,14 @@ class ApiServer:
 
     async def _respond(self, http_request: web.BaseRequest) -> web.StreamResponse:
         user = self._authentication.authenticate(http_request)
-        raw, _, asked = http_request.raw_path.partition("?")
+        raw, _, raw_query = http_request.raw_path.partition("?")
         path = request_info.decoded(raw)
         target = request_info.parse(path)
         if target is None:
             self._authentication.authorize_path(user, http_request)
             return self._non_resource.page(http_request, path)
         info = self._handler.scope.registry.find(target.group, target.version, target.resource)
-        query = Query(request_info.query(asked) if asked else {})
+        query = Query(request_info.query(raw_query) if raw_query else {})
         if info is None:
             requested = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
             self._handler.scope.authorize(user, requested)
@@ -110,7 +110,7 @@ class ApiServer:
         try:
             if request.subresource in STREAMED:
                 self._handler.authorize(_as_stream(request, http_request))
-                with self._held():
+                with self._track_stream():
                     return await self._streamed(http_request, request)
             if request.verb == "watch":
                 return await self._watched(http_request, request, received)
@@ -133,13 +133,13 @@ class ApiServer:
         watch = self._handler.watch(request)
         self._audit.record(http_request, request, 200, received)
         try:
-            with self._held():
+            with self._track_stream():
                 return await responses.watch_stream(http_request, watch, request.warnings)
         finally:
             watch.close()
 
     @contextlib.contextmanager
-    def _held(self) -> Iterator[None]:
+    def _track_stream(self) -> Iterator[None]:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)

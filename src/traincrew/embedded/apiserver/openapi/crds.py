@@ -57,10 +57,10 @@ def stored_schema(info: ResourceInfo) -> Schema | None:
 def _object(info: ResourceInfo) -> Schema:
     schema = stored_schema(info)
     if schema is None:
-        return {"type": "object", **_marks(info, info.kind)}
+        return {"type": "object", **_extensions(info, info.kind)}
     known = _expanded(schema)
     properties = {**known.get("properties", {}), **_TYPED, "metadata": _METADATA}
-    return known | {"properties": properties} | _marks(info, info.kind)
+    return known | {"properties": properties} | _extensions(info, info.kind)
 
 
 def _list(info: ResourceInfo, kind: str) -> Schema:
@@ -71,11 +71,11 @@ def _list(info: ResourceInfo, kind: str) -> Schema:
         "type": "object",
         "required": ["items"],
         "properties": properties,
-        **_marks(info, kind),
+        **_extensions(info, kind),
     }
 
 
-def _marks(info: ResourceInfo, kind: str) -> Object:
+def _extensions(info: ResourceInfo, kind: str) -> Object:
     selectable = [{"fieldPath": path} for path in info.selectable]
     marks: Object = {
         "x-kubernetes-group-version-kind": [{"group": info.group, "kind": kind, "version": info.version}],

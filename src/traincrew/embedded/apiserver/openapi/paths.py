@@ -117,9 +117,9 @@ class _Paths:
             **self._extensions(action, self._kind()),
         }
 
-    def _operation(self, spoken: str, verb: str, kind: tuple[str, str, str], suffix: str = "") -> Object:
+    def _operation(self, operation_verb: str, verb: str, kind: tuple[str, str, str], suffix: str = "") -> Object:
         inputs = {"create": parameters.WRITE, "update": parameters.WRITE, "patch": parameters.PATCH}.get(verb, [])
-        operation: Object = {"operationId": self._id(spoken, suffix), "parameters": inputs}
+        operation: Object = {"operationId": self._id(operation_verb, suffix), "parameters": inputs}
         return operation | self._responses(kind, verb) | self._extensions(_METHODS[verb], kind)
 
     def _responses(self, kind: tuple[str, str, str], verb: str) -> Object:

@@ -42,24 +42,24 @@ def _downgraded(schema: Schema) -> Schema:
         return _reference(schema["$ref"])
     if "allOf" in schema and len(schema["allOf"]) == 1 and "$ref" in schema["allOf"][0]:
         beside = {key: schema[key] for key in ("description", "default") if key in schema}
-        return beside | _reference(schema["allOf"][0]["$ref"]) | _marks(schema)
+        return beside | _reference(schema["allOf"][0]["$ref"]) | _extensions(schema)
     if schema.get("nullable") or schema.get("x-kubernetes-preserve-unknown-fields"):
         known = {"type": "object"} if schema.get("type") == "object" and not schema.get("nullable") else {}
-        return known | _marks(schema)
+        return known | _extensions(schema)
     if schema.get("x-kubernetes-int-or-string"):
-        return _marks(schema)
+        return _extensions(schema)
     older: dict[str, Any] = {key: schema[key] for key in _KEYWORDS if key in schema}
     if "properties" in schema:
         older["properties"] = {key: _downgraded(inner) for key, inner in schema["properties"].items()}
     for keyword in ("items", "additionalProperties"):
         if isinstance(schema.get(keyword), dict):
             older[keyword] = _downgraded(schema[keyword])
-    return older | _marks(schema)
+    return older | _extensions(schema)
 
 
 def _reference(target: str) -> Schema:
     return {"$ref": f"#/definitions/{target.rpartition('/')[2]}"}
 
 
-def _marks(schema: Schema) -> Object:
+def _extensions(schema: Schema) -> Object:
     return {key: value for key, value in schema.items() if key.startswith("x-kubernetes-") and key != "x-kubernetes-validations"}

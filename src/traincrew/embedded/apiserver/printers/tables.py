@@ -89,8 +89,8 @@ def _shown(include: str, version: str) -> Callable[[Object | bytes], Any]:
             return lambda kept: partial_metadata.object_metadata(kept, version)
         case "Object":
             return lambda kept: msgspec.Raw(kept) if isinstance(kept, bytes) else kept
-    fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
-    raise bad_request(f"Unable to convert to Table as requested: {fault}")
+    error = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+    raise bad_request(f"Unable to convert to Table as requested: {error}")
 
 
 class _Versioned(msgspec.Struct):

@@ -61,7 +61,7 @@ class Reader:
                     self._keep(field, into, well_known_types.text(body[pos + 1 : stop]))
                     pos = stop
                 else:
-                    pos = self._lengthy(field, into, pos, end)
+                    pos = self._length_delimited(field, into, pos, end)
             else:
                 pos = self._number(field, into, tag & 7, (pos, end))
         self._depth -= 1
@@ -75,7 +75,7 @@ class Reader:
             raise Malformed(f"proto: {message.name}: illegal tag {number} (wire type {tag})")
         return wire_format.skip_field(self._body, tag, pos, end)
 
-    def _lengthy(self, field: Field, into: dict[str, Any], pos: int, end: int) -> int:
+    def _length_delimited(self, field: Field, into: dict[str, Any], pos: int, end: int) -> int:
         body = self._body
         if pos < end and body[pos] < 0x80:
             start = pos + 1

@@ -23,15 +23,15 @@ def decode(body: bytes, expected_api_version: str, expected_kind: str) -> tuple[
     """
     try:
         api_version, kind, raw = _opened(body)
-    except Malformed as fault:
-        message = f"the object provided is unrecognized (must be of type {expected_kind}): {fault} ({_summary(body)})"
+    except Malformed as error:
+        message = f"the object provided is unrecognized (must be of type {expected_kind}): {error} ({_summary(body)})"
         raise api_errors.bad_request(message) from None
     api_version, kind = api_version or expected_api_version, kind or expected_kind
     try:
         obj = _read(api_version, kind, raw)
-    except Malformed as fault:
+    except Malformed as error:
         version = api_version.rpartition("/")[2]
-        message = f'{kind} in version "{version}" cannot be handled as a {expected_kind}: {fault}'
+        message = f'{kind} in version "{version}" cannot be handled as a {expected_kind}: {error}'
         raise api_errors.bad_request(message) from None
     obj["kind"], obj["apiVersion"] = kind, api_version
     return api_version, kind, obj

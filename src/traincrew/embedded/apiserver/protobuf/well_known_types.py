@@ -60,8 +60,8 @@ def _micro_time(message: dict[str, Any]) -> str | None:
 def _quantity(message: dict[str, Any]) -> str:
     try:
         return quantities.canonical(message.get("string", "0"))
-    except quantities.QuantityError as fault:
-        raise Malformed(str(fault)) from None
+    except quantities.QuantityError as error:
+        raise Malformed(str(error)) from None
 
 
 def _int_or_string(message: dict[str, Any]) -> int | str:
@@ -81,8 +81,8 @@ def _json(message: dict[str, Any]) -> Any:
         return None
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise Malformed(f"json: {fault}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"json: {error}") from None
 
 
 def _strings(message: dict[str, Any]) -> Any:

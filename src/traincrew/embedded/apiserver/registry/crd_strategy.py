@@ -28,9 +28,9 @@ class CustomResourceDefinitionStrategy:
     def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
         obj["metadata"]["generation"] = 1
         obj.pop("status", None)
-        obj["status"] = crds.accept_names(obj, self._rivals(obj), context.now, self._is_sound(obj))
+        obj["status"] = crds.accept_names(obj, self._other_definitions(obj), context.now, self._is_sound(obj))
 
-    def _rivals(self, obj: Object) -> list[Object]:
+    def _other_definitions(self, obj: Object) -> list[Object]:
         return [each for each in self._others() if each["metadata"]["name"] != obj["metadata"]["name"]]
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
@@ -41,7 +41,7 @@ class CustomResourceDefinitionStrategy:
         new["status"] = old.get("status", {})
         if new["spec"] != old["spec"]:
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
-        new["status"] = crds.accept_names(new, self._rivals(new), self._now(), self._is_sound(new))
+        new["status"] = crds.accept_names(new, self._other_definitions(new), self._now(), self._is_sound(new))
 
     def _is_sound(self, obj: Object) -> bool:
         known = self._sound(obj["metadata"].get("name", ""))

@@ -46,13 +46,13 @@ class RequestScope:
     def now(self) -> str:
         return times.rfc3339(self.clock())
 
-    def authorize(self, user: User, asked: Attributes) -> None:
+    def authorize(self, user: User, requested: Attributes) -> None:
         """Raises StatusError."""
         if user.is_master:
             return
-        allowed, reason = self.policy.allowed(user, asked)
+        allowed, reason = self.policy.allowed(user, requested)
         if not allowed:
-            raise attributes.forbidden(user, asked, reason)
+            raise attributes.forbidden(user, requested, reason)
 
     @staticmethod
     def new_uid() -> str:

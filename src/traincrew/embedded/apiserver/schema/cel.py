@@ -189,12 +189,12 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
         if rule.uses_old:
             before = [_to_cel(old, node, rule, root=not path)] if known else []
             given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
-        fault = _misread(given, node, rule, path) or _evaluate_rule(rule, given, node, path)
-        if fault is not None and (rule.uses_old or not unchanged):
-            errors.append(fault)
+        error = _integral_float_error(given, node, rule, path) or _evaluate_rule(rule, given, node, path)
+        if error is not None and (rule.uses_old or not unchanged):
+            errors.append(error)
 
 
-def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
+def _integral_float_error(given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
     """A rule that reads 1.0 where the schema has an integer fails with invalid data. (The schema accepts 1.0.)
 
     The rule reads the value if its result depends on the value.
@@ -264,11 +264,11 @@ def _to_cel(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
     if rule.parts is not None:
         value = {key: inner for key, inner in value.items() if escaped(key) in rule.parts}
     elif rule.inner_parts is not None:
-        value = {key: _only(inner, rule.inner_parts) for key, inner in value.items()}
+        value = {key: _selected_fields(inner, rule.inner_parts) for key, inner in value.items()}
     return _converted(value, node)
 
 
-def _only(value: Any, parts: frozenset[str]) -> Any:
+def _selected_fields(value: Any, parts: frozenset[str]) -> Any:
     return {key: inner for key, inner in value.items() if escaped(key) in parts} if isinstance(value, dict) else value
 
 

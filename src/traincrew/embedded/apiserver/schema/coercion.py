@@ -41,7 +41,7 @@ def _metadata(holder: Object, path: str) -> list[str]:
         read = struct.read(value)
     except typed_decoding.Irregular:
         slow = typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "v1.ObjectMeta")
-        messages = [f"{path}.{fault}" for fault in slow.paths]
+        messages = [f"{path}.{error}" for error in slow.paths]
         read = struct.read(slow.value or {})
     holder["metadata"] = (
         {} if read is typed_decoding.ABSENT else {key: inner for key, inner in read.items() if _written(key, inner)}
@@ -57,22 +57,22 @@ def _written(key: str, value: Any) -> bool:
 def whole(obj: Object) -> None:
     """Converts floats without a fraction to integers, in place. Validation has seen the floats."""
     if _PERHAPS_WHOLE.search(msgspec.json.encode(obj)):
-        _whole(obj)
+        _floats_to_integers(obj)
 
 
-def _whole(value: Any) -> None:
+def _floats_to_integers(value: Any) -> None:
     for key, inner in value.items() if value.__class__ is dict else enumerate(value):
         if inner.__class__ is float:
             if inner.is_integer() and abs(inner) < _EXPONENTIAL:
                 value[key] = int(inner)
         elif inner.__class__ is dict or inner.__class__ is list:
-            _whole(inner)
+            _floats_to_integers(inner)
 
 
 def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str]) -> None:
     if value.__class__ is dict:
         if node.embedded:
-            _coerce_titles(value, path, unknown)
+            _coerce_type_meta(value, path, unknown)
         for key, inner in value.items():
             child = node.child(key)
             if child is not None and child.has_embedded and (inner.__class__ is dict or inner.__class__ is list):
@@ -82,7 +82,7 @@ def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str])
             _coerce_embedded(inner, node.items, f"{path}[{index}]", unknown)
 
 
-def _coerce_titles(value: Object, path: str, unknown: list[str]) -> None:
+def _coerce_type_meta(value: Object, path: str, unknown: list[str]) -> None:
     for key in ("apiVersion", "kind"):
         if key in value and not isinstance(value[key], str):
             raise typed_decoding_errors.TypedDecodeError(f"{path}.{key}: Invalid value: {value[key]!r}: must be a string")

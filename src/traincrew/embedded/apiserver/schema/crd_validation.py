@@ -57,8 +57,8 @@ def _spec(spec: Object) -> Iterator[FieldError]:
     group = spec.get("group", "")
     if not group:
         yield field_errors.required("spec.group")
-    elif faults := name_validation.dns_subdomain(group):
-        yield field_errors.invalid("spec.group", group, ",".join(faults))
+    elif messages := name_validation.dns_subdomain(group):
+        yield field_errors.invalid("spec.group", group, ",".join(messages))
     elif "." not in group:
         yield field_errors.invalid("spec.group", group, "should be a domain with at least one dot")
     scope = spec.get("scope", "")
@@ -68,8 +68,8 @@ def _spec(spec: Object) -> Iterator[FieldError]:
         yield field_errors.not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
     yield from _versions(spec.get("versions") or [])
     first = (spec.get("versions") or [{}])[0].get("name", "")
-    if first and (faults := name_validation.dns_1035_label(first)):
-        yield field_errors.invalid("spec.version", first, ",".join(faults))
+    if first and (messages := name_validation.dns_1035_label(first)):
+        yield field_errors.invalid("spec.version", first, ",".join(messages))
     yield from _names(spec.get("names") or {})
     yield from _conversion(spec.get("conversion"))
 
@@ -81,8 +81,8 @@ def _versions(versions: list[Object]) -> Iterator[FieldError]:
     shared = {part for part in _PARTS if _is_shared(versions, part)}
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
-        if faults := name_validation.dns_1035_label(version.get("name", "")):
-            yield field_errors.invalid(f"{path}.name", version.get("name", ""), ",".join(faults))
+        if messages := name_validation.dns_1035_label(version.get("name", "")):
+            yield field_errors.invalid(f"{path}.name", version.get("name", ""), ",".join(messages))
         yield from _deprecation(version, path)
         for part in _PARTS:
             if part not in shared:
@@ -176,8 +176,8 @@ def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
         if not value:
             if key != "labelSelectorPath":
                 yield field_errors.required(f"{path}.{key}")
-        elif fault := _simple_path(value, f"{path}.{key}"):
-            yield fault
+        elif error := _simple_path(value, f"{path}.{key}"):
+            yield error
         elif not value.startswith(roots):
             yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {allowed}")
 
@@ -194,8 +194,8 @@ def _column(column: Object, path: str) -> Iterator[FieldError]:
         yield field_errors.invalid(f"{path}.format", column["format"], f"must be one of {','.join(_COLUMN_FORMATS)}")
     if not column.get("jsonPath"):
         yield field_errors.required(f"{path}.JSONPath")
-    elif fault := _simple_path(column["jsonPath"], f"{path}.JSONPath"):
-        yield fault
+    elif error := _simple_path(column["jsonPath"], f"{path}.JSONPath"):
+        yield error
 
 
 def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[FieldError]:
@@ -205,9 +205,9 @@ def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[Fiel
         if not value:
             yield field_errors.required(field_path)
             continue
-        node, fault = _followed(value, schema)
-        if fault:
-            yield field_errors.invalid(field_path, value, f"is an invalid path: {fault}")
+        node, error = _resolve_path(value, schema)
+        if error:
+            yield field_errors.invalid(field_path, value, f"is an invalid path: {error}")
             continue
         if value.startswith(".metadata"):
             yield field_errors.invalid(field_path, value, "must not point to fields in metadata")
@@ -220,7 +220,7 @@ def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[Fiel
         yield field_errors.too_many(path, len(seen), MAX_SELECTABLE_FIELDS)
 
 
-def _followed(path: str, schema: Object) -> tuple[Object, str]:
+def _resolve_path(path: str, schema: Object) -> tuple[Object, str]:
     if not path.startswith("."):
         return {}, "array notation is not allowed" if path.startswith(
             "["
@@ -247,8 +247,8 @@ def _names(given: Object) -> Iterator[FieldError]:
         yield from _label(given.get(key, ""), f"spec.names.{key}")
     for key in ("kind", "listKind"):
         value = given.get(key, "")
-        if value and (faults := name_validation.dns_1035_label(value.lower())):
-            message = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+        if value and (messages := name_validation.dns_1035_label(value.lower())):
+            message = f"may have mixed case, but should otherwise match: {','.join(messages)}"
             yield field_errors.invalid(f"spec.names.{key}", value, message)
     yield from _labels(given.get("shortNames") or (), "spec.names.shortNames")
     if given.get("kind") and given["kind"] == given.get("listKind"):
@@ -257,14 +257,14 @@ def _names(given: Object) -> Iterator[FieldError]:
 
 
 def _label(value: str, path: str) -> Iterator[FieldError]:
-    if value and (faults := name_validation.dns_1035_label(value)):
-        yield field_errors.invalid(path, value, ",".join(faults))
+    if value and (messages := name_validation.dns_1035_label(value)):
+        yield field_errors.invalid(path, value, ",".join(messages))
 
 
 def _labels(values: Iterable[str], path: str) -> Iterator[FieldError]:
     for index, value in enumerate(values):
-        if faults := name_validation.dns_1035_label(value):
-            yield field_errors.invalid(f"{path}[{index}]", value, ",".join(faults))
+        if messages := name_validation.dns_1035_label(value):
+            yield field_errors.invalid(f"{path}[{index}]", value, ",".join(messages))
 
 
 def _conversion(conversion: Object | None) -> Iterator[FieldError]:

@@ -130,10 +130,10 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
     Conditions keep their transition time if their status stays. sound: all its rules are known to be enforced.
     """
     status: Object = dict(crd.get("status") or {})
-    accepted, fault = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
+    accepted, error = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
     conditions = [dict(each) for each in status.get("conditions") or ()]
-    if fault:
-        _set(conditions, _condition("NamesAccepted", "False", fault[0], fault[1]), now)
+    if error:
+        _set(conditions, _condition("NamesAccepted", "False", error[0], error[1]), now)
         if not _is_true(conditions, "Established"):
             _set(conditions, _condition("Established", "False", "NotAccepted", "not all names are accepted"), now)
     else:
@@ -151,11 +151,11 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
 
 
 def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
-    asked, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
+    requested, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
     taken = [(each.get("status") or {}).get("acceptedNames") or {} for each in others if each is not crd]
     resources = {name for each in taken for name in (each.get("plural"), each.get("singular"), *(each.get("shortNames") or ()))}
     kinds = {name for each in taken for name in (each.get("kind"), each.get("listKind"))}
-    names, fault = dict(had), None
+    names, error = dict(had), None
     for key, used, reason in (
         ("plural", resources, "PluralConflict"),
         ("singular", resources, "SingularConflict"),
@@ -163,15 +163,15 @@ def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str,
         ("kind", kinds, "KindConflict"),
         ("listKind", kinds, "ListKindConflict"),
     ):
-        clashes = [name for name in _list(asked.get(key)) if name in used and name not in _list(had.get(key))]
+        clashes = [name for name in _list(requested.get(key)) if name in used and name not in _list(had.get(key))]
         if clashes:
             messages = [f'"{name}" is already in use' for name in clashes]
-            fault = (reason, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+            error = (reason, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
         else:
-            names[key] = asked.get(key)
-    names["categories"] = asked.get("categories")
+            names[key] = requested.get(key)
+    names["categories"] = requested.get("categories")
     empty = {"plural": "", "kind": ""}  # these two are written even if empty
-    return empty | {key: value for key, value in names.items() if value}, fault
+    return empty | {key: value for key, value in names.items() if value}, error
 
 
 def _list(names: Any) -> list[str]:

@@ -74,10 +74,10 @@ def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, v
     """
     try:
         obj, strict, title = read(body, content_type, schema, expected)
-    except DecodeError as fault:
-        if fault.title is None or (isinstance(fault, _MissingKind) and validation != "Ignore"):
-            raise _unrecognized(body, expected, str(fault)) from None
-        raise _unhandled(fault.title, expected, str(fault)) from None
+    except DecodeError as error:
+        if error.title is None or (isinstance(error, _MissingKind) and validation != "Ignore"):
+            raise _unrecognized(body, expected, str(error)) from None
+        raise _unhandled(error.title, expected, str(error)) from None
     if not strict or validation == "Ignore":
         return Decoded(obj)
     if validation == "Strict":
@@ -224,9 +224,9 @@ def _custom(read: serialization.Body, title: TypeMeta, schema: Schema, expected:
     if given != expected.api_version:
         raise _another_version(given, expected)
     if value["kind"] != expected.kind:
-        fault = field_errors.invalid("kind", value["kind"], f"must be {expected.kind}")
+        error = field_errors.invalid("kind", value["kind"], f"must be {expected.kind}")
         name = (value.get("metadata") or {}).get("name", "")
-        raise api_errors.invalid(value["kind"], expected.group, name, [fault])
+        raise api_errors.invalid(value["kind"], expected.group, name, [error])
     return value, strict
 
 

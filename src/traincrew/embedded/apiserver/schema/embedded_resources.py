@@ -56,13 +56,13 @@ def _check_resource(value: Object, path: str, errors: list[FieldError]) -> None:
     if isinstance(kind, str) and kind and (not _LABEL.fullmatch(kind.lower()) or len(kind) > 63):
         errors.append(field_errors.invalid(f"{path}.kind", kind, _KIND))
     if isinstance(value.get("metadata"), dict):
-        errors += _metadata_faults(value["metadata"], f"{path}.metadata")
+        errors += _metadata_errors(value["metadata"], f"{path}.metadata")
 
 
-def _metadata_faults(meta: Object, path: str) -> list[FieldError]:
+def _metadata_errors(meta: Object, path: str) -> list[FieldError]:
     named = {"name": "fakename", **{key: inner for key, inner in meta.items() if inner != ""}}
-    faults = object_metadata.validate(named, bool(meta.get("namespace")), _path_segment)
-    return [FieldError(fault.reason, path + fault.path.removeprefix("metadata"), fault.message) for fault in faults]
+    errors = object_metadata.validate(named, bool(meta.get("namespace")), _path_segment)
+    return [FieldError(error.reason, path + error.path.removeprefix("metadata"), error.message) for error in errors]
 
 
 def _path_segment(name: str) -> tuple[str, ...]:

@@ -30,16 +30,16 @@ def check_status(obj: Object, info: ResourceInfo) -> list[FieldError]:
         return []
     errors = _count(obj, scale["statusReplicasPath"])
     if selector := scale.get("labelSelectorPath"):
-        value, fault = _reached(obj, selector, str, "string")
-        if fault:
-            errors.append(field_errors.invalid(selector, value or "", fault))
+        value, error = _value_at(obj, selector, str, "string")
+        if error:
+            errors.append(field_errors.invalid(selector, value or "", error))
     return errors
 
 
 def _count(obj: Object, path: str) -> list[FieldError]:
-    value, fault = _reached(obj, path, int, "int64")
-    if fault:
-        return [field_errors.invalid(path, 0, fault)]
+    value, error = _value_at(obj, path, int, "int64")
+    if error:
+        return [field_errors.invalid(path, 0, error)]
     if value is not None and value < 0:
         return [field_errors.invalid(path, value, "should be a non-negative integer")]
     if value is not None and value > MAX_REPLICAS:
@@ -47,7 +47,7 @@ def _count(obj: Object, path: str) -> list[FieldError]:
     return []
 
 
-def _reached(obj: Object, path: str, expected: type, named: str) -> tuple[Any, str]:
+def _value_at(obj: Object, path: str, expected: type, named: str) -> tuple[Any, str]:
     value: Any = obj
     parts = path.removeprefix(".").split(".")
     for depth, part in enumerate(parts):

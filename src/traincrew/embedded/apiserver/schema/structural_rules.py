@@ -165,7 +165,7 @@ def _restricted(part: Schema, parent: Schema | None, path: str, parent_path: str
 def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
     """A default must be valid and must not contain fields that would be pruned."""
     if schema.get("default") is not None:
-        yield from _default_faults(schema["default"], schema, f"{path}.default")
+        yield from _default_errors(schema["default"], schema, f"{path}.default")
     if isinstance(schema.get("items"), dict):
         yield from _defaults(schema["items"], f"{path}.items", root=False)
     for key, inner in (schema.get("properties") or {}).items():
@@ -173,7 +173,7 @@ def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldErr
             yield from _defaults(inner, f"{path}.properties[{key}]", root=False)
 
 
-def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
+def _default_errors(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
     node = schemas.Structure(schema)
     pruned = copy.deepcopy(value)
     if pruning.prune(pruned, node):
@@ -183,6 +183,6 @@ def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldErro
     if embedded:
         yield from embedded
         return
-    for fault in value_validation.check(value, node):
-        fault_path = path if fault.path == "<nil>" else f"{path}.{fault.path}"
-        yield FieldError(fault.reason, fault_path, fault.message)
+    for error in value_validation.check(value, node):
+        fault_path = path if error.path == "<nil>" else f"{path}.{error.path}"
+        yield FieldError(error.reason, fault_path, error.message)

@@ -16,17 +16,17 @@ class RevisionConflict(Exception):
 class RevisionCompacted(Exception):
     """History before `compacted` was removed: the client must list again."""
 
-    def __init__(self, asked: int, compacted: int) -> None:
-        super().__init__(f"revision {asked} was compacted: history begins at {compacted}")
-        self.asked, self.compacted = asked, compacted
+    def __init__(self, requested: int, compacted: int) -> None:
+        super().__init__(f"revision {requested} was compacted: history begins at {compacted}")
+        self.asked, self.compacted = requested, compacted
 
 
 class RevisionTooNew(Exception):
     """The store has not reached that revision."""
 
-    def __init__(self, asked: int, revision: int) -> None:
-        super().__init__(f"revision {asked} is in the future: the newest is {revision}")
-        self.asked, self.revision = asked, revision
+    def __init__(self, requested: int, revision: int) -> None:
+        super().__init__(f"revision {requested} is in the future: the newest is {revision}")
+        self.asked, self.revision = requested, revision
 
 
 class WatchTooSlow(Exception):

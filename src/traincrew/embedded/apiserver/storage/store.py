@@ -222,9 +222,9 @@ class Store:
             self._snapshots.forget(cut)
             self._writer.compact(cut)
         if self._timer is None and self._loop and not (self._retention.idle or self.closed):
-            self._timer = self._loop.call_later(self._limits.history_age / CUT_STEPS, self._cut_later)
+            self._timer = self._loop.call_later(self._limits.history_age / CUT_STEPS, self._compact_on_timer)
 
-    def _cut_later(self) -> None:
+    def _compact_on_timer(self) -> None:
         self._timer = None
         self._compact_history()
 

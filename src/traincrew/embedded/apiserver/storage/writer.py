@@ -74,12 +74,12 @@ class Writer:
 
     def _run(self) -> None:
         while not self._closing:
-            if group := self._gather():
+            if group := self._next_group():
                 self._commit(group)
             self._sweep(busy=bool(group))
         self._database.close()
 
-    def _gather(self) -> list[PendingWrite]:
+    def _next_group(self) -> list[PendingWrite]:
         group: list[PendingWrite] = []
         room = self._limits.group_bytes
         while not self._closing and room > 0 and len(group) < self._limits.group_changes:

@@ -63,10 +63,10 @@ async def read_response(reader: asyncio.StreamReader) -> KubeletResponse:
     return KubeletResponse(status, {name.strip().lower(): value.strip() for name, _, value in pairs}, head)
 
 
-async def read_body(reader: asyncio.StreamReader, answer: KubeletResponse) -> bytes:
+async def read_body(reader: asyncio.StreamReader, response: KubeletResponse) -> bytes:
     """The body of an error response: short, with a known length or up to the end."""
     try:
-        length = int(answer.headers.get("content-length", ""))
+        length = int(response.headers.get("content-length", ""))
     except ValueError:
         length = _MOST_BODY
     content = b""

@@ -81,20 +81,20 @@ def _session(verb: str, pod: Object, query: Query, params: list[tuple[str, str]]
     return Location(f"/{verb}/{pod['metadata']['namespace']}/{pod['metadata']['name']}/{container}", _encoded(params))
 
 
-def _container(pod: Object, asked: str) -> str:
+def _container(pod: Object, requested: str) -> str:
     """kubectl, not the API server, evaluates the annotation that names the default container."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     regular = [each["name"] for each in spec.get("containers", [])]
-    if not asked and len(regular) == 1:
+    if not requested and len(regular) == 1:
         return str(regular[0])
     ephemeral = [each["name"] for each in spec.get("ephemeralContainers", [])]
     everyone = [each["name"] for each in spec.get("initContainers", [])] + regular + ephemeral
-    if not asked:
+    if not requested:
         choice = f", choose one of: [{' '.join(everyone)}]" if regular else ""
         raise api_errors.bad_request(f"a container name must be specified for pod {name}{choice}")
-    if asked not in everyone:
-        raise api_errors.bad_request(f"container {asked} is not valid for pod {name}")
-    return asked
+    if requested not in everyone:
+        raise api_errors.bad_request(f"container {requested} is not valid for pod {name}")
+    return requested
 
 
 def _assigned(pod: Object) -> None:

@@ -45,14 +45,14 @@ async def relay(request: web.BaseRequest, target: KubeletEndpoint, pod: str) -> 
         async with source:
             if not 200 <= source.status <= 206:
                 raise _status_error(source.status, await source.content.read(_MOST_BODY), pod)
-            return await _pass_on(request, source)
+            return await _relay(request, source)
 
 
 def _url(url: str) -> URL:
     return URL(url, encoded=True)
 
 
-async def _pass_on(request: web.BaseRequest, source: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _relay(request: web.BaseRequest, source: aiohttp.ClientResponse) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/plain"})
     await response.prepare(request)
     copying = asyncio.create_task(_copy(source, response))

@@ -51,23 +51,23 @@ async def tunnel(request: web.BaseRequest, target: KubeletEndpoint) -> web.Strea
     reader, writer = await kubelet_connection.dial(target.host, target.port, target.ssl)
     try:
         writer.write(_request_head(request, target))
-        answer = await kubelet_connection.read_response(reader)
-        if answer.status == 101:
+        response = await kubelet_connection.read_response(reader)
+        if response.status == 101:
             with contextlib.suppress(ConnectionError):
-                async with upgrades.hijack(request, answer.head) as client:
-                    await _both_ways(client, (reader, writer))
+                async with upgrades.hijack(request, response.head) as client:
+                    await _copy_both_directions(client, (reader, writer))
             return upgrades.HijackedResponse()
-        if answer.status < 400:
-            raise StatusError(500, "", f"invalid upgrade response: status code {answer.status}")
+        if response.status < 400:
+            raise StatusError(500, "", f"invalid upgrade response: status code {response.status}")
         return web.Response(
-            status=answer.status, body=await kubelet_connection.read_body(reader, answer), headers=_content_type(answer)
+            status=response.status, body=await kubelet_connection.read_body(reader, response), headers=_content_type(response)
         )
     finally:
         writer.close()
 
 
-def _content_type(answer: kubelet_connection.KubeletResponse) -> dict[str, str]:
-    return {"Content-Type": answer.headers.get("content-type", "text/plain; charset=utf-8")}
+def _content_type(response: kubelet_connection.KubeletResponse) -> dict[str, str]:
+    return {"Content-Type": response.headers.get("content-type", "text/plain; charset=utf-8")}
 
 
 def _request_head(request: web.BaseRequest, target: KubeletEndpoint) -> bytes:
@@ -85,7 +85,7 @@ def _request_head(request: web.BaseRequest, target: KubeletEndpoint) -> bytes:
 _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
+async def _copy_both_directions(client: _Ends, kubelet: _Ends) -> None:
     """Copies until one side ends; the other side is closed after the remaining bytes are delivered."""
     works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), wait_for_disconnect(client[1].transport))
     tasks = [asyncio.create_task(work) for work in works]

@@ -135,12 +135,12 @@ def _read_init_containers(reading: _PodSummary, pod: Pod, sidecars: frozenset[st
 def _init_reason(container: ContainerStatus) -> str:
     state = container.state
     if state.terminated is not None:
-        return _ending(state.terminated)
+        return _termination_reason(state.terminated)
     waiting = state.waiting.reason if state.waiting is not None else ""
     return "" if waiting == "PodInitializing" else waiting
 
 
-def _ending(ended: Terminated) -> str:
+def _termination_reason(ended: Terminated) -> str:
     return ended.reason or (f"Signal:{ended.signal}" if ended.signal else f"ExitCode:{ended.exit_code}")
 
 
@@ -154,7 +154,7 @@ def _read_containers(reading: _PodSummary, pod: Pod) -> None:
         if state.waiting is not None and state.waiting.reason:
             reading.reason = state.waiting.reason
         elif state.terminated is not None:
-            reading.reason = _ending(state.terminated)
+            reading.reason = _termination_reason(state.terminated)
         elif container.ready and state.running is not None:
             running = True
             reading.ready += 1

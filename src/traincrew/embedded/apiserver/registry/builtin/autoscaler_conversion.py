@@ -145,7 +145,7 @@ def _nested(metric: Object, parts: dict[str, tuple[_Part, ...]]) -> Object:
         if isinstance(source, dict):
             result[field] = _unfolded(source, parts[field])
             if parts is _WANTED:
-                result[field].setdefault("target", {})["type"] = _aim(field, source)
+                result[field].setdefault("target", {})["type"] = _target_type(field, source)
     return result
 
 
@@ -161,7 +161,7 @@ def _unfolded(source: Object, parts: tuple[_Part, ...]) -> Object:
     return result
 
 
-def _aim(field: str, source: Object) -> str:
+def _target_type(field: str, source: Object) -> str:
     if field in ("resource", "containerResource"):
         return "AverageValue" if source.get("targetAverageUtilization") is None else "Utilization"
     if field == "external":

@@ -21,7 +21,7 @@ _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigj
 def _check_keys(data: dict[str, str], path: str, errors: Errors) -> None:
     for key in data:
         if messages := name_validation.config_key(key):
-            errors += [field_errors.invalid(f"{path}[{key}]", key, fault) for fault in messages]
+            errors += [field_errors.invalid(f"{path}[{key}]", key, error) for error in messages]
 
 
 def _decoded_size(text: str) -> int:
@@ -99,8 +99,8 @@ def _check_docker(data: dict[str, str], key: str, errors: Errors) -> None:
     if key not in data:
         errors.append(field_errors.required(f"data[{key}]"))
         return
-    if fault := _json_error(base64.b64decode(data[key])):
-        errors.append(field_errors.invalid(f"data[{key}]", "<secret contents redacted>", fault))
+    if error := _json_error(base64.b64decode(data[key])):
+        errors.append(field_errors.invalid(f"data[{key}]", "<secret contents redacted>", error))
 
 
 def _json_error(text: bytes) -> str:

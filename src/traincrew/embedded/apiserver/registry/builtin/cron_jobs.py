@@ -97,14 +97,14 @@ def schedule_fault(schedule: str) -> str:
     parts = text.split()
     if len(parts) != 5:
         return f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
-    return next((error for part, field in zip(parts, _FIELDS, strict=True) if (error := _field_fault(part, field))), "")
+    return next((error for part, field in zip(parts, _FIELDS, strict=True) if (error := _field_error(part, field))), "")
 
 
-def _field_fault(part: str, field: tuple[str, int, int]) -> str:
-    return next((error for each in part.split(",") if (error := _range_fault(each, field))), "")
+def _field_error(part: str, field: tuple[str, int, int]) -> str:
+    return next((error for each in part.split(",") if (error := _range_error(each, field))), "")
 
 
-def _range_fault(part: str, field: tuple[str, int, int]) -> str:
+def _range_error(part: str, field: tuple[str, int, int]) -> str:
     _, low, high = field
     span, *steps = part.split("/")
     if len(steps) > 1:

@@ -53,27 +53,27 @@ class _Comparison:
         self._times()
         self._finished()
         self._indexes()
-        self._against_the_past()
+        self._check_transitions()
 
     def _changed(self, *names: str) -> bool:
         return any(self.status.get(name) != self.before.get(name) for name in names)
 
-    def _turned(self, *kinds: str) -> bool:
+    def _changed_conditions(self, *kinds: str) -> bool:
         return any(_is(self.new, kind) != _is(self.old, kind) for kind in kinds)
 
-    def _odd(self, field: str, detail: str) -> None:
+    def _invalid(self, field: str, detail: str) -> None:
         self.errors.append(field_errors.invalid_without_value(f"status.{field}", detail))
 
     def _conditions(self) -> None:
         complete, failed = _is(self.new, "Complete"), _is(self.new, "Failed")
-        if complete and failed and self._turned("Complete", "Failed"):
-            self._odd("conditions", "cannot set Complete=True and Failed=true conditions")
-        if complete and _is(self.new, "FailureTarget") and self._turned("Complete", "FailureTarget"):
-            self._odd("conditions", "cannot set Complete=True and FailureTarget=true conditions")
+        if complete and failed and self._changed_conditions("Complete", "Failed"):
+            self._invalid("conditions", "cannot set Complete=True and Failed=true conditions")
+        if complete and _is(self.new, "FailureTarget") and self._changed_conditions("Complete", "FailureTarget"):
+            self._invalid("conditions", "cannot set Complete=True and FailureTarget=true conditions")
 
     def _times(self) -> None:
         start, end, complete = self.status.get("startTime"), self.status.get("completionTime"), _is(self.new, "Complete")
-        settling = self._turned("Complete") or self._changed("completionTime")
+        settling = self._changed_conditions("Complete") or self._changed("completionTime")
         at = "status.completionTime"
         if end and not complete and settling:
             detail = "cannot set completionTime when there is no Complete=True condition"
@@ -85,11 +85,11 @@ class _Comparison:
 
     def _finished(self) -> None:
         untold = _is(self.new, "Failed") and not _is(self.new, "FailureTarget")
-        if untold and (self._turned("Failed") or self._changed("failedIndexes")):
-            self._odd("conditions", "cannot set Failed=True condition without the FailureTarget=true condition")
+        if untold and (self._changed_conditions("Failed") or self._changed("failedIndexes")):
+            self._invalid("conditions", "cannot set Failed=True condition without the FailureTarget=true condition")
         untold = _is(self.new, "Complete") and not _is(self.new, "SuccessCriteriaMet")
-        if untold and self._turned("Complete", "SuccessCriteriaMet"):
-            self._odd("conditions", "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+        if untold and self._changed_conditions("Complete", "SuccessCriteriaMet"):
+            self._invalid("conditions", "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
         if not _is_finished(self.new):
             return
         if self.status.get("active") and (self.finishing or self._changed("active")):
@@ -124,7 +124,7 @@ class _Comparison:
         except ValueError as error:
             self.errors.append(field_errors.invalid(f"status.{field}", text, f"error parsing {field}: {error}"))
 
-    def _against_the_past(self) -> None:
+    def _check_transitions(self) -> None:
         finished, ready, active = _is_finished(self.new), self.status.get("ready"), self.status.get("active") or 0
         if finished and self.status.get("terminating") and (self.finishing or self._changed("terminating")):
             detail = "terminating>0 is invalid for finished job"
@@ -134,16 +134,16 @@ class _Comparison:
         if _is(self.new, "SuccessCriteriaMet"):
             for other, described in (("Failed", "Failed"), ("FailureTarget", "FailureTarget")):
                 if _is(self.new, other):
-                    self._odd("conditions", f"cannot set SuccessCriteriaMet=True and {described}=true conditions")
+                    self._invalid("conditions", f"cannot set SuccessCriteriaMet=True and {described}=true conditions")
         for kind in _TERMINAL:
             if _is(self.old, kind) and not _is(self.new, kind):
-                self._odd("conditions", f"cannot disable the terminal {kind}=True condition")
+                self._invalid("conditions", f"cannot disable the terminal {kind}=True condition")
         for field in ("failed", "succeeded"):
             if (value := self.status.get(field) or 0) < (self.before.get(field) or 0):
                 self.errors.append(field_errors.invalid(f"status.{field}", value, f"cannot decrease the {field} counter"))
-        self._kept_times()
+        self._check_times()
 
-    def _kept_times(self) -> None:
+    def _check_times(self) -> None:
         end, former = self.status.get("completionTime"), self.before.get("completionTime")
         if end and former and end != former:
             self.errors.append(
@@ -152,7 +152,7 @@ class _Comparison:
         if self.before.get("startTime") and self._changed("startTime") and not self.new["spec"].get("suspend"):
             self.errors.append(field_errors.required("status.startTime", "startTime cannot be removed for unsuspended job"))
         if _is(self.old, "SuccessCriteriaMet") and not _is(self.new, "SuccessCriteriaMet"):
-            self._odd("conditions", "cannot disable the SuccessCriteriaMet=True condition")
+            self._invalid("conditions", "cannot disable the SuccessCriteriaMet=True condition")
 
 
 def _shown(time: str) -> str:

@@ -75,7 +75,7 @@ def _families(obj: Object) -> None:
     spec = obj["spec"]
     selectorless = spec.get("clusterIP") == NONE and not spec.get("selector")
     policy = spec.setdefault("ipFamilyPolicy", "RequireDualStack" if selectorless else "SingleStack")
-    errors = _family_faults(spec, policy)
+    errors = _family_errors(spec, policy)
     if errors:
         raise _invalid(obj, errors)
     if selectorless:
@@ -96,7 +96,7 @@ def _families(obj: Object) -> None:
     spec["ipFamilies"] = spec.get("ipFamilies") or ["IPv4"]
 
 
-def _family_faults(spec: Object, policy: str) -> Errors:
+def _family_errors(spec: Object, policy: str) -> Errors:
     errors: Errors = []
     several = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
     if policy == "SingleStack":

@@ -122,14 +122,14 @@ def check_from(sources: list[Object], path: str, errors: list[FieldError]) -> No
             errors += [field_errors.invalid(f"{at}.prefix", prefix, error) for error in name_validation.env_var_name(prefix)]
         kinds = [kind for kind in ("configMapRef", "secretRef") if kind in source]
         for kind in kinds:
-            _check_whole(source[kind].get("name") or "", f"{at}.{kind}.name", errors)
+            _check_reference_name(source[kind].get("name") or "", f"{at}.{kind}.name", errors)
         if not kinds:
             errors.append(field_errors.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(kinds) > 1:
             errors.append(field_errors.invalid(path, "", "may not have more than one field specified at a time"))
 
 
-def _check_whole(name: str, path: str, errors: list[FieldError]) -> None:
+def _check_reference_name(name: str, path: str, errors: list[FieldError]) -> None:
     if not name:
         errors.append(field_errors.required(path))
     else:

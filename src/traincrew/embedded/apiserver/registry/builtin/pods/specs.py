@@ -81,7 +81,7 @@ def check(spec: Object, path: str, errors: list[FieldError], pod: str = "") -> N
         _check_host_network(spec, f"{path}.containers", errors, is_pod=path == "spec")
     for field, known in _WORDS:
         if spec.get(field) not in known:
-            _check_word(spec.get(field), known, f"{path}.{field}", errors)
+            _check_enum(spec.get(field), known, f"{path}.{field}", errors)
     if selector := spec.get("nodeSelector"):
         object_metadata.validate_labels(selector, f"{path}.nodeSelector", errors)
     if spec.get("securityContext"):
@@ -112,7 +112,7 @@ def _check_rare(spec: Object, path: str, errors: list[FieldError]) -> None:
         scheduling.check_spread(constraints, f"{path}.topologySpreadConstraints", errors)
 
 
-def _check_word(word: str | None, known: tuple[str, ...], path: str, errors: list[FieldError]) -> None:
+def _check_enum(word: str | None, known: tuple[str, ...], path: str, errors: list[FieldError]) -> None:
     if word not in known:
         errors.append(field_errors.not_supported(path, word, known) if word else field_errors.required(path))
 
@@ -155,7 +155,7 @@ def _check_rest(spec: Object, path: str, errors: list[FieldError]) -> None:
     if (name := spec.get("runtimeClassName")) is not None:
         errors += [field_errors.invalid(f"{path}.runtimeClassName", name, error) for error in name_validation.dns_subdomain(name)]
     if spec.get("preemptionPolicy", "Never") not in _PREEMPTION:
-        _check_word(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy", errors)
+        _check_enum(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy", errors)
     if overhead := spec.get("overhead"):
         resource_lists.validate_requirements({"limits": overhead}, f"{path}.overhead", errors)
     if "os" in spec:

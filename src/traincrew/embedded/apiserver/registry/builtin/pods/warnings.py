@@ -49,7 +49,7 @@ def name_is_a_label(obj: Object, use: str) -> list[str]:
 
 
 def _of(meta: Object, spec: Object, path: str) -> Iterator[str]:
-    yield from _about_nodes(spec, path)
+    yield from _node_warnings(spec, path)
     annotations = meta.get("annotations") or {}
     for key, detail in _DEPRECATED_ANNOTATIONS.items():
         if key in annotations:
@@ -78,7 +78,7 @@ def _containers(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
             yield f"{path}spec.{kind}[{index}]", container
 
 
-def _about_nodes(spec: Object, path: str) -> Iterator[str]:
+def _node_warnings(spec: Object, path: str) -> Iterator[str]:
     for key in spec.get("nodeSelector") or ():
         if key in _DEPRECATED_NODE_LABELS:
             yield f"{path}spec.nodeSelector[{key}]: {_DEPRECATED_NODE_LABELS[key]}"
