@@ -1,4 +1,4 @@
-"""One cluster for each level of isolation and test module. What a test leaves in it, the next one may meet: names are theirs."""
+"""One cluster for each isolation level and test module. The tests of a module share it, so object names must be unique."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def any_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
 
 @pytest.fixture(scope="module", params=LEVELS[:2])
 def cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
-    """Where pods have namespaces. A level that the kernel allows must work."""
+    """At levels with namespaces. A level that the kernel supports must work."""
     if request.param == "user" and os.geteuid() != 0 and (why := isolation.check(Isolation.USER)):
         pytest.skip(why)
     yield from started(request.param)

@@ -37,7 +37,7 @@ peer.write(f"{role}-{index} {index + 10}\\n")
 peer.flush()
 print(role, index, "heard", int(peer.readline()), flush=True)
 """
-"""A parameter server that never ends by itself, to which the chief and the workers give a number each."""
+"""A parameter server that never exits. The chief and the workers each send it a number."""
 
 
 def tensorflow(name: str) -> Object:
@@ -58,7 +58,7 @@ set +e
 
 
 def mpi(name: str, bystander: str) -> Object:
-    """Reaches its workers by exec, and tries a pod that is not its own."""
+    """Runs commands on its workers through exec, and tries to exec in a pod of another job."""
     script = _KUBEXEC.format(name=name, bystander=bystander)
     launcher = manifests.replicas("MPIJob", 1, command=["sh", "-c", script])
     return manifests.job("MPIJob", name, run={"cleanPodPolicy": "None"}, Launcher=launcher, Worker=2)
@@ -78,7 +78,7 @@ exec /usr/sbin/sshd -De -p 2222 -o HostKey=/tmp/host-key -o StrictModes=no -o Us
 
 
 def mpi_by_ssh(name: str, programs: Sequence[tuple[pathlib.Path, str]]) -> Object:
-    """programs: sshd, as files of the host and where they are to be, if the host itself does not have it there."""
+    """programs: files of sshd on the host and their paths in the container, unless the host has sshd installed."""
 
     def replica(count: int, script: str) -> dict[str, Any]:
         return manifests.replicas("MPIJob", count, command=["sh", "-c", script])

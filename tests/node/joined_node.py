@@ -20,14 +20,14 @@ RIGHTS = pathlib.Path(__file__).parents[2] / "manifests" / "node.yaml"
 
 
 class JoinedNode(LocalCluster):
-    """Pods, and what can be asked of them, are as on a machine that is a cluster by itself."""
+    """Has the interface of LocalCluster, for a node of another control plane."""
 
     def __init__(self, kube: cluster.Cluster, name: str = "") -> None:
         super().__init__("root")
         self.kube = kube
         self.name = name or f"node-{uuid.uuid4().hex[:6]}"
         self._process: subprocess.Popen[bytes] | None = None
-        # With the rights of a kubelet and of a kube-proxy, and no others.
+        # With the permissions of a kubelet and of a kube-proxy only.
         self._kubeconfig = kube.user_kubeconfig(f"system:node:{self.name}", "system:nodes")
 
     def environment(self) -> dict[str, str]:
@@ -42,18 +42,18 @@ class JoinedNode(LocalCluster):
                 self.command("node", *where, *flags), stdout=log, stderr=log, env=self.environment(), cwd=self.home,
                 stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
-        eventually(lambda: self._said_since(before, f"Node {self.name} is ready"))
-        eventually(self._takes_pods)
+        eventually(lambda: self._has_logged_since(before, f"Node {self.name} is ready"))
+        eventually(self._is_schedulable)
         return self
 
-    def _said_since(self, before: int, text: str) -> bool:
+    def _has_logged_since(self, before: int, text: str) -> bool:
         assert self._process is not None
         if self._process.poll() is not None:
-            pytest.fail(f"the agent ended with {self._process.returncode}\n{self.log()}")
+            pytest.fail(f"the kubelet exited with {self._process.returncode}\n{self.log()}")
         return text in self._log.read_text()[before:]
 
-    def _takes_pods(self) -> bool:
-        """The control plane has seen the node, and has made what every pod is given."""
+    def _is_schedulable(self) -> bool:
+        """The node has no taints, and the default service account exists."""
         taints = self.api.call("GET", f"/api/v1/nodes/{self.name}")["spec"].get("taints")
         return not taints and self.api.find("serviceaccounts", "default", "default") is not None
 
@@ -75,7 +75,7 @@ class JoinedNode(LocalCluster):
         self._process.wait()
 
     def down(self, *flags: str) -> None:
-        """The agent is told to stop: it ends its pods first."""
+        """Stops the kubelet, which terminates its pods first."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -83,7 +83,7 @@ class JoinedNode(LocalCluster):
             self._process.wait(STOP_LIMIT)
         except subprocess.TimeoutExpired:
             self.kill()
-            pytest.fail(f"the agent did not stop\n{self.log()}")
+            pytest.fail(f"the kubelet did not stop\n{self.log()}")
         assert self._process.returncode == 0, self.log()
 
     @property
@@ -92,7 +92,7 @@ class JoinedNode(LocalCluster):
 
     def end(self) -> None:
         if self._process is not None and self._process.poll() is not None:
-            self.up()  # it was killed; whatever runs is its successor's to end
+            self.up()  # it was killed: the next kubelet adopts and terminates the running pods
         self.down()
 
 
@@ -102,7 +102,7 @@ def own_control_plane() -> Iterator[cluster.Cluster]:
         pytest.skip("pods at the level `root` need root")
     if os.environ.get("KUBE") == "embedded":
         pytest.skip("for a real kube-apiserver; the embedded one has these tests in tests/node")
-    # Pods get service accounts and tokens, as on any cluster: kube-controller-manager makes what that needs.
+    # Pods get service accounts and tokens, as on any cluster: kube-controller-manager creates them.
     with cluster.start(control_plane.Options(disabled_admission=())) as kube:
         kube.start_controller_manager()
         kube.start_scheduler()
@@ -113,7 +113,7 @@ def own_control_plane() -> Iterator[cluster.Cluster]:
 
 @contextlib.contextmanager
 def joined_node() -> Iterator[JoinedNode]:
-    """One node, and a control plane of its own."""
+    """A node with its own control plane."""
     with own_control_plane() as kube:
         machine = JoinedNode(kube)
         try:
@@ -123,7 +123,7 @@ def joined_node() -> Iterator[JoinedNode]:
 
 
 def volume(name: str, path: pathlib.Path) -> Object:
-    """A directory of this machine as a PersistentVolume, for the first claim that comes."""
+    """A directory of this machine as a PersistentVolume, for any claim."""
     spec = {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain",
         "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},

@@ -1,4 +1,4 @@
-"""The real kubectl on a cluster of the tests, in its whole and while it runs."""
+"""Runs the real kubectl against a cluster of the tests, to completion or interactively."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from collections.abc import Iterator
 
 LIMIT = 60.0
 HASTE = re.compile(r"^E\d{4} .*Unknown stream id \d+, discarding message\n", re.MULTILINE)
-"""What kubectl says when the (empty) first message of a stream comes before it has made its own end of that."""
+"""kubectl logs this if the empty first message of a stream arrives before kubectl has created the stream."""
 
 
 class Kubectl:
     def __init__(self, program: pathlib.Path, kubeconfig: pathlib.Path) -> None:
         self.program = program
-        # Its cache goes by host and port, and another cluster may have had this port before.
+        # The cache is keyed by host and port, and another cluster may have used the same port.
         cache = str(kubeconfig.with_name("kubectl-cache"))
         self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": cache}
 
     def __call__(self, *arguments: str, input: bytes = b"", code: int = 0) -> str:
-        """What it says; it must end with that code."""
+        """Returns the output. Fails if the exit code differs."""
         done = subprocess.run(
             [self.program, *arguments], env=self._environment, input=input, capture_output=True, check=False, timeout=LIMIT
         )
@@ -59,33 +59,33 @@ class Kubectl:
 
     @contextlib.contextmanager
     def forwarding(self, target: str, port: int) -> Iterator[int]:
-        """The port of this machine that leads to the pod's."""
+        """Yields the local port that is forwarded to the port of the pod."""
         with self.begun("port-forward", target, f":{port}") as process:
             assert process.stdout is not None
-            said = process.stdout.readline().decode()
-            found = re.search(r"127\.0\.0\.1:(\d+)", said)
-            assert found, said
-            yield int(found[1])
+            line = process.stdout.readline().decode()
+            match = re.search(r"127\.0\.0\.1:(\d+)", line)
+            assert match, line
+            yield int(match[1])
 
 
 class Terminal:
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
-        self.process, self._master, self._seen = process, master, ""
+        self.process, self._master, self._output = process, master, ""
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
     def until(self, text: str) -> str:
         deadline = time.monotonic() + LIMIT
-        while text not in self._seen:
-            assert time.monotonic() < deadline, self._seen
+        while text not in self._output:
+            assert time.monotonic() < deadline, self._output
             if select.select([self._master], [], [], 0.2)[0]:
-                self._seen += self._read()
-        return self._seen
+                self._output += self._read()
+        return self._output
 
     def _read(self) -> str:
         try:
             return os.read(self._master, 4096).decode(errors="replace")
-        except OSError:  # the other side has been closed
+        except OSError:  # the slave side is closed
             time.sleep(0.05)
             return ""

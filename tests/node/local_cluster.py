@@ -78,7 +78,7 @@ class LocalCluster:
 
     def up(self, *flags: str) -> LocalCluster:
         self.traincrew("up", "--detach", "--isolation", self.level, *flags)
-        self._api = None  # connections to the last one are of no use
+        self._api = None  # connections to the previous daemon are closed
         return self
 
     def down(self, *flags: str) -> None:
@@ -91,7 +91,7 @@ class LocalCluster:
         return found
 
     def kill(self) -> None:
-        """With SIGKILL, like a crash."""
+        """Kills the daemon with SIGKILL, like a crash."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists() or _is_dead(pid))

@@ -30,7 +30,7 @@ for number in range({LINES}):
 sys.exit(int(sys.argv[1]))
 """
 )
-"""Numbered lines on both streams, as fast as they are taken, for about half a second."""
+"""Writes numbered lines to both streams for about half a second."""
 
 LASTING = (
     PRELUDE
@@ -46,7 +46,7 @@ while True:
     signal.pause()
 """
 )
-"""Takes a while to end when it is told to."""
+"""Takes a while to exit after SIGTERM."""
 
 EXCHANGE = (
     PRELUDE
@@ -85,7 +85,7 @@ while going:
 print("steps", step, flush=True)
 """
 )
-"""Each rank's number to the first, the sum back to all, again and again: what a gradient's way is, without the gradient."""
+"""Sends a number of each rank to rank 0 and the sum back to all, repeatedly, like an all-reduce of gradients."""
 
 REMOTE = f"""
 import os, time
@@ -115,11 +115,11 @@ print(found, flush=True)
 sys.exit(0 if len(found) == len(hosts) and all(code == 0 and whole for code, whole, _ in found.values()) else 1)
 """
 )
-"""As mpirun does: a command on every worker through the operator's script, and their output to the launcher."""
+"""Like mpirun: runs a command on every worker through the operator's script, and collects the output."""
 
 
 def notes_directory(cluster: LocalCluster) -> pathlib.Path:
-    """Where programs leave their notes on the host."""
+    """The directory on the host in which programs record their starts."""
     path = cluster.home / "notes"
     path.mkdir(exist_ok=True)
     path.chmod(0o777)
@@ -144,7 +144,7 @@ def program(cluster: LocalCluster, name: str, text: str, *arguments: str, **spec
 
 
 def escaped(text: str) -> str:
-    """$( would be a variable of Kubernetes'."""
+    """Escapes $(, which Kubernetes would expand."""
     return text.replace("$(", "$$(")
 
 
@@ -177,7 +177,7 @@ def condition(job: Object, kind: str) -> bool:
 
 
 def wait_for_success(cluster: LocalCluster, plural: str, name: str, within: float = 120.0) -> Object:
-    """The job at its end, which has to be a good one."""
+    """Waits until the job has finished. Fails unless it has succeeded."""
 
     def look() -> Any:
         job = cluster.api.get(plural, "default", name)

@@ -1,4 +1,4 @@
-"""Images are environments, and the operator's own init containers find their tools, whatever their images are called."""
+"""Images map to environments, and the init containers of operators find their tools with any image name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def replicas(count: int, container: Object) -> Object:
 
 def mpi(name: str, script: str) -> Object:
     launcher = replicas(1, {"name": "mpi", "command": ["sh", "-c", script]})
-    made = job("MPIJob", name, "mpiReplicaSpecs", Launcher=launcher, Worker=replicas(2, {"name": "mpi"}))
-    made["spec"] |= {"slotsPerWorker": 1, "runPolicy": {"cleanPodPolicy": "None"}}
-    return made
+    mpi_job = job("MPIJob", name, "mpiReplicaSpecs", Launcher=launcher, Worker=replicas(2, {"name": "mpi"}))
+    mpi_job["spec"] |= {"slotsPerWorker": 1, "runPolicy": {"cleanPodPolicy": "None"}}
+    return mpi_job
 
 
 def test_an_image_runs_in_the_environment_that_it_is_mapped_to(cluster: LocalCluster) -> None:
@@ -85,11 +85,11 @@ def test_commands_of_a_launcher_survive_a_killed_daemon(cluster: LocalCluster) -
     word.mkdir()
     word.chmod(0o777)
     script = "/etc/mpi/kubexec.sh outlive-worker-0 'echo begun; until [ -e /go/on ]; do sleep 0.05; done; echo ended' 2>/dev/null"
-    made = mpi("outlive", script)
-    template = made["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    mpi_job = mpi("outlive", script)
+    template = mpi_job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
     template["volumes"] = [{"name": "go", "hostPath": {"path": str(word)}}]
     template["containers"][0]["volumeMounts"] = [{"name": "go", "mountPath": "/go"}]
-    cluster.create(made)
+    cluster.create(mpi_job)
     eventually(lambda: "begun" in cluster.logs("outlive-launcher"), 60)
     cluster.kill()
     (word / "on").touch()
@@ -107,10 +107,10 @@ def _log(logs: pathlib.Path, pod: str) -> str:
 def test_a_launcher_that_is_not_root_reaches_its_workers(cluster: LocalCluster) -> None:
     if cluster.level != "root":
         pytest.skip("without root there is one user only")
-    made = mpi("plain", "id -u; /opt/kube/kubectl exec plain-worker-0 -- hostname")
-    launcher = made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+    mpi_job = mpi("plain", "id -u; /opt/kube/kubectl exec plain-worker-0 -- hostname")
+    launcher = mpi_job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
     launcher["securityContext"] = {"runAsUser": 1234}
-    cluster.create(made)
+    cluster.create(mpi_job)
     cluster.ended("plain-launcher", within=90)
     assert cluster.logs("plain-launcher") == "1234\nplain-worker-0\n"
 

@@ -22,7 +22,7 @@ REPLICAS = ("master-0", "worker-0", "worker-1")
 
 
 def start_job(cluster: LocalCluster, name: str) -> None:
-    """A job that would fail by the first pod that fails by itself."""
+    """Starts a job that any failure of a pod would fail, but not a disruption."""
     over = pod_programs.notes_directory(cluster) / "over"
     over.unlink(missing_ok=True)
     cluster.create(pod_programs.pytorch(cluster, name, pod_programs.EXCHANGE, restart="Never", backoffLimit=0))
@@ -30,7 +30,7 @@ def start_job(cluster: LocalCluster, name: str) -> None:
 
 
 def wait_for_progress(cluster: LocalCluster, name: str, times: int = 1) -> None:
-    """Every pod of the job was started so often and has exchanged something since."""
+    """Waits until every pod of the job was started so many times and has exchanged data since."""
     for pod_name in (f"{name}-{each}" for each in REPLICAS):
         try:
             eventually(partial(_has_stepped, cluster, pod_name, times), 120)
@@ -39,10 +39,10 @@ def wait_for_progress(cluster: LocalCluster, name: str, times: int = 1) -> None:
 
 
 def _diagnosis(cluster: LocalCluster, name: str) -> str:
-    """Everything that helps to see why it does not."""
+    """The status of the job and of its pods, events and the log, for a failure message."""
     job = cluster.api.get("pytorchjobs", "default", name).get("status")
     pods = {each: cluster.api.find("pods", "default", f"{name}-{each}") for each in REPLICAS}
-    statuses = [f"{each}: {found and found['status']}" for each, found in pods.items()]
+    statuses = [f"{each}: {pod and pod['status']}" for each, pod in pods.items()]
     starts = {each: pod_programs.starts(cluster, f"{name}-{each}") for each in REPLICAS}
     return "\n".join([f"{job}", f"starts: {starts}", *statuses, f"{cluster.events(name)}", cluster.log()])
 
@@ -82,7 +82,7 @@ def test_a_pod_whose_shim_was_killed_fails_with_the_reason_sandbox_lost(any_clus
     os.kill(shim_pid(any_cluster, "bereft"), signal.SIGKILL)
     ended = any_cluster.ended("bereft")
     assert (ended["status"]["phase"], ended["status"]["reason"]) == ("Failed", "SandboxLost")
-    assert _target(ended) == "TerminationByKubelet"
+    assert _disruption_reason(ended) == "TerminationByKubelet"
     assert terminated(ended)["reason"] == "ContainerStatusUnknown"
     left = leak_detection.find_leaks(any_cluster.data, ended["metadata"]["uid"])
     assert not [each for each in left if each.startswith("control group") or "shim.sock" in each]
@@ -119,7 +119,7 @@ def test_a_reboot_fails_the_pods_and_the_job_continues(cluster: LocalCluster) ->
     cluster.up()
     lost = cluster.ended("of-old")
     assert (lost["status"]["phase"], lost["status"]["reason"]) == ("Failed", "NodeLost")
-    assert _target(lost) == "TerminationByKubelet"
+    assert _disruption_reason(lost) == "TerminationByKubelet"
     wait_for_progress(cluster, "reboot", 2)
     assert_disrupted(finish(cluster, "reboot"), 1)
 
@@ -132,7 +132,7 @@ def test_down_and_up_disrupts_a_job_and_does_not_count_as_a_failure(cluster: Loc
     cluster.up()
     ended = cluster.ended("paused")
     assert (ended["status"]["phase"], ended["status"]["reason"]) == ("Failed", "Terminated")
-    assert _target(ended) == "TerminationByKubelet"
+    assert _disruption_reason(ended) == "TerminationByKubelet"
     wait_for_progress(cluster, "pause", 2)
     assert_disrupted(finish(cluster, "pause"), 1)
 
@@ -150,23 +150,23 @@ def test_down_does_not_count_as_a_failure_under_other_restart_policies(cluster: 
 
 
 def children(pid: int, word: str) -> list[int]:
-    """Processes that a process has started and that say this on their command line."""
-    found = []
+    """Child processes with this word on their command line."""
+    pids = []
     for each in pathlib.Path("/proc").iterdir():
         try:
             parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == pid and word in (each / "cmdline").read_text():
-                found.append(int(each.name))
+                pids.append(int(each.name))
         except (OSError, ValueError):
             continue
-    return found
+    return pids
 
 
 def _reboot(cluster: LocalCluster) -> None:
-    """All its processes are gone, and the kernel gives itself another name."""
+    """Simulates a reboot: kills all processes, and changes the recorded boot id."""
     pods = list((cluster.data / "node" / "pods").iterdir())
     notes = [netns_state.read(str(each / "shim.json")) for each in pods]
-    shims = [note["pid"] for note in notes if netns_state.is_alive(note)]  # a number may be somebody else's by now
+    shims = [note["pid"] for note in notes if netns_state.is_alive(note)]  # the process id may have been reused
     for pid in shims:
         _freeze(pid)
     for pid in shims:
@@ -178,19 +178,19 @@ def _reboot(cluster: LocalCluster) -> None:
 
 
 def _freeze(shim: int) -> None:
-    """Nobody is left to notice that another is gone, and to end by that."""
+    """Stops all processes of the shim, so that none reacts to the exit of another."""
     for pid in init.descendants(shim):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
 
 
-def _target(found: Object) -> str:
-    conditions = found["status"].get("conditions", ())
+def _disruption_reason(pod: Object) -> str:
+    conditions = pod["status"].get("conditions", ())
     return next((each["reason"] for each in conditions if each["type"] == "DisruptionTarget"), "")
 
 
 def _log(cluster: LocalCluster, name: str) -> str:
-    """Of the pod that has the name now."""
+    """The log of the current pod with that name."""
     uid = cluster.pod(name)["metadata"]["uid"]
-    found = list((cluster.data / "logs").glob(f"default_{name}_{uid}/pytorch/0.log"))
-    return found[0].read_text() if found else ""
+    paths = list((cluster.data / "logs").glob(f"default_{name}_{uid}/pytorch/0.log"))
+    return paths[0].read_text() if paths else ""

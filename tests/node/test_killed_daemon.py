@@ -15,30 +15,29 @@ from tests.node.conftest import started
 from tests.node.local_cluster import LocalCluster, terminated
 
 FINALIZER = "example.com/kept"
-"""A deleted pod stays to be looked at."""
+"""Keeps a deleted pod, so that its status can be read."""
 LONG = 120.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Moment:
     during: str
-    """starting: a pod is being started; running: it is in the midst of its output; ending: a pod was deleted; adopting: the
-    daemon itself is being started again."""
+    """starting: a pod starts; running: a pod writes output; ending: a pod was deleted; adopting: the daemon restarts."""
     after: float
     """Seconds."""
 
 
 def moments(share: int) -> list[Moment]:
-    """Every so many of the fifty."""
+    """Every n-th of the fifty moments, n = share."""
     spread = {"starting": (18, 0.02), "running": (10, 0.06), "ending": (14, 0.045), "adopting": (8, 0.25)}
-    found = [Moment(during, number * step) for during, (count, step) in spread.items() for number in range(count)]
-    assert len(found) == 50
-    return found[::share]
+    every = [Moment(during, number * step) for during, (count, step) in spread.items() for number in range(count)]
+    assert len(every) == 50
+    return every[::share]
 
 
 @dataclasses.dataclass(frozen=True)
 class Killed:
-    """A machine whose daemon has died so often."""
+    """A cluster whose daemon was killed at these moments."""
 
     cluster: LocalCluster
     moments: tuple[Moment, ...]
@@ -52,7 +51,7 @@ ALL = ("starting", "running", "ending", "adopting")
 
 @pytest.fixture(scope="module", params=[("root", 1), ("user", 7)], ids=lambda param: str(param[0]))
 def killed(request: pytest.FixtureRequest) -> Iterator[Killed]:
-    """With two jobs in it that began before the first time."""
+    """Has two jobs that started before the first kill."""
     level, share = request.param
     for cluster in started(level):
         cluster.create(
@@ -89,8 +88,8 @@ def _die(cluster: LocalCluster, number: int, moment: Moment) -> None:
 
 
 def _log(cluster: LocalCluster, name: str) -> str:
-    found = list((cluster.data / "logs").glob(f"default_{name}_*/main/0.log"))
-    return found[0].read_text() if found else ""
+    paths = list((cluster.data / "logs").glob(f"default_{name}_*/main/0.log"))
+    return paths[0].read_text() if paths else ""
 
 
 def _kill_while_it_starts(cluster: LocalCluster, after: float) -> None:
@@ -109,8 +108,8 @@ def test_no_line_of_a_log_is_lost_or_doubled(killed: Killed) -> None:
         killed.cluster.ended(f"loud-{number}", within=LONG)
         lines = killed.cluster.logs(f"loud-{number}").splitlines()
         for stream in ("out", "err"):
-            said = [line for line in lines if line.startswith(stream)]
-            assert said == [f"{stream} {each}" for each in range(pod_programs.LINES)], (number, len(said))
+            written = [line for line in lines if line.startswith(stream)]
+            assert written == [f"{stream} {each}" for each in range(pod_programs.LINES)], (number, len(written))
         assert len(lines) == 2 * pod_programs.LINES
 
 

@@ -1,4 +1,4 @@
-"""What limits promise: pods that want too much harm themselves, and neither their neighbours nor the node."""
+"""Limits: a pod that exceeds them harms itself only, and neither other pods nor the node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="control groups need r
 PIDS = 64
 MANY = 200
 ROOM = 256 << 10
-"""Bytes of the disk for logs that is too small."""
+"""The size of the file system for logs, which is too small."""
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def limited() -> Iterator[LocalCluster]:
         cluster.close()
 
 
-def limits(**wanted: str) -> Object:
-    return {"limits": wanted}
+def limits(**amounts: str) -> Object:
+    return {"limits": amounts}
 
 
 EATER = "import os; kept = []\nwhile True: kept.append(b'x' * (4 << 20))"
@@ -99,7 +99,7 @@ def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() 
         "while not os.path.exists('/notes/freed'): time.sleep(0.02)\n"
         "print('more')"
     )
-    with _little_room() as cluster:
+    with _cluster_with_small_log_disk() as cluster:
         filler = cluster.data / "logs" / "filler"
         filler.write_bytes(b"x" * (ROOM // 2))
         cluster.create(pod_programs.program(cluster, "chatty", script))
@@ -107,18 +107,18 @@ def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() 
         filler.unlink()
         (pod_programs.notes_directory(cluster) / "freed").touch()
         assert terminated(cluster.ended("chatty"))["exitCode"] == 0
-        said = eventually(lambda: "were lost here" in (text := cluster.logs("chatty")) and text.splitlines())
-    kept = [line for line in said if line.startswith("line ")]
-    lost = [int(line.split()[1]) for line in said if line.startswith("traincrew: ")]
+        lines = eventually(lambda: "were lost here" in (text := cluster.logs("chatty")) and text.splitlines())
+    kept = [line for line in lines if line.startswith("line ")]
+    lost = [int(line.split()[1]) for line in lines if line.startswith("traincrew: ")]
     assert kept == [f"line {number}" for number in range(len(kept))]
     assert 0 < len(kept) < lines
     assert len(kept) + sum(lost) == lines
-    assert said[-1] == "more"
+    assert lines[-1] == "more"
 
 
 @contextlib.contextmanager
-def _little_room() -> Iterator[LocalCluster]:
-    """A machine whose logs are on a disk of their own, and a small one."""
+def _cluster_with_small_log_disk() -> Iterator[LocalCluster]:
+    """A cluster with its logs on a separate, small file system."""
     cluster = LocalCluster("root")
     logs = cluster.data / "logs"
     logs.mkdir(parents=True, mode=0o700)
@@ -141,7 +141,7 @@ def test_two_hundred_pods_start_and_leave_nothing_behind(limited: LocalCluster, 
     eventually(lambda: sum(_phase(each) == "Running" for each in _many(limited)) == MANY, 120)
     with capsys.disabled():
         print(f"\n  {MANY} pods: {_memory(limited)}")
-    # Whoever opens a pipe to read waits for somebody who writes.
+    # Opening a pipe for reading blocks until it is opened for writing.
     os.close(os.open(gate, os.O_WRONLY))
     eventually(lambda: sum(_phase(each) == "Succeeded" for each in _many(limited)) == MANY, 120)
     uids = [each["metadata"]["uid"] for each in _many(limited)]
@@ -158,12 +158,12 @@ def _many(cluster: LocalCluster) -> list[Object]:
     return [each for each in cluster.api.all("pods", "default") if each["metadata"]["name"].startswith("many-")]
 
 
-def _phase(found: Object) -> str:
-    return str(found["status"].get("phase"))
+def _phase(pod: Object) -> str:
+    return str(pod["status"].get("phase"))
 
 
 def _memory(cluster: LocalCluster) -> str:
-    """What the daemon, and on average each shim and each first process of a container, hold for themselves."""
+    """The memory of the daemon, and the average of each shim and of each init process of a container."""
     shims = [json.loads(each.read_text())["pid"] for each in (cluster.data / "node" / "pods").glob("*/shim.json")]
     children = [int(pid) for shim in shims for pid in _text(f"/proc/{shim}/task/{shim}/children").split()]
     each = {"a shim": shims, "a container's first process": children}

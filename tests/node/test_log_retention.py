@@ -1,4 +1,4 @@
-"""Logs outlive pods, jobs and the cluster's restarts, until they are too old or too many."""
+"""Logs are kept after the deletion of pods and jobs and after restarts, until they exceed the limits of age or size."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_traincrew_logs_shows_every_attempt_of_deleted_pods(cluster: LocalCluste
     cluster.create(job("kept", TWICE))
     wait_for_success(cluster, "tfjobs", "kept")
     eventually(lambda: not [each for each in cluster.api.all("pods", "default") if each["metadata"]["name"].startswith("kept-")])
-    whole = ["first", "first", "second", "second"]
-    assert shown(cluster, "kept") == whole
+    all_lines = ["first", "first", "second", "second"]
+    assert shown(cluster, "kept") == all_lines
     assert shown(cluster, "kept", "--replica", "worker-0") == ["first", "second"]
     cluster.traincrew("delete", "kept", "--wait")
-    assert shown(cluster, "kept") == whole
+    assert shown(cluster, "kept") == all_lines
     cluster.down()
     cluster.up()
-    assert shown(cluster, "kept") == whole
+    assert shown(cluster, "kept") == all_lines
 
 
 def test_logs_of_a_pod_with_a_finalizer_can_be_read_until_the_finalizer_is_removed(cluster: LocalCluster) -> None:

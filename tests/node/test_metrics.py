@@ -1,4 +1,4 @@
-"""What pods and the machine use is measured: `kubectl top` shows it, and autoscalers act on it."""
+"""Resource usage of pods and of the node, for `kubectl top` and autoscalers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cores(usage: Object) -> float:
 
 
 def used(cluster: LocalCluster, name: str) -> Any:
-    """By container, once the pod was measured."""
+    """The usage by container, once the pod was sampled."""
 
     def look() -> Any:
         items = cluster.api.call("GET", f"{GROUP}/namespaces/default/pods")["items"]
@@ -35,10 +35,10 @@ def test_cpu_and_memory_usage_is_reported_for_each_container(any_cluster: LocalC
     idle = {"name": "idle", "image": "example", "command": ["sleep", "600"]}
     any_cluster.create(pod("measured", *BUSY, resources=A_THIRD, containers=[idle]))
     any_cluster.running("measured")
-    found = used(any_cluster, "measured")
-    assert set(found) == {"main", "idle"}
-    assert cores(found["main"]) > 0.05 > cores(found["idle"])
-    assert all(int(each["memory"].removesuffix("Ki")) > 0 for each in found.values())
+    usage = used(any_cluster, "measured")
+    assert set(usage) == {"main", "idle"}
+    assert cores(usage["main"]) > 0.05 > cores(usage["idle"])
+    assert all(int(each["memory"].removesuffix("Ki")) > 0 for each in usage.values())
     node = any_cluster.api.call("GET", f"{GROUP}/nodes")["items"][0]
     assert node["metadata"]["name"] == "traincrew"
     assert cores(node["usage"]) > 0.05
@@ -73,7 +73,7 @@ def test_kubectl_top_shows_nodes_pods_and_containers(cluster: LocalCluster) -> N
 
 
 def elastic(name: str) -> Object:
-    """Workers that are busy from their start on, and an autoscaler that wants them at half of what they ask for."""
+    """A job with busy workers, and an autoscaler with a target of half of their requests."""
     container = {"name": "pytorch", "image": "example", "command": list(BUSY), "resources": A_THIRD}
     worker = {"replicas": 1, "template": {"spec": {"containers": [container], "terminationGracePeriodSeconds": 1}}}
     metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}

@@ -57,7 +57,7 @@ def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(cluster: LocalCluster
     assert ended["status"]["phase"] == "Succeeded", cluster.logs("alone")
     message = cluster.logs("alone").split()
     assert message[:3] == ["alone", "alone", "new"]
-    # Its /tmp is its own; an environment that lies in the host's shows through.
+    # The pod has its own /tmp. An environment in the /tmp of the host is mounted.
     assert set(message[3:]) <= {SOURCE.parts[2]}
     assert ended["status"]["podIP"] != ended["status"]["hostIP"]
     assert not pathlib.Path("/etc/own-file").exists()

@@ -16,12 +16,12 @@ from tests.embedded.kubelet import leak_detection
 from tests.node.local_cluster import LEVELS, LocalCluster, pod
 
 PAUSE = 0.002
-"""Seconds between two signals: an end takes many of them."""
+"""Seconds between two signals. A shutdown takes many times as long."""
 
 
 @pytest.fixture(params=LEVELS[:2])
 def fresh(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
-    """One that was never up."""
+    """A cluster that was never started."""
     cluster = LocalCluster(request.param)
     try:
         yield cluster

@@ -1,4 +1,4 @@
-"""What people see of the cluster: status, its end with and without pods, and what dead clusters leave."""
+"""`traincrew status`, `down` with and without pods, and processes of dead clusters in `doctor`."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def test_pods_that_are_left_running_are_adopted(any_cluster: LocalCluster) -> No
     any_cluster.running("stays")
     assert "Its pods keep running" in any_cluster.traincrew("down", "--leave-pods").stdout
     assert any_cluster.traincrew("status", check=False).returncode == 1
-    found = any_cluster.traincrew("doctor").stdout
+    output = any_cluster.traincrew("doctor").stdout
     if any_cluster.level != "none" or os.geteuid() == 0:
-        assert f"of the cluster in {any_cluster.data}, which is not running" in found
-        assert f"then `traincrew down --data {any_cluster.data}` to stop them" in found
+        assert f"of the cluster in {any_cluster.data}, which is not running" in output
+        assert f"then `traincrew down --data {any_cluster.data}` to stop them" in output
     any_cluster.up()
     assert f"of the cluster in {any_cluster.data}, which" not in any_cluster.traincrew("doctor").stdout
     assert any_cluster.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
@@ -121,11 +121,11 @@ def test_doctor_names_processes_whose_directory_is_gone(foreground: LocalCluster
     foreground.data.rename(moved)
     for name in ("cluster.db", "cluster.db.lock"):
         (moved / name).rename(foreground.home / name)
-    found = foreground.traincrew("doctor").stdout
-    assert f"1 pod and the network of the cluster in {moved}, which is not running" in found
+    output = foreground.traincrew("doctor").stdout
+    assert f"1 pod and the network of the cluster in {moved}, which is not running" in output
     line = next(
         each
-        for each in found.splitlines()
+        for each in output.splitlines()
         if "The data directory is gone. Run: kill -9" in each and str(_netns_daemon_pid(moved)) in each
     )
     for pid in line.rpartition("-9")[2].split():

@@ -1,4 +1,4 @@
-"""What pods may take of the disk, and whose files are: told as a kubelet does, at each level of isolation."""
+"""Limits of ephemeral storage, and fsGroup, with the messages of the kubelet, at each isolation level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGE, SMALL = 3 * MIB, MIB // 4
 
 
 def writer(name: str, path: str, size: int, **spec: object) -> Object:
-    """A pod that writes so many bytes there and stays."""
+    """A pod that writes so many bytes to the path and keeps running."""
     script = f"head -c {size} /dev/zero > {path} && echo written && exec sleep 600"
     return pod(name, "sh", "-c", script, **spec)
 
@@ -47,7 +47,7 @@ def test_a_pod_whose_empty_dir_exceeds_its_limit_is_evicted(cluster: LocalCluste
 
 
 def test_a_pod_whose_writable_layer_exceeds_its_limit_is_evicted(cluster: LocalCluster) -> None:
-    """One limit is that of the whole pod, too, which is looked at first; another container's room makes the difference."""
+    """The limit of the pod is checked first. The limit of another container makes it larger than that of the writer."""
     other = {"name": "other", "image": "example", "command": ["sleep", "600"], **limit("1Gi")}
     cluster.create(writer("layer", "$HOME/file", LARGE, **limit("1Mi"), containers=[other]))
     assert_evicted(cluster, "layer", 'Container main exceeded its local ephemeral storage limit "1Mi". ')
@@ -66,7 +66,7 @@ def test_pods_below_or_without_a_limit_are_not_evicted(cluster: LocalCluster) ->
     cluster.create(writer("sentinel", "/space/file", LARGE, **scratch("1Mi")))
     for name in ("below", "free"):
         eventually(lambda name=name: cluster.logs(name) == "written\n")  # type: ignore[misc]
-    cluster.ended("sentinel")  # so everybody has been looked at since they wrote, or will be in the same round
+    cluster.ended("sentinel")  # so the other pods were measured after their writes, or are in the same round
     consistently(lambda: all(cluster.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
     for name in ("below", "free"):
         cluster.api.delete("pods", "default", name, grace=0)
@@ -90,9 +90,9 @@ def _job(cluster: LocalCluster) -> Object:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root gives files to any group; this is about an ordinary user that root makes up")
 def test_an_unavailable_fs_group_is_an_event_and_does_not_delay_the_pod(cluster: LocalCluster) -> None:
-    made = pod("grouped", "sh", "-c", "stat -c %g /space", **scratch())
-    made["spec"]["securityContext"] = {"fsGroup": 4321}
-    cluster.create(made)
+    grouped = pod("grouped", "sh", "-c", "stat -c %g /space", **scratch())
+    grouped["spec"]["securityContext"] = {"fsGroup": 4321}
+    cluster.create(grouped)
     assert cluster.ended("grouped")["status"]["phase"] == "Succeeded"
     detail = [message for reason, message in cluster.events("grouped") if reason == "FSGroupNotApplied"]
     if cluster.level == "root":

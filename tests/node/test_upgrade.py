@@ -1,4 +1,4 @@
-"""A cluster of the previous release, killed while its pods run, is adopted by this release: nothing of it is lost."""
+"""A cluster of the previous release, killed while its pods run, is adopted by this release without loss."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ print("ended", flush=True)
 sys.exit(7)
 """
 )
-"""Ends while no daemon runs."""
+"""Exits while no daemon runs."""
 
 LAUNCHER = (
     pod_programs.PRELUDE
@@ -133,10 +133,10 @@ def _populate(cluster: LocalCluster) -> dict[str, Object]:
         launch,
     )
     names = ("counting", "unattended", "ending", "ddp-master-0", "ddp-worker-0", "ddp-worker-1", "mpi-launcher")
-    found = {name: cluster.running(name) for name in names}
+    pods = {name: cluster.running(name) for name in names}
     for name, line in (("counting", "line 10"), ("unattended", "ready"), ("ending", "ready"), ("mpi-launcher", "attempt 1")):
         eventually(lambda name=name, line=line: line in cluster.logs(name).splitlines())  # type: ignore[misc]
-    return found
+    return pods
 
 
 def _pod_processes(cluster: LocalCluster) -> dict[int, int]:
@@ -146,19 +146,19 @@ def _pod_processes(cluster: LocalCluster) -> dict[int, int]:
     for directory in (cluster.data / "node/pods").iterdir():
         if directory.name != unattended:
             shims.append(int(json.loads((directory / "shim.json").read_text())["pid"]))
-    found = {pid: _start_time(pid) for pid in shims}
+    start_times = {pid: _start_time(pid) for pid in shims}
     pending = list(shims)
     while pending:
         parent = pending.pop()
         for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
             for child in (task / "children").read_text().split():
-                found[int(child)] = _start_time(int(child))
+                start_times[int(child)] = _start_time(int(child))
                 pending.append(int(child))
-    return found
+    return start_times
 
 
 def _start_time(pid: int) -> int:
-    """0: there is no such process, or it is a zombie."""
+    """0: the process does not exist, or it is a zombie."""
     try:
         state, *fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

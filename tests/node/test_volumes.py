@@ -1,4 +1,4 @@
-"""Volumes as containers find them."""
+"""Volumes in containers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_memory_volume_is_shared_by_the_containers_and_has_its_size_limit(clus
     own = cluster.logs("memory", container="main").split()
     assert own[0] == "tmpfs"
     if cluster.level == "root":
-        assert "full" in own  # beside what head says: the two streams have no order
+        assert "full" in own  # beside the output of head: the order of the two streams is not defined
 
 
 def test_an_empty_dir_survives_a_container_and_is_removed_with_its_pod(cluster: LocalCluster) -> None:
@@ -151,9 +151,9 @@ def test_processes_have_the_supplementary_groups_of_the_volumes(cluster: LocalCl
     if cluster.level != "root" or os.geteuid():
         return
     volumes = [{"name": "e", "emptyDir": {}}]
-    made = pod("grouped", "sh", "-c", "id -G; stat -c %g /e", volumes=volumes, volumeMounts=[mount("e", "/e")])
-    made["spec"]["securityContext"] = {"runAsUser": 1234, "runAsGroup": 1234, "fsGroup": 4321}
-    cluster.create(made)
+    grouped = pod("grouped", "sh", "-c", "id -G; stat -c %g /e", volumes=volumes, volumeMounts=[mount("e", "/e")])
+    grouped["spec"]["securityContext"] = {"runAsUser": 1234, "runAsGroup": 1234, "fsGroup": 4321}
+    cluster.create(grouped)
     assert cluster.ended("grouped")["status"]["phase"] == "Succeeded"
     assert cluster.logs("grouped").split() == ["1234", "4321", "4321"]
 

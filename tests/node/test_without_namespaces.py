@@ -1,4 +1,4 @@
-"""Level `none`: pods are plain processes in the host's network. Jobs still find themselves, and not each other."""
+"""Level `none`: pods are plain processes in the host's network. The replicas of a job connect to each other only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ while len(sys.argv) > 6 and not os.path.exists(sys.argv[6]):
 print(address, number, total, flush=True)
 """
 )
-"""All to the first, and its answer back; whoever calls says which job's it is."""
+"""Every replica connects to the first and sends the name of its job. The first replies with the sum."""
 
 CLUSTER = (
     _CONNECT
@@ -63,7 +63,7 @@ assert met == [f"{job} {role} {index}" for role, index, _, _ in members], met
 print("met", len(met), flush=True)
 """
 )
-"""Everybody to everybody, at the addresses in TF_CONFIG."""
+"""Every replica connects to every other, at the addresses in TF_CONFIG."""
 
 TORCH = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 JAX = ("COORDINATOR_ADDRESS", "COORDINATOR_PORT", "PROCESS_ID", "NUM_PROCESSES")
@@ -96,8 +96,8 @@ def star(kind: str, name: str, variables: tuple[str, ...], *until: str, **roles:
 
 
 def ports(bare: LocalCluster, plural: str, name: str) -> list[int]:
-    found = bare.api.get(plural, "default", name)
-    return [port for each in found.get("status", {}).get("hostPorts", {}).values() for port in each]
+    job_object = bare.api.get(plural, "default", name)
+    return [port for each in job_object.get("status", {}).get("hostPorts", {}).values() for port in each]
 
 
 def test_two_concurrent_pytorch_jobs_do_not_connect_to_each_other(bare: LocalCluster) -> None:
@@ -130,15 +130,15 @@ def test_jax_and_xgboost_connect_to_their_coordinator(bare: LocalCluster) -> Non
 
 
 def test_a_worker_waits_until_its_master_is_ready(bare: LocalCluster) -> None:
-    wanted = star("PyTorchJob", "slow", TORCH, Master=1, Worker=1)
+    slow_job = star("PyTorchJob", "slow", TORCH, Master=1, Worker=1)
     gate = bare.home / "open"
-    (master,) = wanted["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
-    wanted["spec"]["pytorchReplicaSpecs"]["Master"]["template"] = {
+    (master,) = slow_job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    slow_job["spec"]["pytorchReplicaSpecs"]["Master"]["template"] = {
         "spec": {
             "containers": [{**master, "readinessProbe": {"exec": {"command": ["test", "-e", str(gate)]}, "periodSeconds": 1}}]
         }
     }
-    bare.create(wanted)
+    bare.create(slow_job)
     eventually(lambda: "waiting for master slow-master-0" in bare.logs("slow-worker-0", container="init-pytorch"))
     gate.touch()
     wait_for_success(bare, "pytorchjobs", "slow")

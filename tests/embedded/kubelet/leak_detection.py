@@ -1,7 +1,7 @@
-"""What pods leave behind on this machine: nothing, or a test fails.
+"""Detects processes, mounts, sockets and cgroups that pods leave behind.
 
-Everything of a pod can be told by the path of the cluster's data directory: processes have it open, mounted, as their working
-directory, on their command line or in their environment. Put it into a container's environment where there are no mounts.
+They are recognized by the path of the cluster's data directory, which a process has open, mounted, as its working directory or in
+its environment. Without mounts, put the path into the environment of the container.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 
 def find_leaks(data: pathlib.Path, group: str = "") -> list[str]:
-    """group: the name of a control group that is to be gone, whichever hierarchy it is in."""
+    """group: the name of a cgroup that must not exist in any hierarchy."""
     return [*_processes(str(data)), *_mounts(str(data)), *_sockets(data), *(_groups(group) if group else ())]
 
 
 def assert_no_leaks(data: pathlib.Path, group: str = "", seconds: float = 10.0) -> None:
-    """Killed processes need a moment to go."""
-    until = time.monotonic() + seconds
-    while (left := find_leaks(data, group)) and time.monotonic() < until:
+    """Waits a moment, because killed processes do not exit at once."""
+    deadline = time.monotonic() + seconds
+    while (left := find_leaks(data, group)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left, "left behind:\n" + "\n".join(left)
 
@@ -35,20 +35,20 @@ def _processes(path: str) -> Iterator[str]:
 
 
 def _belongs(pid: str, path: str) -> str:
-    for link in (f"/proc/{pid}/cwd", *(f"/proc/{pid}/fd/{fd}" for fd in _listed(f"/proc/{pid}/fd"))):
+    for link in (f"/proc/{pid}/cwd", *(f"/proc/{pid}/fd/{fd}" for fd in _list(f"/proc/{pid}/fd"))):
         try:
             if os.readlink(link).startswith(path):
                 return f"{link} -> {os.readlink(link)}"
         except OSError:
             continue
     for file in ("mountinfo", "environ"):
-        if path in _text(f"/proc/{pid}/{file}") and not _above(pid):
+        if path in _text(f"/proc/{pid}/{file}") and not _is_ancestor(pid):
             return file
     return ""
 
 
-def _above(pid: str) -> bool:
-    """This process and those that started it may know the path."""
+def _is_ancestor(pid: str) -> bool:
+    """This process and its ancestors may have the path in their environment."""
     own = os.getpid()
     while own > 1:
         if str(own) == pid:
@@ -75,10 +75,10 @@ def _groups(group: str) -> Iterator[str]:
     for directory, names, _ in os.walk(_GROUPS):
         for name in names:
             if name == group:
-                yield f"control group {directory}/{name}"
+                yield f"cgroup {directory}/{name}"
 
 
-def _listed(path: str) -> list[str]:
+def _list(path: str) -> list[str]:
     try:
         return os.listdir(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Which devices containers get of those that are free."""
+"""Allocation of free devices to containers."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> d
 
 
 def test_no_two_containers_have_the_same_device() -> None:
-    found = allocate(pod(container("one", 1), container("none", 0), container("two", 2)), FREE)
-    assert found == {"one": {GPU: ("a",)}, "two": {GPU: ("b", "c")}}
+    allocation = allocate(pod(container("one", 1), container("none", 0), container("two", 2)), FREE)
+    assert allocation == {"one": {GPU: ("a",)}, "two": {GPU: ("b", "c")}}
 
 
-def test_init_containers_hand_on_what_they_had_and_sidecars_keep_theirs() -> None:
+def test_init_containers_release_their_devices_and_sidecars_keep_theirs() -> None:
     sidecar = container("side", 1, restartPolicy="Always")
-    found = allocate(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), FREE)
+    allocation = allocate(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), FREE)
     assert needed_devices(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), GPU) == 3
-    assert found["side"][GPU] == ("a",)
-    assert found["main"][GPU] == ("b",)
-    assert found["after"][GPU] == ("b", "c")
-    assert found["before"][GPU] == ("a", "b")
+    assert allocation["side"][GPU] == ("a",)
+    assert allocation["main"][GPU] == ("b",)
+    assert allocation["after"][GPU] == ("b", "c")
+    assert allocation["before"][GPU] == ("a", "b")
 
 
-def test_too_few_are_none() -> None:
+def test_too_few_free_devices_are_an_error() -> None:
     with pytest.raises(InsufficientDevices, match=r"unavailable for nvidia\.com/gpu\. Requested: 5, Available: 4"):
         allocate(pod(container("one", 2), container("two", 3)), FREE)
 
 
-def test_who_asks_for_nothing_gets_nothing() -> None:
+def test_containers_without_requests_are_omitted() -> None:
     assert allocate(pod(container("main", 0)), FREE) == {}
     assert allocate(pod(container("main", 1)), {}) == {}

@@ -1,4 +1,4 @@
-"""A container's log on the disk: read whole, from its tail, since a moment, and while it is written and rotated."""
+"""Reading the log of a container: all of it, its tail, since a time, and while it is written and rotated."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 START = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
 
-class Written:
-    """A log as the shim writes it: one stamp a microsecond, rotated by renaming."""
+class LogFile:
+    """A log as the shim writes it: a line each microsecond, rotated by renaming."""
 
     def __init__(self, directory: pathlib.Path, newest_first: bool = True) -> None:
         self.directory, self.newest_first = directory, newest_first
@@ -48,84 +48,84 @@ class Written:
 
 
 @pytest.fixture(params=[True, False], ids=["higher numbers are older", "higher numbers are newer"])
-def log(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Written:
-    return Written(tmp_path / "main", request.param)
+def log(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> LogFile:
+    return LogFile(tmp_path / "main", request.param)
 
 
-async def shown(log: Written, **options: object) -> bytes:
+async def read_log(log: LogFile, **options: object) -> bytes:
     return b"".join([piece async for piece in reader.read(log.directory, 0, LogOptions(**options), START)])  # type: ignore[arg-type]
 
 
-async def test_rotated_files_are_read_in_the_order_of_time(log: Written) -> None:
+async def test_rotated_files_are_read_in_chronological_order(log: LogFile) -> None:
     for number in range(12):
         log.write(b"%d" % number)
         if number % 3 == 2:
             log.rotate()
-    assert await shown(log) == b"".join(b"%d\n" % number for number in range(12))
+    assert await read_log(log) == b"".join(b"%d\n" % number for number in range(12))
 
 
 @pytest.mark.parametrize("count", range(9))
-async def test_a_tail_reaches_back_over_rotations(log: Written, count: int) -> None:
+async def test_a_tail_spans_rotated_files(log: LogFile, count: int) -> None:
     for number in range(8):
         log.write(b"%d" % number)
         if number in (2, 3, 6):
             log.rotate()
-    assert await shown(log, tail_lines=count) == b"".join(b"%d\n" % number for number in range(8 - count, 8))
+    assert await read_log(log, tail_lines=count) == b"".join(b"%d\n" % number for number in range(8 - count, 8))
 
 
 @pytest.mark.parametrize("length", [10, 65_500, 65_536, 200_000])
-async def test_a_tail_is_right_where_lines_meet_the_edges_of_blocks(log: Written, length: int) -> None:
+async def test_a_tail_is_correct_at_block_boundaries(log: LogFile, length: int) -> None:
     for number in range(40):
         log.write(b"%d" % number + b"x" * (length if number % 7 == 3 else number * 1000))
-    everything = (await shown(log)).splitlines(keepends=True)
+    everything = (await read_log(log)).splitlines(keepends=True)
     for count in (1, 2, 5, 36, 39, 40, 41):
-        assert await shown(log, tail_lines=count) == b"".join(everything[-count:])
+        assert await read_log(log, tail_lines=count) == b"".join(everything[-count:])
 
 
-async def test_parts_of_a_line_are_put_together_and_counted_as_one(log: Written) -> None:
+async def test_parts_of_a_line_are_joined_and_counted_as_one(log: LogFile) -> None:
     log.write(b"first")
     log.write(b"sec", b"P")
     log.write(b"ond", b"P")
     log.write(b"", b"F")
-    assert await shown(log) == b"first\nsecond\n"
-    assert await shown(log, tail_lines=1) == b"second\n"
-    stamped = (await shown(log, timestamps=True)).splitlines()
+    assert await read_log(log) == b"first\nsecond\n"
+    assert await read_log(log, tail_lines=1) == b"second\n"
+    stamped = (await read_log(log, timestamps=True)).splitlines()
     assert [line.partition(b"Z ")[2] for line in stamped] == [b"first", b"second"]
 
 
-async def test_bytes_that_are_no_text_and_carriage_returns_are_kept(log: Written) -> None:
+async def test_binary_data_and_carriage_returns_are_kept(log: LogFile) -> None:
     log.write(b"50%\r100%\xff\x00")
     log.write(b"")
-    assert await shown(log) == b"50%\r100%\xff\x00\n\n"
+    assert await read_log(log) == b"50%\r100%\xff\x00\n\n"
 
 
-async def test_only_lines_since_a_moment_are_shown(log: Written) -> None:
+async def test_only_lines_since_a_time_are_returned(log: LogFile) -> None:
     for number in range(4):
         log.write(b"%d" % number)
     since = START + dt.timedelta(microseconds=3)
-    assert await shown(log, since_time=since) == b"2\n3\n"
-    assert await shown(log, since_time=since, tail_lines=1) == b"3\n"
+    assert await read_log(log, since_time=since) == b"2\n3\n"
+    assert await read_log(log, since_time=since, tail_lines=1) == b"3\n"
 
 
-async def test_one_stream_can_be_had_alone(log: Written) -> None:
+async def test_one_stream_can_be_selected(log: LogFile) -> None:
     log.write(b"out")
     log.write(b"err", stream=b"stderr")
-    assert await shown(log, stream="Stderr") == b"err\n"
+    assert await read_log(log, stream="Stderr") == b"err\n"
 
 
-async def test_a_torn_line_is_left_out(log: Written) -> None:
+async def test_an_incomplete_record_is_skipped(log: LogFile) -> None:
     log.write(b"whole")
     with log.path.open("ab") as file:
         file.write(log.raw(b"torn")[:-3])
-    assert await shown(log) == b"whole\n"
+    assert await read_log(log) == b"whole\n"
 
 
-async def test_a_log_that_is_not_there_is_empty(tmp_path: pathlib.Path) -> None:
+async def test_a_missing_log_is_empty(tmp_path: pathlib.Path) -> None:
     pieces = [piece async for piece in reader.read(tmp_path / "none", 0, LogOptions(tail_lines=3), START)]
     assert pieces == [b""]
 
 
-async def test_a_follower_sees_each_line_once_over_many_rotations(log: Written) -> None:
+async def test_a_follower_sees_each_line_once_over_many_rotations(log: LogFile) -> None:
     over = False
     pieces: list[bytes] = []
 
@@ -145,18 +145,18 @@ async def test_a_follower_sees_each_line_once_over_many_rotations(log: Written) 
     assert b"".join(pieces) == b"".join(b"%d\n" % number for number in range(3000))
 
 
-async def test_a_follower_ends_with_the_news_of_the_end_and_not_with_its_next_look(log: Written) -> None:
+async def test_a_follower_ends_when_the_exit_is_reported_without_another_poll(log: LogFile) -> None:
     log.write(b"a")
-    news = asyncio.Event()
+    exited = asyncio.Event()
 
-    async def until_news(seconds: float) -> None:
-        await news.wait()
+    async def wait_for_exit(seconds: float) -> None:
+        await exited.wait()
 
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(news.is_set, until_news))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(exited.is_set, wait_for_exit))
     reading = asyncio.create_task(_all(follower))
     await asyncio.sleep(0)
     log.write(b"b")
-    news.set()
+    exited.set()
     assert await asyncio.wait_for(reading, 30) == b"a\nb\n"
 
 
@@ -164,7 +164,7 @@ async def _all(pieces: AsyncIterator[bytes]) -> bytes:
     return b"".join([piece async for piece in pieces])
 
 
-async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Written) -> None:
+async def test_a_follower_continues_when_its_file_is_deleted(log: LogFile) -> None:
     log.write(b"a")
     follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
     seen = b""
@@ -182,7 +182,7 @@ async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Writte
     await follower.aclose()
 
 
-async def test_a_follower_that_goes_away_lets_go_of_the_file(log: Written) -> None:
+async def test_a_closed_follower_closes_its_file(log: LogFile) -> None:
     log.write(b"a")
     follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
     while await anext(follower) != b"a\n":
@@ -192,14 +192,14 @@ async def test_a_follower_that_goes_away_lets_go_of_the_file(log: Written) -> No
 
 
 def open_files() -> list[str]:
-    found = []
+    paths = []
     for link in os.scandir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):
-            found.append(os.readlink(link.path))
-    return found
+            paths.append(os.readlink(link.path))
+    return paths
 
 
-def test_the_shelf_knows_pods_containers_and_runs(tmp_path: pathlib.Path) -> None:
+def test_the_log_directory_lists_pods_containers_and_attempts(tmp_path: pathlib.Path) -> None:
     for attempt in ("0.log", "0.log.1", "2.log", "10.log"):
         path = log_directory.container_directory(tmp_path, "ns", "job-worker-0", "u-1", "main") / attempt
         path.parent.mkdir(parents=True, exist_ok=True)

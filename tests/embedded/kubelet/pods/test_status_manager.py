@@ -23,9 +23,9 @@ POD = {"metadata": {"name": "train"}, "spec": {"containers": [{"name": "main", "
 class ReportedPod:
     """A managed pod with its status manager. No watch updates the pod: it sees its own writes and conflicts only."""
 
-    def __init__(self, there: Cluster, pod: Object, directory: pathlib.Path) -> None:
+    def __init__(self, cluster: Cluster, pod: Object, directory: pathlib.Path) -> None:
         self.managed = ManagedPod(pod, PodStateDirectory(directory), "192.0.2.1", directory / "exec.sock")
-        self.status = StatusManager(there.client, self.managed, PodCache(there.client, "node"))
+        self.status = StatusManager(cluster.client, self.managed, PodCache(cluster.client, "node"))
         self._desired: Object = {}
 
     def set_status(self, **fields: Any) -> None:
@@ -41,8 +41,8 @@ class ReportedPod:
 
 
 @contextlib.asynccontextmanager
-async def reported_pod(there: Cluster, directory: pathlib.Path) -> AsyncIterator[ReportedPod]:
-    pod = ReportedPod(there, await there.create(PODS, POD), directory)
+async def reported_pod(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[ReportedPod]:
+    pod = ReportedPod(cluster, await cluster.create(PODS, POD), directory)
     tasks = [asyncio.create_task(pod.status.run()), asyncio.create_task(pod.sync())]
     try:
         yield pod
@@ -51,47 +51,49 @@ async def reported_pod(there: Cluster, directory: pathlib.Path) -> AsyncIterator
             task.cancel()
 
 
-async def phase(there: Cluster) -> str:
-    return str((await there.get(PODS, "train"))["status"]["phase"])
+async def phase(cluster: Cluster) -> str:
+    return str((await cluster.get(PODS, "train"))["status"]["phase"])
 
 
 async def test_a_status_is_written_even_if_the_watch_reports_another_write_before_our_response_arrives(
     tmp_path: pathlib.Path,
 ) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
+    async with in_process_cluster.cluster(tmp_path) as cluster, reported_pod(cluster, tmp_path / "pod") as pod:
         pod.set_status(phase="Running")
         await pod.status.wait_until_settled()
-        await there.patch(PODS, "train", {"metadata": {"labels": {"by": "another-client"}}})  # the watch has reported it already
+        await cluster.patch(
+            PODS, "train", {"metadata": {"labels": {"by": "another-client"}}}
+        )  # the watch has reported it already
         pod.set_status(phase="Succeeded")
-        await in_process_cluster.eventually(lambda: phase(there), lambda found: found == "Succeeded")
+        await in_process_cluster.eventually(lambda: phase(cluster), lambda found: found == "Succeeded")
 
 
 async def test_a_condition_that_another_client_sets_meanwhile_is_kept(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
+    async with in_process_cluster.cluster(tmp_path) as cluster, reported_pod(cluster, tmp_path / "pod") as pod:
         other = {"type": "example.com/warm", "status": "True"}
-        await there.patch(PODS, "train", {"status": {"conditions": [other]}}, "status")
+        await cluster.patch(PODS, "train", {"status": {"conditions": [other]}}, "status")
         pod.set_status(phase="Running")
         await pod.status.wait_until_settled()
-        stored = await there.get(PODS, "train")
+        stored = await cluster.get(PODS, "train")
         assert stored["status"]["phase"] == "Running"
         assert [each["type"] for each in stored["status"]["conditions"]] == ["example.com/warm"]
 
 
 async def test_a_transient_status_is_not_written_if_another_follows_at_once(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
-        before = (await there.get(PODS, "train"))["metadata"]["resourceVersion"]
+    async with in_process_cluster.cluster(tmp_path) as cluster, reported_pod(cluster, tmp_path / "pod") as pod:
+        before = (await cluster.get(PODS, "train"))["metadata"]["resourceVersion"]
         pod.status.set_status({**pod.managed.object["status"], "reason": "Transient"}, transient=True)
         await asyncio.sleep(0)
         pod.set_status(phase="Running")
         await pod.status.wait_until_settled()
-        stored = await there.get(PODS, "train")
+        stored = await cluster.get(PODS, "train")
         assert stored["status"]["phase"] == "Running"
         assert "reason" not in stored["status"]
         assert int(stored["metadata"]["resourceVersion"]) == int(before) + 1
 
 
 async def test_a_transient_status_that_lasts_is_written(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
+    async with in_process_cluster.cluster(tmp_path) as cluster, reported_pod(cluster, tmp_path / "pod") as pod:
         pod.status.set_status({**pod.managed.object["status"], "reason": "Transient"}, transient=True)
         await pod.status.wait_until_settled()
-        assert (await there.get(PODS, "train"))["status"]["reason"] == "Transient"
+        assert (await cluster.get(PODS, "train"))["status"]["reason"] == "Transient"

@@ -16,7 +16,7 @@ NAMESPACES = LEVELS[:1]
 
 @pytest.fixture(params=LEVELS)
 async def harness(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[ShimHarness]:
-    """At every level that this user can have."""
+    """At every isolation level that is available to this user."""
     harness = await ShimHarness(tmp_path / "data", Isolation(request.param)).open()
     yield harness
     await harness.close()
@@ -24,7 +24,7 @@ async def harness(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Asy
 
 @pytest.fixture(params=NAMESPACES)
 async def isolated(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[ShimHarness]:
-    """Only where containers have namespaces."""
+    """At levels with namespaces only."""
     harness = await ShimHarness(tmp_path / "data", Isolation(request.param)).open()
     yield harness
     await harness.close()

@@ -1,4 +1,4 @@
-"""A daemon to be killed: makes a pod, starts a container that counts, asks for commands without end.
+"""A daemon to be killed: creates a pod, starts a container that counts, and runs commands in a loop.
 
 python daemon.py DATA ISOLATION POD-DIRECTORY
 """

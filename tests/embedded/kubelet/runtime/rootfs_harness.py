@@ -1,4 +1,4 @@
-"""Containers without shim and daemon: a root, credentials, a shell. At level USER by an ordinary user, even if root tests."""
+"""Runs a shell in a rootfs with credentials, without a shim. Level USER uses an ordinary user, even if the tests run as root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Mount, Pod
 
 ORDINARY_UID = 20017
-"""A user whom nobody else is."""
+"""A user id without an entry in /etc/passwd."""
 
 _SPACES = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
 
@@ -40,10 +40,10 @@ def nothing() -> None: ...
 @dataclasses.dataclass
 class RootfsHarness:
     base: pathlib.Path
-    """On the host, outside of /tmp: what is there would show in a container."""
+    """A directory of the host outside of /tmp, which containers do not see."""
     isolation: Isolation
     first: Callable[[], None] = nothing
-    """Done before anything else, with the test's own rights, in a mount namespace that goes with the box."""
+    """Called first, with the privileges of the test, in a mount namespace of the harness."""
 
     @property
     def data(self) -> pathlib.Path:
@@ -60,7 +60,7 @@ class RootfsHarness:
         return path
 
     def give(self, path: pathlib.Path) -> None:
-        """To the user whose pods these are."""
+        """Changes the owner to the user of the pods."""
         if self.isolation is Isolation.USER and os.geteuid() == 0:
             for each in (path, *path.rglob("*")):
                 os.chown(each, ORDINARY_UID, ORDINARY_UID, follow_symlinks=False)
@@ -73,7 +73,7 @@ class RootfsHarness:
         return self.directory / "layers/main/0"
 
     def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> ProcessResult:
-        """values: of the container. A root that is refused gives code 200 and the reason."""
+        """values: fields of the container. An error of the rootfs gives exit code 200 and the reason."""
         container = Container("main", 0, (), {}, "", mounts=mounts)
         container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
 
@@ -85,7 +85,7 @@ class RootfsHarness:
         return self.perform(lambda: run_as_pid_1(body))
 
     def beside(self, script: str, pod: Pod, attempt: int, memory: int) -> None:
-        """One of several containers of a pod, for a body of `perform`."""
+        """Runs one of several containers of a pod, within a body of `perform`."""
         container = Container("main", attempt, (), {}, "")
 
         def body() -> None:
@@ -98,7 +98,7 @@ class RootfsHarness:
         os.waitpid(pid, 0)
 
     def perform(self, body: Callable[[], None]) -> ProcessResult:
-        """In a process of the pods' user, in namespaces of its own; what it prints is the outcome."""
+        """Runs the body in a process of the user of the pods, in new namespaces, and returns its output."""
 
         def prepared() -> None:
             if os.geteuid() == 0:
@@ -137,13 +137,13 @@ def _child(body: Callable[[], None], writing: int) -> None:
     code = 201
     try:
         os.dup2(writing, 1)
-        # pytest has put something else in its place.
+        # pytest has replaced it.
         sys.stdout = os.fdopen(1, "w", closefd=False)
         body()
         sys.stdout.flush()
         code = 0
-    except (rootfs.RootfsError, credentials.CredentialsError) as refusal:
-        os.write(1, str(refusal.strerror or refusal).encode())
+    except (rootfs.RootfsError, credentials.CredentialsError) as error:
+        os.write(1, str(error.strerror or error).encode())
         code = 200
     except BaseException:
         os.write(1, traceback.format_exc().encode())
@@ -164,19 +164,19 @@ def run_as_pid_1(body: Callable[[], None]) -> None:
 @contextlib.contextmanager
 def rootfs_harness(isolation: Isolation, where: str = "/srv") -> Iterator[RootfsHarness]:
     if os.geteuid() != 0:
-        # The ordinary user of a whole run by root: he has no place but his own.
-        where = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 -- a fresh directory is made in it
+        # The ordinary user of a test run by root (test_ordinary_user) can write to its own directory only.
+        where = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 -- a new directory is created in it
     if isolation is Isolation.ROOT and os.geteuid() != 0:
         pytest.skip("level root needs root")
     base = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-test-", dir=where))
     base.chmod(0o755)
-    made = RootfsHarness(base, isolation)
-    made.directory.mkdir(parents=True)
-    made.data.chmod(0o700)
-    (made.data / "kubeconfig").write_text("secret")
-    made.give(made.data)
+    harness = RootfsHarness(base, isolation)
+    harness.directory.mkdir(parents=True)
+    harness.data.chmod(0o700)
+    (harness.data / "kubeconfig").write_text("secret")
+    harness.give(harness.data)
     try:
-        yield made
+        yield harness
         assert str(base) not in pathlib.Path("/proc/self/mountinfo").read_text()
     finally:
         tree_removal.remove_tree(str(base))

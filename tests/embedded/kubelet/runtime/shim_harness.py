@@ -1,4 +1,4 @@
-"""A place to start pods in, and what is left of them afterwards: nothing."""
+"""Starts shims and containers in a data directory, and checks for leaks at the end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ShimHarness:
         return self.keep(await self.template.fork(self.pod_spec(**values)))
 
     def keep(self, shim: runtime.ShimClient) -> runtime.ShimClient:
-        """Ended with the test."""
+        """Stops the shim at the end of the test."""
         self._shims.append(shim)
         return shim
 
@@ -84,12 +84,12 @@ class ShimHarness:
 
     def log(self, name: str = "main", attempt: int = 0) -> list[tuple[str, str, bytes]]:
         """Stream, tag and text of every record, over all files."""
-        directory, found = self.data / "logs" / name, list[bytes]()
+        directory, lines = self.data / "logs" / name, list[bytes]()
         for number in range(100, -1, -1):
             path = directory / (f"{attempt}.log.{number}" if number else f"{attempt}.log")
             if path.exists():
-                found += path.read_bytes().split(b"\n")[:-1]
-        records = (line.split(b" ", 3) for line in found)
+                lines += path.read_bytes().split(b"\n")[:-1]
+        records = (line.split(b" ", 3) for line in lines)
         return [(stream.decode(), tag.decode(), text) for _, stream, tag, text in records]
 
     def output(self, name: str = "main", attempt: int = 0, stream: str = "stdout") -> bytes:
@@ -107,7 +107,7 @@ async def wait_for_exit(shim: runtime.ShimClient, name: str = "main", attempt: i
 
 
 async def run_to_exit(harness: ShimHarness, shim: runtime.ShimClient, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
-    """A whole life: how it ended, and what it said on standard output."""
+    """Runs a container until it exits. Returns its exit record and its standard output."""
     container = harness.shell(script, **values)
     await shim.start(container)
     record = await wait_for_exit(shim, container.name, container.attempt)
@@ -135,7 +135,7 @@ async def read_all(reader: Any) -> bytes:
 
 async def wait_until(condition: Any, seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 -- nobody announces it
+        while not condition():  # noqa: ASYNC110 -- there is no event for it
             await asyncio.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""kill -9 of the daemon at any moment: the pod goes on, its successor finds it, nothing is lost and nothing done twice."""
+"""The daemon is killed at any moment: the pod continues, the next daemon adopts it, and nothing is lost or repeated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = ("", "template", "shim", "started", "exec")
 
 
 async def killed(harness: ShimHarness, directory: pathlib.Path, word: str, seconds: float) -> None:
-    """A daemon that is killed so long after it said the word."""
+    """Starts a daemon and kills it so many seconds after it has printed the word."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, daemon.__file__, str(harness.data), harness.isolation, str(directory)),
         stdout=asyncio.subprocess.PIPE,
@@ -26,21 +26,21 @@ async def killed(harness: ShimHarness, directory: pathlib.Path, word: str, secon
     assert process.stdout is not None
     while word and (await process.stdout.readline()).strip() != word.encode():
         assert process.returncode is None
-    await asyncio.sleep(seconds)  # the moment is what is tried, not something that could be awaited
+    await asyncio.sleep(seconds)  # the test is about the moment, for which there is no event
     process.kill()
     await process.wait()
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.003, 0.01, 0.03])
 @pytest.mark.parametrize("word", WORDS[1:])
-async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(harness: ShimHarness, word: str, seconds: float) -> None:
+async def test_nothing_is_lost_or_repeated_whenever_the_daemon_is_killed(harness: ShimHarness, word: str, seconds: float) -> None:
     directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(harness, directory, word, seconds)
     try:
         shim = await runtime.ShimClient.connect(directory)
     except runtime.ShimGone:
-        assert word == "template", "a shim that was told of is there"
+        assert word == "template", "a reported shim must exist"
         shim = await harness.template.fork(daemon.pod(directory))
     harness.keep(shim)
     await shim.start(daemon.container(harness))
@@ -48,7 +48,7 @@ async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(harness:
     assert [int(text) for _, _, text in harness.log()] == list(range(daemon.COUNT))
 
 
-async def test_a_container_that_ended_while_nobody_looked_has_its_record(harness: ShimHarness) -> None:
+async def test_a_container_that_exits_without_a_daemon_has_an_exit_record(harness: ShimHarness) -> None:
     directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(harness, directory, "started", 0.0)
@@ -59,7 +59,7 @@ async def test_a_container_that_ended_while_nobody_looked_has_its_record(harness
     assert not (await shim.container_statuses())["main"].running
 
 
-async def test_the_template_ends_with_its_daemon(harness: ShimHarness) -> None:
+async def test_the_template_exits_with_its_daemon(harness: ShimHarness) -> None:
     directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(harness, directory, "shim", 0.0)

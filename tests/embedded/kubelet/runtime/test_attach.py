@@ -1,4 +1,4 @@
-"""Clients who look at a container while it runs."""
+"""Clients that attach to a running container."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTPUT = ExecOptions(stdout=True, stderr=True)
 ALL = ExecOptions(stdin=True, stdout=True, stderr=True)
 
 
-async def test_output_comes_from_now_on_and_is_in_the_log_as_well(harness: ShimHarness) -> None:
+async def test_attach_streams_new_output_which_is_also_in_the_log(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("echo before; read go; echo after; echo aside >&2", stdin=True))
     await wait_until(lambda: harness.output() == b"before\n")
@@ -26,7 +26,7 @@ async def test_output_comes_from_now_on_and_is_in_the_log_as_well(harness: ShimH
     assert harness.output() == b"before\nafter\n"
 
 
-async def test_input_ends_with_the_first_client_if_it_is_open_once(harness: ShimHarness) -> None:
+async def test_stdin_once_closes_stdin_with_the_first_client(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("cat", stdin=True, stdin_once=True))
     session = await shim.attach("main", ALL)
@@ -39,7 +39,7 @@ async def test_input_ends_with_the_first_client_if_it_is_open_once(harness: Shim
     assert harness.output() == b"x" * 300_000 + b"\n"
 
 
-async def test_input_stays_open_for_the_next_client_otherwise(harness: ShimHarness) -> None:
+async def test_without_stdin_once_stdin_stays_open_for_the_next_client(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("head", "-n", "2", stdin=True))
     for word in (b"one\n", b"two\n"):
@@ -53,7 +53,7 @@ async def test_input_stays_open_for_the_next_client_otherwise(harness: ShimHarne
     assert harness.output() == b"one\ntwo\n"
 
 
-async def test_a_client_who_does_not_read_holds_nobody_up(harness: ShimHarness) -> None:
+async def test_a_client_that_does_not_read_blocks_neither_the_container_nor_others(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell(f"read go; yes {'word' * 25} | head -n 200000; echo end", stdin=True, log_bytes=1 << 20))
     session = await shim.attach("main", ALL)
@@ -64,7 +64,7 @@ async def test_a_client_who_does_not_read_holds_nobody_up(harness: ShimHarness) 
     session.close()
 
 
-async def test_closing_leaves_the_container_alone(harness: ShimHarness) -> None:
+async def test_closing_the_session_does_not_stop_the_container(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("while :; do echo tick; sleep 0.01; done"))
     session = await shim.attach("main", OUTPUT)
@@ -93,7 +93,7 @@ async def test_a_container_with_a_terminal_has_one_stream(harness: ShimHarness) 
     assert {stream for stream, _, _ in harness.log()} == {"stdout"}
 
 
-async def test_a_container_that_does_not_run_cannot_be_looked_at(harness: ShimHarness) -> None:
+async def test_attach_to_a_container_that_is_not_running_fails(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with pytest.raises(ContainerNotFound):
         await shim.attach("main", OUTPUT)

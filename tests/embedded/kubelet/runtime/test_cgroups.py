@@ -1,4 +1,4 @@
-"""Groups on this machine's own hierarchies. Of the unified one, whatever controllers it has here."""
+"""Cgroups in the hierarchies of this machine. The unified hierarchy may have some controllers only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pod() -> Iterator[Cgroup]:
     assert not [path for path in group.directories() if os.path.exists(os.path.dirname(path))]
 
 
-def started(group: Cgroup, *argv: str) -> subprocess.Popen[bytes]:
+def start_in(group: Cgroup, *argv: str) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     return subprocess.Popen(argv, preexec_fn=joining(group), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
 
@@ -54,10 +54,10 @@ def joining(group: Cgroup) -> Callable[[], None]:
 
 
 @needs("memory")
-def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Cgroup) -> None:
+def test_a_process_beyond_the_memory_limit_is_killed_and_counted(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits(memory=64 << 20))
 
-    process = started(group, sys.executable, "-c", "held = bytearray(512 << 20)")
+    process = start_in(group, sys.executable, "-c", "held = bytearray(512 << 20)")
 
     assert process.wait() == -9
     process.communicate()
@@ -66,10 +66,10 @@ def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Cgroup) ->
 
 
 @needs("memory")
-def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(pod: Cgroup) -> None:
+def test_an_oom_kill_of_a_child_is_counted_whatever_the_exit_code_of_its_parent(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits(memory=64 << 20))
 
-    process = started(group, "sh", "-c", f"{sys.executable} -c 'bytearray(512 << 20)'; exit 0")
+    process = start_in(group, "sh", "-c", f"{sys.executable} -c 'bytearray(512 << 20)'; exit 0")
 
     assert process.wait() == 0
     process.communicate()
@@ -77,20 +77,20 @@ def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(
 
 
 @needs("memory")
-def test_one_containers_lack_of_memory_is_not_anothers(pod: Cgroup) -> None:
+def test_an_oom_kill_counts_for_its_container_only(pod: Cgroup) -> None:
     starved, other = pod.create_child("starved", Limits(memory=64 << 20)), pod.create_child("other", Limits(memory=64 << 20))
 
-    started(starved, sys.executable, "-c", "held = bytearray(512 << 20)").communicate()
+    start_in(starved, sys.executable, "-c", "held = bytearray(512 << 20)").communicate()
 
     assert (starved.oom_kills(), other.oom_kills()) == (1, 0)
 
 
 @needs("memory")
-def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
+def test_the_limit_of_the_pod_applies_to_its_containers() -> None:
     group = cgroups.create_pod_cgroup(f"traincrew-test-{uuid.uuid4().hex}", Limits(memory=64 << 20))
     main = group.create_child("main", Limits())
 
-    process = started(main, sys.executable, "-c", "held = bytearray(512 << 20)")
+    process = start_in(main, sys.executable, "-c", "held = bytearray(512 << 20)")
     process.communicate()
 
     assert (process.returncode, main.oom_kills()) == (-9, 1)
@@ -98,7 +98,7 @@ def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
 
 
 @needs("pids")
-def test_processes_beyond_the_limit_are_refused(pod: Cgroup) -> None:
+def test_processes_beyond_the_limit_are_rejected(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits(pids=5))
     script = "import os\nfor n in range(20):\n  if os.fork() == 0: os.read(0, 1); os._exit(0)"
 
@@ -115,19 +115,19 @@ def test_processes_beyond_the_limit_are_refused(pod: Cgroup) -> None:
 
 
 @needs("cpu")
-def test_a_quota_is_kept(pod: Cgroup) -> None:
+def test_a_cpu_quota_is_enforced(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits(cpu_quota=0.1))
     script = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
 
-    started(group, sys.executable, "-c", script).communicate()
+    start_in(group, sys.executable, "-c", script).communicate()
 
-    # Without the quota it would be all of the 1.5 seconds that it had a core for, if the machine has one free.
+    # Without the quota the process would use 1.5 seconds, if a core is idle.
     assert 0 < group.usage().cpu_seconds < 0.5
 
 
-def test_everybody_is_killed_however_they_fork(pod: Cgroup) -> None:
+def test_every_process_is_killed_even_while_they_fork(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits(pids=50))
-    process = started(group, "sh", "-c", "while :; do (setsid sleep 1000 &) ; done")
+    process = start_in(group, "sh", "-c", "while :; do (setsid sleep 1000 &) ; done")
     while group.usage().pids < 5:
         pass
 
@@ -138,7 +138,7 @@ def test_everybody_is_killed_however_they_fork(pod: Cgroup) -> None:
     assert group.processes() == set()
 
 
-def test_a_process_joins_by_an_open_entrance(pod: Cgroup) -> None:
+def test_a_process_joins_through_an_open_descriptor(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits())
     ways = group.open_entries()
     process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: entry.join(ways))
@@ -151,7 +151,7 @@ def test_a_process_joins_by_an_open_entrance(pod: Cgroup) -> None:
 
 
 @pytest.mark.skipif(not any(each.unified for each in _GROUND.directories), reason="no unified hierarchy")
-def test_a_process_is_born_in_its_group(pod: Cgroup) -> None:
+def test_a_process_starts_in_its_cgroup(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits())
     ways = group.open_entries()
     born = fork.fork_child(lambda: time.sleep(1000), entry.clone_target(ways))
@@ -163,7 +163,7 @@ def test_a_process_is_born_in_its_group(pod: Cgroup) -> None:
         os.close(descriptor)
 
 
-def test_what_is_no_group_does_not_keep_a_process_from_being_born() -> None:
+def test_a_process_starts_even_if_its_cgroup_is_invalid() -> None:
     with tempfile.TemporaryDirectory() as nowhere:
         descriptor = os.open(nowhere, os.O_RDONLY)
         born = fork.fork_child(lambda: None, descriptor)
@@ -176,9 +176,9 @@ def _members(directory: str) -> set[int]:
     return {int(word) for word in pathlib.Path(directory, "cgroup.procs").read_text().split()}
 
 
-def test_usage_counts_what_is_held(pod: Cgroup) -> None:
+def test_usage_counts_memory(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits())
-    process = started(group, sys.executable, "-c", "held = bytearray(b'x') * (50 << 20); print('x', flush=True); input()")
+    process = start_in(group, sys.executable, "-c", "held = bytearray(b'x') * (50 << 20); print('x', flush=True); input()")
     assert process.stdout is not None
     process.stdout.read(1)
 
@@ -192,15 +192,15 @@ def test_usage_counts_what_is_held(pod: Cgroup) -> None:
     process.communicate()
 
 
-def test_a_group_that_is_there_is_taken(pod: Cgroup) -> None:
+def test_an_existing_cgroup_is_reused(pod: Cgroup) -> None:
     first, second = pod.create_child("main", Limits()), pod.create_child("main", Limits())
 
     assert first.directories() == second.directories()
 
 
-def test_a_busy_group_is_not_removed(pod: Cgroup) -> None:
+def test_a_busy_cgroup_is_not_removed(pod: Cgroup) -> None:
     group = pod.create_child("main", Limits())
-    process = started(group, "sleep", "1000")
+    process = start_in(group, "sleep", "1000")
 
     assert not group.remove()
 
@@ -215,8 +215,8 @@ def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Cgroup, lev
     group = pod.create_child("main", Limits(memory=64 << 20))
     ways = group.open_entries()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
-    with rootfs_harness(level) as one:
-        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
+    with rootfs_harness(level) as harness:
+        outcome = harness.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
     for descriptor in ways:
         os.close(descriptor)
 
@@ -228,7 +228,7 @@ def group_is_unified(group: Cgroup) -> bool:
     return len(group.directories()) == 1
 
 
-def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
+def test_without_any_hierarchy_there_are_no_limits() -> None:
     group = Cgroup((), "no limits").create_child("main", Limits(memory=1))
     group.add(0)
 
@@ -239,7 +239,7 @@ def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
     assert group.warning == "no limits"
 
 
-def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path) -> None:
+def test_a_read_only_hierarchy_is_reported_with_the_reason(tmp_path: pathlib.Path) -> None:
     own = tmp_path / "cgroup"
     own.write_text("4:memory:/\n0::/\n")
     mounts = (
@@ -254,7 +254,7 @@ def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path)
 
 
 class TestUnified:
-    """On the cgroup2 mount; limits as far as its controllers go."""
+    """In the cgroup2 hierarchy, with the limits of its available controllers."""
 
     @pytest.fixture
     def pod(self) -> Iterator[Cgroup]:
@@ -266,9 +266,9 @@ class TestUnified:
         assert group.kill()
         assert group.remove()
 
-    def test_all_are_killed_at_once_and_counted(self, pod: Cgroup) -> None:
+    def test_all_processes_are_killed_at_once_and_counted(self, pod: Cgroup) -> None:
         group = pod.create_child("main", Limits())
-        process = started(group, "sh", "-c", "for n in 1 2 3; do sleep 1000 & done; echo x; wait")
+        process = start_in(group, "sh", "-c", "for n in 1 2 3; do sleep 1000 & done; echo x; wait")
         assert process.stdout is not None
         process.stdout.read(1)
         assert group.usage().pids == 4
@@ -278,13 +278,13 @@ class TestUnified:
         process.communicate()
         assert group.usage().pids == 0
 
-    def test_time_is_accounted(self, pod: Cgroup) -> None:
+    def test_cpu_time_is_accounted(self, pod: Cgroup) -> None:
         group = pod.create_child("main", Limits())
-        started(group, sys.executable, "-c", "sum(range(3_000_000))").communicate()
+        start_in(group, sys.executable, "-c", "sum(range(3_000_000))").communicate()
 
         assert group.usage().cpu_seconds > 0.01
 
-    def test_limits_are_written_where_their_controllers_are(self, pod: Cgroup) -> None:
+    def test_limits_are_written_for_available_controllers(self, pod: Cgroup) -> None:
         group = pod.create_child("main", Limits(cpu_shares=1024, cpu_quota=1.5, memory=100 << 20, pids=7))
         (directory,) = group.directories()
 
@@ -300,12 +300,12 @@ class TestUnified:
                 assert file.read_text().strip() == value
 
 
-def test_the_words_of_the_unified_interface() -> None:
+def test_the_files_of_the_unified_hierarchy() -> None:
     part = CgroupDirectory("/none", frozenset({"cpu", "memory", "pids"}), unified=True)
 
-    found = cgroups.limit_files(part, Limits(cpu_shares=1024, cpu_quota=0.5, memory=1 << 20, pids=9))
+    files = cgroups.limit_files(part, Limits(cpu_shares=1024, cpu_quota=0.5, memory=1 << 20, pids=9))
 
-    assert found == [
+    assert files == [
         ("cpu.weight", "39"),
         ("cpu.max", "50000 100000"),
         ("memory.max", "1048576"),

@@ -1,4 +1,4 @@
-"""A container's life: its start, its output, its end."""
+"""The lifecycle of a container: start, output and exit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, command_lin
 from traincrew.embedded.kubelet.runtime import runtime
 
 
-async def test_output_and_exit_code_are_on_the_disk_when_the_end_is_told(harness: ShimHarness) -> None:
+async def test_output_and_exit_code_are_on_disk_when_the_exit_is_reported(harness: ShimHarness) -> None:
     shim = await harness.pod()
     record, output = await run_to_exit(harness, shim, "echo one; echo two >&2; exit 3")
     assert (record.code, record.signal, record.oom) == (3, 0, False)
@@ -21,7 +21,7 @@ async def test_output_and_exit_code_are_on_the_disk_when_the_end_is_told(harness
     assert datetime.datetime.fromisoformat(record.started) <= datetime.datetime.fromisoformat(record.finished)
 
 
-async def test_a_signal_is_told_as_a_kubelet_tells_it(harness: ShimHarness) -> None:
+async def test_a_signal_is_reported_as_in_the_kubelet(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("sleep", "1000"))
     await shim.signal("main", signal.SIGTERM)
@@ -29,7 +29,7 @@ async def test_a_signal_is_told_as_a_kubelet_tells_it(harness: ShimHarness) -> N
     assert (record.code, record.signal) == (143, signal.SIGTERM)
 
 
-async def test_the_command_may_answer_a_signal(harness: ShimHarness) -> None:
+async def test_the_command_can_handle_a_signal(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"))
     await wait_until(lambda: harness.output() == b"ready\n")
@@ -38,7 +38,7 @@ async def test_the_command_may_answer_a_signal(harness: ShimHarness) -> None:
     assert harness.output() == b"ready\nbye\n"
 
 
-async def test_kill_reaches_every_process_whatever_it_ignores(harness: ShimHarness) -> None:
+async def test_kill_ends_every_process_even_if_it_ignores_signals(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("trap '' TERM; (trap '' TERM HUP; setsid sleep 1000) & echo ready; wait"))
     await wait_until(lambda: harness.output() == b"ready\n")
@@ -47,9 +47,9 @@ async def test_kill_reaches_every_process_whatever_it_ignores(harness: ShimHarne
     assert (record.code, record.signal) == (137, signal.SIGKILL)
 
 
-async def test_what_a_command_leaves_running_is_killed_at_its_end(harness: ShimHarness) -> None:
+async def test_background_processes_are_killed_when_the_command_exits(harness: ShimHarness) -> None:
     shim = await harness.pod()
-    # The second one has the log's pipe open, and would keep it open for a long time.
+    # The second process would keep the pipe of the log open for a long time.
     record, output = await run_to_exit(harness, shim, "setsid sleep 1000 >/dev/null & (setsid sleep 1001 &) ; echo done")
     assert record.code == 0
     assert output == b"done\n"
@@ -77,7 +77,7 @@ async def test_starting_an_attempt_twice_starts_it_once(harness: ShimHarness) ->
     assert harness.output() == b"once\n"
 
 
-async def test_another_attempt_waits_for_the_end_of_the_one_before(harness: ShimHarness) -> None:
+async def test_an_attempt_waits_for_the_exit_of_the_previous_one(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("sleep", "1000"))
     with pytest.raises(runtime.StartContainerError, match=r"still runs \(attempt 0\)"):
@@ -88,7 +88,7 @@ async def test_another_attempt_waits_for_the_end_of_the_one_before(harness: Shim
     assert (await wait_for_exit(shim, attempt=1)).code == 0
 
 
-async def test_the_environment_is_the_containers_own(harness: ShimHarness) -> None:
+async def test_the_environment_contains_only_variables_of_the_container(harness: ShimHarness) -> None:
     shim = await harness.pod()
     _, output = await run_to_exit(
         harness, shim, "env | sort", env={"GREETING": "good day", "HOME": "/home", "PATH": "/usr/bin:/bin"}
@@ -98,19 +98,19 @@ async def test_the_environment_is_the_containers_own(harness: ShimHarness) -> No
     assert names <= {b"GREETING", b"HOME", b"PATH", b"HERE", b"PWD", b"OLDPWD", b"SHLVL", b"_"}
 
 
-async def test_path_and_home_are_given_when_nobody_said_anything(harness: ShimHarness) -> None:
+async def test_path_and_home_have_defaults(harness: ShimHarness) -> None:
     shim = await harness.pod()
     _, output = await run_to_exit(harness, shim, 'echo "$PATH" && test -n "$HOME" && echo home')
     assert output == b"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nhome\n"
 
 
-async def test_a_broken_pipe_ends_a_command_as_it_would_anywhere(harness: ShimHarness) -> None:
+async def test_a_broken_pipe_kills_a_command(harness: ShimHarness) -> None:
     shim = await harness.pod()
     record, _ = await run_to_exit(harness, shim, "kill -PIPE $$; echo survived")
     assert record.signal == signal.SIGPIPE
 
 
-async def test_states_tell_what_runs(harness: ShimHarness) -> None:
+async def test_states_show_running_containers(harness: ShimHarness) -> None:
     shim = await harness.pod()
     started = await shim.start(harness.container("sleep", "1000"))
     await shim.start(harness.container("true", name="other"))
@@ -122,7 +122,7 @@ async def test_states_tell_what_runs(harness: ShimHarness) -> None:
     assert command_line(states["main"].pid) == ["sleep", "1000"]
 
 
-async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(harness: ShimHarness) -> None:
+async def test_stop_records_the_exits_and_is_idempotent(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("sleep", "1000"))
     await shim.stop()
@@ -136,7 +136,7 @@ async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(harn
         await shim.start(harness.container("true"))
 
 
-async def test_ends_are_told_to_those_who_come_later(harness: ShimHarness) -> None:
+async def test_exits_are_reported_to_later_clients(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await run_to_exit(harness, shim, "exit 4")
     later = await runtime.ShimClient.connect(shim.directory)
@@ -145,7 +145,7 @@ async def test_ends_are_told_to_those_who_come_later(harness: ShimHarness) -> No
     later.close()
 
 
-async def test_several_containers_run_side_by_side(harness: ShimHarness) -> None:
+async def test_several_containers_run_concurrently(harness: ShimHarness) -> None:
     shim = await harness.pod()
     names = [f"c{number}" for number in range(8)]
     await asyncio.gather(*(shim.start(harness.shell(f"echo {name}; sleep 1000", name=name)) for name in names))
@@ -153,7 +153,7 @@ async def test_several_containers_run_side_by_side(harness: ShimHarness) -> None
     assert {name for name, state in (await shim.container_statuses()).items() if state.running} == set(names)
 
 
-async def test_usage_counts_a_containers_processes(harness: ShimHarness) -> None:
+async def test_usage_counts_the_processes_of_a_container(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("echo ready; sleep 1000 & sleep 1000"))
     await wait_until(lambda: harness.output() == b"ready\n")

@@ -1,4 +1,4 @@
-"""Commands beside a container's own."""
+"""Exec sessions in a container."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_a_command_has_streams_and_an_exit_code(harness: ShimHarness) -> N
     assert (code, out, err) == (5, b"WORDS", b"complaint\n")
 
 
-async def test_a_command_killed_by_a_signal_is_told_so(harness: ShimHarness) -> None:
+async def test_a_command_killed_by_a_signal_is_reported(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     assert (await execute(shim, "sh", "-c", "kill -KILL $$"))[0] == 137
 
@@ -53,14 +53,14 @@ async def test_a_command_is_in_the_containers_namespaces(isolated: ShimHarness) 
     assert (await execute(shim, "hostname"))[1] == b"pod-1\n"
 
 
-async def test_files_that_a_command_makes_are_the_containers(isolated: ShimHarness) -> None:
+async def test_files_of_a_command_are_visible_in_the_container(isolated: ShimHarness) -> None:
     shim = await sleeper(isolated)
     await execute(shim, "sh", "-c", "echo here > /tmp/of-the-container")
     assert (await execute(shim, "cat", "/tmp/of-the-container"))[1] == b"here\n"  # noqa: S108
     assert not exists("/tmp/of-the-container")  # noqa: S108
 
 
-async def test_fifty_megabytes_go_both_ways_at_once(harness: ShimHarness) -> None:
+async def test_fifty_megabytes_pass_in_both_directions_concurrently(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     data = os.urandom(1 << 20) * 50
     session = await shim.exec("main", ["cat"], ALL)
@@ -79,7 +79,7 @@ async def test_fifty_megabytes_go_both_ways_at_once(harness: ShimHarness) -> Non
     assert hashlib.sha256(out).digest() == hashlib.sha256(data).digest()
 
 
-async def test_input_that_nobody_reads_does_not_pile_up_without_end(harness: ShimHarness) -> None:
+async def test_unread_input_is_not_buffered_without_limit(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     session = await shim.exec("main", ["sleep", "1000"], ALL)
     assert session.stdin is not None
@@ -100,7 +100,7 @@ async def test_closing_a_session_kills_the_command_and_its_children(harness: Shi
     await wait_until(lambda: not _runs("1001", harness))
 
 
-async def test_a_connection_that_ends_takes_its_commands_with_it(harness: ShimHarness) -> None:
+async def test_the_commands_of_a_closed_connection_are_killed(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     other = await runtime.ShimClient.connect(shim.directory)
     session = await other.exec("main", ["sleep", "1002"], ExecOptions(stdout=True))
@@ -111,7 +111,7 @@ async def test_a_connection_that_ends_takes_its_commands_with_it(harness: ShimHa
     assert (await shim.container_statuses())["main"].running
 
 
-async def test_what_a_command_leaves_behind_goes_on_until_the_container_ends(harness: ShimHarness) -> None:
+async def test_background_processes_of_a_command_run_until_the_container_exits(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     await execute(shim, "sh", "-c", "setsid sleep 1003 >/dev/null 2>&1 </dev/null &")
     await wait_until(lambda: _runs("1003", harness))
@@ -120,7 +120,7 @@ async def test_what_a_command_leaves_behind_goes_on_until_the_container_ends(har
     await wait_until(lambda: not _runs("1003", harness))
 
 
-async def test_a_container_that_ends_ends_its_commands(harness: ShimHarness) -> None:
+async def test_commands_end_with_their_container(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     session = await shim.exec("main", ["sleep", "1004"], ExecOptions(stdout=True))
     await shim.kill("main")
@@ -129,7 +129,7 @@ async def test_a_container_that_ends_ends_its_commands(harness: ShimHarness) -> 
     session.close()
 
 
-async def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(harness: ShimHarness) -> None:
+async def test_a_missing_command_is_reported_with_the_searched_path(harness: ShimHarness) -> None:
     shim = await sleeper(harness, env={"PATH": "/usr/bin:/opt/none"})
     with pytest.raises(
         ExecFailed, match=r'exec: "absent": executable file not found in \$PATH \(looked in /usr/bin, /opt/none\)'
@@ -137,13 +137,13 @@ async def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(
         await shim.exec("main", ["absent"], ALL)
 
 
-async def test_there_is_no_command_in_a_container_that_does_not_run(harness: ShimHarness) -> None:
+async def test_exec_in_a_container_that_is_not_running_fails(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     with pytest.raises(ContainerNotFound, match="other"):
         await shim.exec("other", ["true"], ALL)
 
 
-async def test_a_terminal_is_the_commands_own_and_has_the_clients_size(harness: ShimHarness) -> None:
+async def test_a_command_has_its_own_terminal_with_the_size_of_the_client(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     session = await shim.exec("main", ["sh", "-c", "read go; stty size; tty; echo $TERM"], TERMINAL)
     assert session.stdin is not None
@@ -169,7 +169,7 @@ async def test_an_interrupt_typed_at_a_terminal_reaches_the_command(harness: Shi
     session.close()
 
 
-async def test_many_commands_at_once(harness: ShimHarness) -> None:
+async def test_many_commands_run_concurrently(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     answers = await asyncio.gather(*(execute(shim, "sh", "-c", f"cat; exit {n}", stdin=b"%d" % n) for n in range(30)))
     assert answers == [(n, b"%d" % n, b"") for n in range(30)]

@@ -1,4 +1,4 @@
-"""Commands by ticket, past the daemon."""
+"""Exec with a ticket, through the exec socket of the shim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.runtime.client import ticket_exec
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 
 PYTHON = os.path.realpath(sys.executable)
-"""Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
+"""Not the interpreter of a virtual environment, which may be below /tmp: pods have their own /tmp."""
 
 
 async def run_with_ticket(
@@ -27,7 +27,7 @@ async def run_with_ticket(
 
 
 async def start(harness: ShimHarness, shim: runtime.ShimClient, secret: str, *argv: str) -> asyncio.subprocess.Process:
-    """The file as it stands, with nothing else of the package, as in a pod."""
+    """Runs the file without the rest of the package, as in a pod."""
     path = harness.data / "node/doors" / f"{shim.directory.name}.sock"
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", ticket_exec.__file__, str(path), *argv),

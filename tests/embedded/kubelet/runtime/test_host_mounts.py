@@ -16,7 +16,7 @@ _TABLE = r"""
 """
 
 
-def test_mounts_that_others_cover_are_not_seen(tmp_path: pathlib.Path) -> None:
+def test_covered_mounts_are_ignored(tmp_path: pathlib.Path) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(_TABLE.lstrip())
 

@@ -1,4 +1,4 @@
-"""What a container says, byte for byte on the disk, whatever it is and however the disk fares."""
+"""The output of a container in its log, byte by byte, also on a full disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_lines_have_time_stream_and_tag(harness: ShimHarness) -> None:
     assert abs(age) < datetime.timedelta(minutes=1)
 
 
-async def test_a_line_of_a_megabyte_is_kept_in_parts(harness: ShimHarness) -> None:
+async def test_a_long_line_is_written_in_parts(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await run_to_exit(harness, shim, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo next")
     records = harness.log()
@@ -51,7 +51,7 @@ async def test_binary_output_is_kept_byte_for_byte(harness: ShimHarness) -> None
     assert hashlib.sha256(harness.output()).digest() == hashlib.sha256(noise).digest()
 
 
-async def test_files_are_rotated_and_the_oldest_go(harness: ShimHarness) -> None:
+async def test_files_are_rotated_and_the_oldest_are_deleted(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await run_to_exit(harness, shim, "seq 1 200000", log_bytes=500_000, log_files=4)
     directory = harness.data / "logs/main"
@@ -62,13 +62,13 @@ async def test_files_are_rotated_and_the_oldest_go(harness: ShimHarness) -> None
     assert len(numbers) > 20_000
 
 
-async def test_nothing_is_lost_while_files_are_rotated(harness: ShimHarness) -> None:
+async def test_rotation_loses_no_output(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await run_to_exit(harness, shim, "seq 1 100000", log_bytes=300_000, log_files=100)
     assert [int(text) for _, _, text in harness.log()] == list(range(1, 100_001))
 
 
-def test_stamps_go_forward_when_the_clock_goes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timestamps_increase_when_the_clock_is_set_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = LogFile(str(tmp_path), 0, 0, 10)
     monkeypatch.setattr("time.time_ns", iter(range(2_000_000_000_000_000_000, 0, -1_000_000_000_000)).__next__)
     for _ in range(8):
@@ -79,7 +79,7 @@ def test_stamps_go_forward_when_the_clock_goes_back(tmp_path: pathlib.Path, monk
     assert len(stamps) == 8
 
 
-def test_lines_are_cut_where_they_end_however_they_come() -> None:
+def test_lines_are_split_correctly_from_any_fragmentation() -> None:
     text = b"".join(b"%d " % number * (number % 97) + b"\n" * (number % 3) for number in range(2000)) + b"x" * 50_000
     for size in (1, 7, 16_384, 65_536, len(text)):
         cutter, records = LineSplitter(), list[tuple[bytes, bytes]]()
@@ -91,8 +91,8 @@ def test_lines_are_cut_where_they_end_however_they_come() -> None:
 
 
 @pytest.fixture
-def small(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A disk that is almost full."""
+def small_disk(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A file system that is almost full."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount one outside of a pod")
     path = tmp_path / "disk"
@@ -103,32 +103,30 @@ def small(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     subprocess.run(["umount", path], check=True)
 
 
-async def test_a_full_disk_drops_lines_and_says_how_many(harness: ShimHarness, small: pathlib.Path) -> None:
+async def test_a_full_disk_drops_lines_and_reports_how_many(harness: ShimHarness, small_disk: pathlib.Path) -> None:
     shim = await harness.pod()
-    await shim.start(harness.shell("seq 1 20000; read go; echo after", log=str(small), stdin=True))
-    await wait_until(lambda: os.statvfs(small).f_bavail == 0)
-    (small / "ballast").unlink()
+    await shim.start(harness.shell("seq 1 20000; read go; echo after", log=str(small_disk), stdin=True))
+    await wait_until(lambda: os.statvfs(small_disk).f_bavail == 0)
+    (small_disk / "ballast").unlink()
     await _type(shim, b"go\n")
     assert (await wait_for_exit(shim)).code == 0
-    texts = _texts(small)
-    assert _lost(texts) > 0
-    assert len(texts) - len(_told(texts)) + _lost(texts) == 20_001
+    texts = _texts(small_disk)
+    assert _dropped_count(texts) > 0
+    assert len(texts) - len(_reports(texts)) + _dropped_count(texts) == 20_001
     numbers = [int(text) for text in texts if text.isdigit()]
     assert numbers == sorted(set(numbers))
     assert texts[-1] == b"after"
 
 
-async def test_a_disk_that_is_full_at_the_end_is_told_of_when_it_is_not_any_more(
-    harness: ShimHarness, small: pathlib.Path
-) -> None:
+async def test_lines_dropped_at_the_end_are_reported_once_there_is_space(harness: ShimHarness, small_disk: pathlib.Path) -> None:
     shim = await harness.pod()
-    await shim.start(harness.shell("seq 1 20000", log=str(small)))
+    await shim.start(harness.shell("seq 1 20000", log=str(small_disk)))
     assert (await wait_for_exit(shim)).code == 0
-    before = _texts(small)
-    assert not _told(before)
-    (small / "ballast").unlink()
-    await wait_until(lambda: bool(_told(_texts(small))))
-    assert len(before) + _lost(_texts(small)) == 20_000
+    before = _texts(small_disk)
+    assert not _reports(before)
+    (small_disk / "ballast").unlink()
+    await wait_until(lambda: bool(_reports(_texts(small_disk))))
+    assert len(before) + _dropped_count(_texts(small_disk)) == 20_000
 
 
 def _texts(directory: pathlib.Path) -> list[bytes]:
@@ -137,12 +135,12 @@ def _texts(directory: pathlib.Path) -> list[bytes]:
     return [line.text for line in lines if line]
 
 
-def _told(texts: list[bytes]) -> list[bytes]:
+def _reports(texts: list[bytes]) -> list[bytes]:
     return [text for text in texts if text.endswith(b"lines of output were lost here: no space left on device")]
 
 
-def _lost(texts: list[bytes]) -> int:
-    return sum(int(text.split()[1]) for text in _told(texts))
+def _dropped_count(texts: list[bytes]) -> int:
+    return sum(int(text.split()[1]) for text in _reports(texts))
 
 
 async def _type(shim: runtime.ShimClient, data: bytes) -> None:

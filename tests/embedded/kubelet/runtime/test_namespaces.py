@@ -1,4 +1,4 @@
-"""What the containers of a pod share, and what each has of its own."""
+"""The namespaces of a pod and those of its containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def namespace(pid: int, kind: str) -> str:
     return os.readlink(f"/proc/{pid}/ns/{kind}")
 
 
-async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_containers(isolated: ShimHarness) -> None:
+async def test_containers_share_network_ipc_and_hostname_but_not_mounts_and_processes(isolated: ShimHarness) -> None:
     shim = await isolated.pod(hostname="worker-3")
     for name in ("a", "b"):
         await shim.start(isolated.shell("hostname; sleep 1000", name=name))
@@ -29,13 +29,13 @@ async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_c
     assert os.uname().nodename != "worker-3"
 
 
-async def test_the_pod_has_a_loopback_of_its_own(isolated: ShimHarness) -> None:
+async def test_the_pod_has_its_own_loopback(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     _, output = await run_to_exit(isolated, shim, "cat /proc/net/dev | tail -n +3 | cut -d: -f1; cat /sys/class/net/lo/flags")
     assert output.split() == [b"lo", b"0x9"]
 
 
-async def test_the_hosts_network_and_name_on_request(isolated: ShimHarness) -> None:
+async def test_host_network_uses_the_network_and_hostname_of_the_host(isolated: ShimHarness) -> None:
     shim = await isolated.pod(host_network=True, host_ipc=True)
     await shim.start(isolated.container("sleep", "1000"))
     pid = (await shim.container_statuses())["main"].pid
@@ -43,13 +43,13 @@ async def test_the_hosts_network_and_name_on_request(isolated: ShimHarness) -> N
         assert namespace(pid, kind) == namespace(os.getpid(), kind)
 
 
-async def test_the_command_is_the_second_process_of_its_container(isolated: ShimHarness) -> None:
+async def test_the_command_has_process_id_2(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     _, output = await run_to_exit(isolated, shim, "echo $$ $PPID; ls -d /proc/[0-9]* | head -n 2")
     assert output == b"2 1\n/proc/1\n/proc/2\n"
 
 
-async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(isolated: ShimHarness) -> None:
+async def test_a_shared_process_namespace_is_visible_to_all_containers_which_exit_independently(isolated: ShimHarness) -> None:
     shim = await isolated.pod(share_processes=True)
     await shim.start(isolated.shell("(setsid sleep 1000 &); exec sleep 1001", name="a"))
     await shim.start(isolated.container("sleep", "1002", name="b"))
@@ -64,7 +64,7 @@ async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(
     assert b"sleep 1002" in seen
 
 
-async def test_the_hosts_processes_on_request(isolated: ShimHarness) -> None:
+async def test_host_pid_uses_the_process_namespace_of_the_host(isolated: ShimHarness) -> None:
     shim = await isolated.pod(host_pid=True)
     await shim.start(isolated.shell("(setsid sleep 1000 &); sleep 1001"))
     pid = (await shim.container_statuses())["main"].pid
@@ -73,13 +73,13 @@ async def test_the_hosts_processes_on_request(isolated: ShimHarness) -> None:
     assert (await wait_for_exit(shim)).code == 137
 
 
-async def test_sysctls_are_the_pods(isolated: ShimHarness) -> None:
+async def test_sysctls_apply_to_the_pod_only(isolated: ShimHarness) -> None:
     shim = await isolated.pod(sysctls={"net.ipv4.ip_unprivileged_port_start": "99"})
     _, output = await run_to_exit(isolated, shim, "cat /proc/sys/net/ipv4/ip_unprivileged_port_start")
     assert output == b"99\n"
 
 
-async def test_a_container_cannot_see_into_its_first_process(isolated: ShimHarness) -> None:
+async def test_a_container_cannot_inspect_its_init_process(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     _, output = await run_to_exit(
         isolated, shim, "readlink /proc/1/fd/*; ls -d /proc/1/fd/*/. /proc/1/root/.; kill -KILL 1; echo alive"
@@ -87,13 +87,13 @@ async def test_a_container_cannot_see_into_its_first_process(isolated: ShimHarne
     assert output == b"alive\n"
 
 
-async def test_a_signal_to_the_first_process_reaches_the_command(isolated: ShimHarness) -> None:
+async def test_a_signal_to_the_init_process_reaches_the_command(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     await shim.start(isolated.shell("trap 'exit 8' TERM; kill -TERM 1; while :; do sleep 0.02; done"))
     assert (await wait_for_exit(shim)).code == 8
 
 
-async def test_an_init_killed_from_outside_is_an_end_like_any_other(harness: ShimHarness) -> None:
+async def test_an_init_process_killed_from_outside_has_an_exit_record(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("sleep", "1000"))
     command = (await shim.container_statuses())["main"].pid
@@ -105,7 +105,7 @@ async def test_an_init_killed_from_outside_is_an_end_like_any_other(harness: Shi
     await wait_until(lambda: not exists(f"/proc/{command}"))
 
 
-async def test_the_last_of_a_termination_message_is_kept(isolated: ShimHarness) -> None:
+async def test_the_end_of_a_long_termination_message_is_kept(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     record, _ = await run_to_exit(isolated, shim, "(head -c 5000 /dev/zero | tr '\\0' a; echo end) > /dev/termination-log")
     assert record.message == "a" * 4092 + "end\n"
@@ -113,7 +113,7 @@ async def test_the_last_of_a_termination_message_is_kept(isolated: ShimHarness) 
     assert record.message == "words"
 
 
-async def test_a_user_of_its_own(isolated: ShimHarness) -> None:
+async def test_a_container_can_have_its_own_user(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("a second id needs subordinate ids")
     shim = await isolated.pod()
@@ -130,7 +130,7 @@ async def execute_as(harness: ShimHarness, values: dict[str, object]) -> bytes:
     return (await execute(shim, "id", "-u"))[1]
 
 
-async def test_the_memory_limit_is_told_whatever_the_exit_code(isolated: ShimHarness) -> None:
+async def test_an_oom_kill_is_reported_whatever_the_exit_code(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("control groups need root here")
     shim = await isolated.pod(cgroup=f"{isolated.group}/pod-1")
@@ -142,7 +142,7 @@ async def test_the_memory_limit_is_told_whatever_the_exit_code(isolated: ShimHar
     assert (record.code, record.oom) == (3, False)
 
 
-async def test_usage_is_the_control_groups(isolated: ShimHarness) -> None:
+async def test_usage_is_that_of_the_cgroup(isolated: ShimHarness) -> None:
     if os.geteuid() != 0:
         pytest.skip("control groups need root here")
     shim = await isolated.pod(cgroup=f"{isolated.group}/pod-1")

@@ -1,4 +1,4 @@
-"""The same for a user without rights: in a user namespace, and without any."""
+"""Runs the tests as an ordinary user: in a user namespace, and without namespaces."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ TESTS = ("containers", "exec", "attach", "exec_socket", "logs", "start_errors", 
 
 
 @pytest.fixture
-def place() -> Iterator[pathlib.Path]:
-    """Not below root's own directory for tests, which nobody else may enter."""
+def directory() -> Iterator[pathlib.Path]:
+    """Outside the temporary directory of root, which other users cannot enter."""
     with tempfile.TemporaryDirectory() as path:
         os.chown(path, USER, USER)
         yield pathlib.Path(path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="this is already the ordinary user's turn")
+@pytest.mark.skipif(os.geteuid() != 0, reason="the tests already run as an ordinary user")
 @pytest.mark.parametrize("name", TESTS)
-def test_an_ordinary_user_has_the_same(name: str, place: pathlib.Path) -> None:
-    command = [_interpreter(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={place}/tests"]
+def test_the_tests_pass_for_an_ordinary_user(name: str, directory: pathlib.Path) -> None:
+    command = [_interpreter(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={directory}/tests"]
     done = subprocess.run(
         [*command, str(HERE / f"test_{name}.py")],
         cwd=ROOT,
         user=USER,
         group=USER,
         extra_groups=[],
-        env={"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONPATH": _path(), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(directory), "PYTHONPATH": _path(), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -50,7 +50,7 @@ def _path() -> str:
 
 
 def _interpreter() -> str:
-    """One that the user can run: ours may be in somebody's home."""
+    """An interpreter that the user can run. The current one may be in a home directory."""
     for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         with contextlib.suppress(OSError):
             subprocess.run([path, "-c", ""], user=USER, group=USER, extra_groups=[], check=True, cwd="/")

@@ -1,4 +1,4 @@
-"""What a shim makes of clients who say anything, in pieces, or nothing."""
+"""The protocol of the shim: fragmented, malformed and unread messages."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from traincrew.embedded.kubelet.runtime import protocol, runtime, spec
 
 
 def dial(shim: runtime.ShimClient) -> socket.socket:
-    place = os.open(shim.directory, os.O_PATH)
+    directory = os.open(shim.directory, os.O_PATH)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(20)
-    sock.connect(f"/proc/self/fd/{place}/shim.sock")
-    os.close(place)
+    sock.connect(f"/proc/self/fd/{directory}/shim.sock")
+    os.close(directory)
     return sock
 
 
-async def test_the_first_word_is_the_version(harness: ShimHarness) -> None:
+async def test_the_first_message_has_the_version(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         hello = json.loads(answers.readline())["hello"]
@@ -33,7 +33,7 @@ async def test_the_first_word_is_the_version(harness: ShimHarness) -> None:
     assert json.loads((shim.directory / "shim.json").read_bytes()) == hello
 
 
-async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(harness: ShimHarness) -> None:
+async def test_unknown_requests_are_rejected_and_unknown_fields_ignored(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
@@ -46,7 +46,7 @@ async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(harn
 
 
 @pytest.mark.parametrize("noise", [b"\n", b"nonsense\n", b"[1]\n", b'{"op":"states","fds":3}\n', b"\xff\xfe\n"])
-async def test_nonsense_ends_the_conversation_and_nothing_else(harness: ShimHarness, noise: bytes) -> None:
+async def test_malformed_data_closes_the_connection_only(harness: ShimHarness, noise: bytes) -> None:
     shim = await harness.pod()
     await shim.start(harness.container("sleep", "1000"))
     with dial(shim) as sock, sock.makefile("rb") as answers:
@@ -57,7 +57,7 @@ async def test_nonsense_ends_the_conversation_and_nothing_else(harness: ShimHarn
     assert (await shim.container_statuses())["main"].running
 
 
-async def test_a_request_may_come_byte_by_byte(harness: ShimHarness) -> None:
+async def test_a_request_can_arrive_byte_by_byte(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with dial(shim) as sock, sock.makefile("rb") as answers:
         answers.readline()
@@ -66,7 +66,7 @@ async def test_a_request_may_come_byte_by_byte(harness: ShimHarness) -> None:
         assert json.loads(answers.readline()) == {"id": 1, "states": {}}
 
 
-async def test_a_client_who_reads_nothing_does_not_hold_up_others(harness: ShimHarness) -> None:
+async def test_a_client_that_does_not_read_does_not_block_others(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with dial(shim) as sock:
         sock.settimeout(0.2)
@@ -76,7 +76,7 @@ async def test_a_client_who_reads_nothing_does_not_hold_up_others(harness: ShimH
         assert await shim.container_statuses() == {}
 
 
-async def test_arguments_and_environment_may_be_large(harness: ShimHarness) -> None:
+async def test_arguments_and_environment_can_be_large(harness: ShimHarness) -> None:
     shim = await harness.pod()
     env = {f"VARIABLE_{number}": "v" * 100_000 for number in range(8)}
     await shim.start(harness.shell("echo ${#VARIABLE_7}; exec sleep 1000", env=env))
@@ -84,7 +84,7 @@ async def test_arguments_and_environment_may_be_large(harness: ShimHarness) -> N
     assert (code, out) == (0, b"100000 100000\n")
 
 
-async def test_too_large_an_environment_is_refused_by_the_kernel_and_told(harness: ShimHarness) -> None:
+async def test_an_environment_beyond_the_limit_of_the_kernel_is_reported(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with pytest.raises(runtime.StartContainerError, match="argument list too long"):
         await shim.start(harness.container("true", env={"LARGE": "v" * 3_000_000}))

@@ -1,4 +1,4 @@
-"""What a pod cannot do: read the cluster's data or other pods' files, write to the host, lead a mount out of its root."""
+"""A pod cannot read data of the cluster or files of other pods, write to the host, or redirect a mount out of its rootfs."""
 
 from __future__ import annotations
 
@@ -13,171 +13,177 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation, Mount
 
 
 @pytest.fixture(params=[Isolation.ROOT, Isolation.USER])
-def made(request: pytest.FixtureRequest) -> Iterator[RootfsHarness]:
-    with rootfs_harness(request.param) as one:
-        yield one
+def harness(request: pytest.FixtureRequest) -> Iterator[RootfsHarness]:
+    with rootfs_harness(request.param) as opened:
+        yield opened
 
 
-def test_the_clusters_data_is_an_empty_directory(made: RootfsHarness) -> None:
-    outcome = made.run(f"ls -A {made.data} | wc -l; cat {made.data}/kubeconfig; touch {made.data}/x; umount {made.data}")
+def test_the_data_directory_of_the_cluster_is_empty(harness: RootfsHarness) -> None:
+    outcome = harness.run(
+        f"ls -A {harness.data} | wc -l; cat {harness.data}/kubeconfig; touch {harness.data}/x; umount {harness.data}"
+    )
 
     assert outcome.words[0] == "0"
     assert "secret" not in outcome.out
     assert "Read-only file system" in outcome.out
-    assert (made.data / "kubeconfig").read_text() == "secret"
+    assert (harness.data / "kubeconfig").read_text() == "secret"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="/root is root's")
-def test_data_in_a_home_directory_is_hidden_and_the_rest_of_it_shown() -> None:
-    with rootfs_harness(Isolation.ROOT, where="/root") as one:
-        (one.base / "other").write_text("shown")
-        outcome = one.run(f"cat {one.base}/other; ls -A {one.data} | wc -l; echo mine > /root/written; cat /root/written")
+def test_a_data_directory_below_home_is_hidden_and_the_rest_is_visible() -> None:
+    with rootfs_harness(Isolation.ROOT, where="/root") as harness:
+        (harness.base / "other").write_text("shown")
+        outcome = harness.run(
+            f"cat {harness.base}/other; ls -A {harness.data} | wc -l; echo mine > /root/written; cat /root/written"
+        )
 
         assert outcome.words == ["shown0", "mine"]
         assert not os.path.exists("/root/written")
 
 
-def test_a_host_path_above_the_clusters_data_shows_all_but_it(made: RootfsHarness) -> None:
-    (made.base / "other").write_text("shown\n")
+def test_a_host_path_above_the_data_directory_hides_the_data(harness: RootfsHarness) -> None:
+    (harness.base / "other").write_text("shown\n")
 
-    outcome = made.run("cat /h/other; ls -A /h/data | wc -l", Mount("/h", str(made.base)))
+    outcome = harness.run("cat /h/other; ls -A /h/data | wc -l", Mount("/h", str(harness.base)))
 
     assert outcome.words == ["shown", "0"]
 
 
-def test_the_data_itself_as_a_host_path_is_empty(made: RootfsHarness) -> None:
-    assert made.run("ls -A /h | wc -l", Mount("/h", str(made.data))).words == ["0"]
+def test_the_data_directory_as_a_host_path_is_empty(harness: RootfsHarness) -> None:
+    assert harness.run("ls -A /h | wc -l", Mount("/h", str(harness.data))).words == ["0"]
 
 
-def test_a_host_path_below_the_clusters_data_is_refused(made: RootfsHarness) -> None:
-    outcome = made.run("cat /h", Mount("/h", str(made.data / "kubeconfig")))
-
-    assert outcome.code == 200
-    assert "the cluster's data directory cannot be mounted into pods" in outcome.out
-
-
-def test_a_link_on_the_host_into_the_clusters_data_is_refused(made: RootfsHarness) -> None:
-    link = made.base / "link"
-    link.symlink_to(made.data / "kubeconfig")
-
-    outcome = made.run("cat /h", Mount("/h", str(link)))
+def test_a_host_path_below_the_data_directory_is_rejected(harness: RootfsHarness) -> None:
+    outcome = harness.run("cat /h", Mount("/h", str(harness.data / "kubeconfig")))
 
     assert outcome.code == 200
     assert "the cluster's data directory cannot be mounted into pods" in outcome.out
 
 
-def test_another_pods_volume_is_refused(made: RootfsHarness) -> None:
-    other = made.data / "node/pods/two/volumes/secret"
+def test_a_symlink_of_the_host_into_the_data_directory_is_rejected(harness: RootfsHarness) -> None:
+    link = harness.base / "link"
+    link.symlink_to(harness.data / "kubeconfig")
+
+    outcome = harness.run("cat /h", Mount("/h", str(link)))
+
+    assert outcome.code == 200
+    assert "the cluster's data directory cannot be mounted into pods" in outcome.out
+
+
+def test_a_volume_of_another_pod_is_rejected(harness: RootfsHarness) -> None:
+    other = harness.data / "node/pods/two/volumes/secret"
     other.mkdir(parents=True)
     (other / "token").write_text("secret")
-    made.give(made.data)
+    harness.give(harness.data)
 
-    outcome = made.run("cat /h/token", Mount("/h", str(other)))
+    outcome = harness.run("cat /h/token", Mount("/h", str(other)))
 
     assert outcome.code == 200
     assert "secret\n" not in outcome.out
 
 
 @pytest.mark.parametrize("target", ["..", "../../../two", "/etc", "../other"])
-def test_a_link_in_a_volume_does_not_lead_its_mount_elsewhere(made: RootfsHarness, target: str) -> None:
-    made.volume("other")
-    (made.data / "node/pods/two").mkdir(exist_ok=True)
-    (made.volume() / "link").symlink_to(target)
-    made.give(made.data)
+def test_a_symlink_in_a_volume_does_not_redirect_the_source_of_a_mount(harness: RootfsHarness, target: str) -> None:
+    harness.volume("other")
+    (harness.data / "node/pods/two").mkdir(exist_ok=True)
+    (harness.volume() / "link").symlink_to(target)
+    harness.give(harness.data)
 
-    outcome = made.run("ls /h", Mount("/h", str(made.volume() / "link")))
+    outcome = harness.run("ls /h", Mount("/h", str(harness.volume() / "link")))
 
     assert outcome.code == 200
     assert "it is outside of its volume" in outcome.out
 
 
 @pytest.mark.parametrize("target", ["../../../../../../../../../etc", "/etc", "/proc/self/root/etc", "/v/../../../etc"])
-def test_a_link_in_a_volume_leads_a_mount_path_nowhere_but_into_the_containers_root(made: RootfsHarness, target: str) -> None:
-    (made.volume() / "link").symlink_to(target)
-    made.give(made.data)
-    mounts = Mount("/v", str(made.volume())), Mount("/v/link/led-astray/x", str(made.volume("other")))
+def test_a_symlink_in_a_volume_resolves_a_mount_path_within_the_rootfs(harness: RootfsHarness, target: str) -> None:
+    (harness.volume() / "link").symlink_to(target)
+    harness.give(harness.data)
+    mounts = Mount("/v", str(harness.volume())), Mount("/v/link/led-astray/x", str(harness.volume("other")))
 
-    made.run("true", *mounts)
+    harness.run("true", *mounts)
 
     assert not os.path.exists("/etc/led-astray")
-    assert not (made.base / "etc").exists()
+    assert not (harness.base / "etc").exists()
 
 
-def test_dots_in_a_mount_path_do_not_lead_out(made: RootfsHarness) -> None:
-    outcome = made.run("test -d /etc/dotted && echo inside", Mount("/v/../../../../etc/dotted", str(made.volume())))
+def test_dots_in_a_mount_path_stay_within_the_rootfs(harness: RootfsHarness) -> None:
+    outcome = harness.run("test -d /etc/dotted && echo inside", Mount("/v/../../../../etc/dotted", str(harness.volume())))
 
     assert outcome.words == ["inside"]
     assert not os.path.exists("/etc/dotted")
 
 
-def test_a_link_that_leads_to_itself_is_refused(made: RootfsHarness) -> None:
-    (made.volume() / "link").symlink_to("link")
-    made.give(made.data)
+def test_a_symlink_loop_is_rejected(harness: RootfsHarness) -> None:
+    (harness.volume() / "link").symlink_to("link")
+    harness.give(harness.data)
 
-    outcome = made.run("true", Mount("/v", str(made.volume())), Mount("/v/link/x", str(made.volume("other"))))
+    outcome = harness.run("true", Mount("/v", str(harness.volume())), Mount("/v/link/x", str(harness.volume("other"))))
 
     assert outcome.code == 200
     assert "Too many levels of symbolic links" in outcome.out
 
 
-def test_nothing_is_mounted_in_proc(made: RootfsHarness) -> None:
-    outcome = made.run("true", Mount("/proc/self", str(made.volume())))
+def test_mounts_in_proc_are_rejected(harness: RootfsHarness) -> None:
+    outcome = harness.run("true", Mount("/proc/self", str(harness.volume())))
 
     assert outcome.code == 200
     assert "cannot mount anything at /proc/self" in outcome.out
 
 
-def test_a_disk_of_the_host_opens_nowhere(made: RootfsHarness) -> None:
+def test_a_disk_of_the_host_cannot_be_opened(harness: RootfsHarness) -> None:
     disk = os.stat("/").st_dev
-    places = ["/x", "/dev/x", "/tmp/x", "/v/x", "/dev/shm/x", "/run/x", "/m/x"]  # noqa: S108 -- of the container
+    paths = ["/x", "/dev/x", "/tmp/x", "/v/x", "/dev/shm/x", "/run/x", "/m/x"]  # noqa: S108 -- of the container
     number = f"{os.major(disk)} {os.minor(disk)}"
-    script = "; ".join(f"mknod {place} b {number}; head -c 1 {place} | wc -c" for place in places)
+    script = "; ".join(f"mknod {path} b {number}; head -c 1 {path} | wc -c" for path in paths)
 
-    outcome = made.run(script, Mount("/v", str(made.volume())), Mount("/m", kind="tmpfs"))
+    outcome = harness.run(script, Mount("/v", str(harness.volume())), Mount("/m", kind="tmpfs"))
 
-    assert [word for word in outcome.words if word.isdecimal()] == ["0"] * len(places)
+    assert [word for word in outcome.words if word.isdecimal()] == ["0"] * len(paths)
 
 
-def test_the_kernels_settings_are_not_writable(made: RootfsHarness) -> None:
+def test_sysctls_are_not_writable(harness: RootfsHarness) -> None:
     paths = ["/proc/sys/kernel/panic", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/sys/kernel/mm/ksm/run"]
     script = "; ".join(f"(echo 0 > {path}) && echo written {path}" for path in paths)
 
-    assert "written" not in made.run(script).out
+    assert "written" not in harness.run(script).out
 
 
-def test_only_its_own_processes_are_in_proc(made: RootfsHarness) -> None:
-    outcome = made.run("ls -d /proc/[0-9]* | wc -l; ls -la /proc/1/root")
+def test_proc_shows_processes_of_the_container_only(harness: RootfsHarness) -> None:
+    outcome = harness.run("ls -d /proc/[0-9]* | wc -l; ls -la /proc/1/root")
 
     assert int(outcome.words[0]) < 6
     assert outcome.words[-1] == "/"
 
 
-def test_masked_files_of_proc_are_empty(made: RootfsHarness) -> None:
-    outcome = made.run("for f in kcore keys timer_list; do test -e /proc/$f && head -c 10 /proc/$f; done; ls -A /sys/firmware")
+def test_masked_files_of_proc_are_empty(harness: RootfsHarness) -> None:
+    outcome = harness.run("for f in kcore keys timer_list; do test -e /proc/$f && head -c 10 /proc/$f; done; ls -A /sys/firmware")
 
     assert outcome.out == ""
 
 
-def test_mounting_and_unmounting_are_not_allowed(made: RootfsHarness) -> None:
-    outcome = made.run("mount -t tmpfs x /mnt && echo done; umount /proc/sys && echo done; mount -o remount,rw /sys && echo done")
+def test_mount_and_umount_are_not_permitted(harness: RootfsHarness) -> None:
+    outcome = harness.run(
+        "mount -t tmpfs x /mnt && echo done; umount /proc/sys && echo done; mount -o remount,rw /sys && echo done"
+    )
 
     assert "done" not in outcome.out
 
 
-def test_changing_the_root_does_not_lead_back_to_the_host(made: RootfsHarness) -> None:
+def test_chroot_does_not_escape_to_the_host(harness: RootfsHarness) -> None:
     script = (
         "import os; os.mkdir('/tmp/c'); here = os.open('/', os.O_RDONLY); os.chroot('/tmp/c'); os.fchdir(here);"
         "[os.chdir('..') for _ in range(64)]; os.chroot('.');"
-        f"print(os.listdir('{made.data}'))"
+        f"print(os.listdir('{harness.data}'))"
     )
 
-    assert made.run(f'/usr/bin/python3 -c "{script}"').out.strip() == "[]"
+    assert harness.run(f'/usr/bin/python3 -c "{script}"').out.strip() == "[]"
 
 
-def test_the_hosts_files_are_as_they_were(made: RootfsHarness) -> None:
+def test_files_of_the_host_are_unchanged(harness: RootfsHarness) -> None:
     before = pathlib.Path("/etc/passwd").stat()
 
-    made.run("echo x >> /etc/passwd; chmod 777 /etc/passwd; chown 5:5 /etc/passwd; rm -f /etc/passwd; rm -rf /usr/games")
+    harness.run("echo x >> /etc/passwd; chmod 777 /etc/passwd; chown 5:5 /etc/passwd; rm -f /etc/passwd; rm -rf /usr/games")
 
     after = pathlib.Path("/etc/passwd").stat()
     assert (after.st_mtime_ns, after.st_ctime_ns, after.st_mode) == (before.st_mtime_ns, before.st_ctime_ns, before.st_mode)

@@ -1,4 +1,4 @@
-"""Containers that cannot be started: nothing runs then, and the reason is told in a kubelet's words."""
+"""Containers that cannot start: no process is left, and the error has the message of the kubelet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, run_to_exit
 from traincrew.embedded.kubelet.runtime import runtime, spec
 
 
-async def refused(harness: ShimHarness, *argv: str, **values: Any) -> runtime.StartContainerError:
+async def start_error(harness: ShimHarness, *argv: str, **values: Any) -> runtime.StartContainerError:
     shim = await harness.pod()
     with pytest.raises(runtime.StartContainerError) as failure:
         await shim.start(harness.container(*argv, **values))
@@ -22,29 +22,29 @@ async def refused(harness: ShimHarness, *argv: str, **values: Any) -> runtime.St
     return failure.value
 
 
-async def test_a_command_that_is_nowhere_in_the_path(harness: ShimHarness) -> None:
-    failure = await refused(harness, "absent", env={"PATH": "/usr/bin:/bin"})
+async def test_a_command_that_is_not_in_the_path(harness: ShimHarness) -> None:
+    failure = await start_error(harness, "absent", env={"PATH": "/usr/bin:/bin"})
     assert failure.reason == "StartError"
     assert 'exec: "absent": executable file not found in $PATH (looked in /usr/bin, /bin)' in failure.message
 
 
-async def test_a_command_that_is_not_at_its_place(harness: ShimHarness) -> None:
-    failure = await refused(harness, "/absent/command")
+async def test_a_command_with_a_missing_path(harness: ShimHarness) -> None:
+    failure = await start_error(harness, "/absent/command")
     assert 'exec: "/absent/command": stat /absent/command: no such file or directory' in failure.message
 
 
-async def test_a_file_that_is_no_program(harness: ShimHarness) -> None:
-    assert 'exec: "/etc/passwd": permission denied' in (await refused(harness, "/etc/passwd")).message
+async def test_a_file_that_is_not_executable(harness: ShimHarness) -> None:
+    assert 'exec: "/etc/passwd": permission denied' in (await start_error(harness, "/etc/passwd")).message
 
 
-async def test_a_directory_is_no_program(harness: ShimHarness) -> None:
-    assert 'exec: "/etc": is a directory' in (await refused(harness, "/etc")).message
+async def test_a_directory_is_not_executable(harness: ShimHarness) -> None:
+    assert 'exec: "/etc": is a directory' in (await start_error(harness, "/etc")).message
 
 
-async def test_a_program_of_another_machine(harness: ShimHarness) -> None:
+async def test_a_program_of_another_architecture(harness: ShimHarness) -> None:
     program = _program(harness, b"\x7fELF nonsense")
     mounts = () if harness.isolation == "none" else (spec.Mount(str(program), str(program)),)
-    failure = await refused(harness, str(program), mounts=mounts)
+    failure = await start_error(harness, str(program), mounts=mounts)
     assert failure.message.endswith(f"exec {program}: exec format error")
 
 
@@ -56,18 +56,18 @@ def _program(harness: ShimHarness, content: bytes) -> pathlib.Path:
 
 
 async def test_a_working_directory_that_is_a_file(harness: ShimHarness) -> None:
-    failure = await refused(harness, "true", cwd="/etc/passwd")
+    failure = await start_error(harness, "true", cwd="/etc/passwd")
     assert 'cwd ("/etc/passwd")' in failure.message
 
 
-async def test_a_missing_working_directory_is_made_where_it_harms_nobody(isolated: ShimHarness) -> None:
+async def test_a_missing_working_directory_is_created_in_the_writable_layer(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     _, output = await run_to_exit(isolated, shim, "pwd", cwd="/made/for/me")
     assert output == b"/made/for/me\n"
     assert not os.path.lexists("/made")  # noqa: ASYNC240
 
 
-async def test_after_a_refusal_the_same_attempt_may_be_tried_again(harness: ShimHarness) -> None:
+async def test_a_failed_attempt_can_be_started_again(harness: ShimHarness) -> None:
     shim = await harness.pod()
     with pytest.raises(runtime.StartContainerError):
         await shim.start(harness.container("absent"))
@@ -75,8 +75,8 @@ async def test_after_a_refusal_the_same_attempt_may_be_tried_again(harness: Shim
     assert (await wait_for_exit(shim)).code == 0
 
 
-async def test_a_mount_that_cannot_be_had(harness: ShimHarness) -> None:
-    failure = await refused(harness, "true", mounts=(spec.Mount("/somewhere", str(harness.data / "absent")),))
+async def test_an_impossible_mount(harness: ShimHarness) -> None:
+    failure = await start_error(harness, "true", mounts=(spec.Mount("/somewhere", str(harness.data / "absent")),))
     assert failure.reason == ("StartError" if harness.isolation is spec.Isolation.NONE else "CreateContainerError")
     assert "/somewhere" in failure.message
 
@@ -90,14 +90,14 @@ async def test_without_namespaces_an_optional_mount_is_left_out(tmp_path: pathli
     await harness.close()
 
 
-async def test_a_pod_whose_directory_is_not_there_has_no_shim(harness: ShimHarness) -> None:
+async def test_a_pod_without_a_directory_has_no_shim(harness: ShimHarness) -> None:
     pod = harness.pod_spec()
     os.rmdir(pod.directory)
     with pytest.raises(runtime.CreateSandboxError):
         await harness.template.fork(pod)
 
 
-async def test_two_shims_of_one_pod_are_one(harness: ShimHarness) -> None:
+async def test_a_pod_has_one_shim_only(harness: ShimHarness) -> None:
     pod = harness.pod_spec()
     first = harness.keep(await harness.template.fork(pod))
     second = await harness.template.fork(pod)
@@ -105,7 +105,7 @@ async def test_two_shims_of_one_pod_are_one(harness: ShimHarness) -> None:
     second.close()
 
 
-async def test_a_killed_shim_leaves_nobody_behind(harness: ShimHarness) -> None:
+async def test_a_killed_shim_leaves_no_process_behind(harness: ShimHarness) -> None:
     shim = await harness.pod()
     await shim.start(harness.shell("trap '' TERM; setsid sleep 1000 & (sleep 1001 &) ; sleep 1002"))
     await shim.start(harness.container("sleep", "1003", name="other"))

@@ -9,7 +9,7 @@ from tests.embedded.kubelet.runtime.rootfs_harness import run_in_fork
 from traincrew.embedded.kubelet.runtime import syscalls, tree_removal
 
 
-def test_a_tree_goes_with_all_that_is_in_it(tmp_path: pathlib.Path) -> None:
+def test_a_tree_is_removed_with_its_content(tmp_path: pathlib.Path) -> None:
     for name in ("a/b/c", "a/d", "e"):
         (tmp_path / "tree" / name).mkdir(parents=True)
         (tmp_path / "tree" / name / "file").write_text("x")
@@ -20,11 +20,11 @@ def test_a_tree_goes_with_all_that_is_in_it(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_not_there_is_removed_already(tmp_path: pathlib.Path) -> None:
+def test_a_missing_path_is_ignored(tmp_path: pathlib.Path) -> None:
     tree_removal.remove_tree(str(tmp_path / "none"))
 
 
-def test_a_file_and_a_link_are_removed_themselves(tmp_path: pathlib.Path) -> None:
+def test_a_file_or_symlink_is_removed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "link").symlink_to("file")
 
@@ -34,7 +34,7 @@ def test_a_file_and_a_link_are_removed_themselves(tmp_path: pathlib.Path) -> Non
 
 
 @pytest.mark.parametrize("target", ["/", "../kept", ".."])
-def test_links_are_not_followed(tmp_path: pathlib.Path, target: str) -> None:
+def test_symlinks_are_not_followed(tmp_path: pathlib.Path, target: str) -> None:
     (tmp_path / "kept/inner").mkdir(parents=True)
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/link").symlink_to(target)
@@ -45,7 +45,7 @@ def test_links_are_not_followed(tmp_path: pathlib.Path, target: str) -> None:
     assert not (tmp_path / "tree").exists()
 
 
-def test_directories_that_nobody_may_enter_go_as_well(tmp_path: pathlib.Path) -> None:
+def test_inaccessible_directories_are_removed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "tree/closed/inner").mkdir(parents=True)
     (tmp_path / "tree/closed").chmod(0)
 
@@ -54,7 +54,7 @@ def test_directories_that_nobody_may_enter_go_as_well(tmp_path: pathlib.Path) ->
     assert not (tmp_path / "tree").exists()
 
 
-def test_a_tree_deeper_than_paths_and_descriptors_reach_is_removed(tmp_path: pathlib.Path) -> None:
+def test_a_tree_deeper_than_the_limits_of_paths_and_descriptors_is_removed(tmp_path: pathlib.Path) -> None:
     def dig() -> None:
         os.chdir(tmp_path)
         for _ in range(3000):
@@ -70,7 +70,7 @@ def test_a_tree_deeper_than_paths_and_descriptors_reach_is_removed(tmp_path: pat
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("same_file_system", [True, False])
-def test_what_is_mounted_in_it_is_left_alone(tmp_path: pathlib.Path, same_file_system: bool) -> None:
+def test_mounts_within_the_tree_are_kept(tmp_path: pathlib.Path, same_file_system: bool) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept/file").write_text("kept")
     (tmp_path / "tree/mount").mkdir(parents=True)

@@ -6,21 +6,21 @@ import shutil
 
 import pytest
 from tests.embedded.kubelet.runtime.rootfs_harness import drop_root, run_in_fork
-from tests.embedded.kubelet.runtime.test_credentials import lend_ids
+from tests.embedded.kubelet.runtime.test_credentials import configure_subordinate_ids
 
 from traincrew.embedded.kubelet.runtime import isolation, syscalls, user_namespace
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
-def told() -> None:
+def print_ids() -> None:
     mapping = user_namespace.enter()
     print(os.getuid(), os.getgid(), mapping.users, mapping.groups, mapping.why, flush=True)
 
 
-def test_an_ordinary_user_is_root_in_his_namespace_and_told_what_he_lacks() -> None:
+def test_an_ordinary_user_is_root_in_the_namespace_and_missing_ids_are_reported() -> None:
     def body() -> None:
         drop_root(Isolation.USER)
-        told()
+        print_ids()
 
     words = run_in_fork(body).words
 
@@ -30,20 +30,20 @@ def test_an_ordinary_user_is_root_in_his_namespace_and_told_what_he_lacks() -> N
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="ids are lent by root")
 @pytest.mark.skipif(shutil.which("newuidmap") is None, reason="newuidmap is not installed (package uidmap)")
-def test_lent_ids_are_all_mapped(tmp_path: pathlib.Path) -> None:
+def test_all_subordinate_ids_are_mapped(tmp_path: pathlib.Path) -> None:
     def body() -> None:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
-        lend_ids(tmp_path)
+        configure_subordinate_ids(tmp_path)
         drop_root(Isolation.USER)
-        told()
+        print_ids()
 
     assert run_in_fork(body).words == ["0", "0", "65537", "65537"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has all ids")
 def test_root_keeps_all_ids() -> None:
-    words = run_in_fork(told).words
+    words = run_in_fork(print_ids).words
 
     assert int(words[2]) > 65536
 
@@ -64,15 +64,15 @@ def test_root_has_the_best_level_and_an_ordinary_user_the_second() -> None:
 
 
 @pytest.mark.parametrize("level", Isolation)
-def test_a_trial_leaves_nothing(tmp_path: pathlib.Path, level: Isolation) -> None:
+def test_a_probe_of_a_level_leaves_nothing_behind(tmp_path: pathlib.Path, level: Isolation) -> None:
     if level is not Isolation.ROOT or os.geteuid() == 0:
         assert isolation.check(level, str(tmp_path)) == ""
     assert list(tmp_path.iterdir()) == []
     assert str(tmp_path) not in pathlib.Path("/proc/self/mountinfo").read_text()
 
 
-def test_a_limit_of_namespaces_is_told_with_what_to_do(tmp_path: pathlib.Path) -> None:
-    """Within a user namespace whose own limit is none."""
+def test_a_namespace_limit_is_reported_with_the_remedy(tmp_path: pathlib.Path) -> None:
+    """Within a user namespace whose limit is 0."""
 
     def body() -> None:
         drop_root(Isolation.USER)
@@ -87,7 +87,7 @@ def test_a_limit_of_namespaces_is_told_with_what_to_do(tmp_path: pathlib.Path) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no rights to lose")
-def test_root_without_rights_is_told_so(tmp_path: pathlib.Path) -> None:
+def test_root_without_capabilities_is_reported(tmp_path: pathlib.Path) -> None:
     def body() -> None:
         syscalls.drop_from_bounding(21)
         effective, permitted, _ = syscalls.capget()

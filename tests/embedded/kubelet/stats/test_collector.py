@@ -1,4 +1,4 @@
-"""Readings become rates, and both become what a kubelet tells."""
+"""Usage samples, rates, and the stats endpoints of the kubelet."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def at(moment: float, node: float, *pods: PodUsageSample) -> StatsSample:
     return StatsSample(TAKEN, UsageSample(node, 1 << 30, moment), 4 << 30, pods)
 
 
-def test_a_rate_is_the_cpu_of_the_time_between_two_readings() -> None:
-    found = usage_rates(at(10, 100, pod("a", 10, main=1.0, side=0.0)), at(14, 106, pod("a", 14.5, main=3.25, side=0.0)))
-    assert found.window == dt.timedelta(seconds=4)
-    assert found.node.cores == 1.5
-    assert {name: rate.cores for name, rate in found.pods["default", "a"].items()} == {"main": 0.5, "side": 0.0}
+def test_a_rate_is_the_cpu_time_between_two_samples() -> None:
+    rates = usage_rates(at(10, 100, pod("a", 10, main=1.0, side=0.0)), at(14, 106, pod("a", 14.5, main=3.25, side=0.0)))
+    assert rates.window == dt.timedelta(seconds=4)
+    assert rates.node.cores == 1.5
+    assert {name: rate.cores for name, rate in rates.pods["default", "a"].items()} == {"main": 0.5, "side": 0.0}
 
 
-def test_a_pod_is_left_out_until_all_of_its_containers_were_read_twice() -> None:
-    found = usage_rates(at(10, 0, pod("a", 10, main=1.0)), at(15, 0, pod("a", 15, main=2.0, side=0.5), pod("b", 15, main=1.0)))
-    assert found.pods == {}
+def test_a_pod_is_omitted_until_all_its_containers_have_two_samples() -> None:
+    rates = usage_rates(at(10, 0, pod("a", 10, main=1.0)), at(15, 0, pod("a", 15, main=2.0, side=0.5), pod("b", 15, main=1.0)))
+    assert rates.pods == {}
 
 
-def test_a_container_that_was_restarted_begins_anew() -> None:
+def test_a_restarted_container_needs_two_new_samples() -> None:
     before = pod("a", 10, main=50.0)
     again = before._replace(containers={"main": before.containers["main"]._replace(cpu=0.5, attempt=1, moment=15.0)})
     assert usage_rates(at(10, 0, before), at(15, 0, again)).pods == {}
 
 
-def test_the_resource_metrics_are_those_that_a_metrics_server_reads() -> None:
+def test_resource_metrics_have_the_format_of_metrics_server() -> None:
     text = endpoints.resource_metrics(at(10, 100.5, pod("a", 10, main=1.25, side=2.0)))
     stamp = int(TAKEN.timestamp() * 1000)
     started = dt.datetime.fromisoformat(STARTED).timestamp()
@@ -61,20 +61,20 @@ def test_the_resource_metrics_are_those_that_a_metrics_server_reads() -> None:
 
 def test_the_summary_has_totals_and_rates() -> None:
     before, after = at(10, 100, pod("a", 10, main=1.0)), at(12, 101, pod("a", 12, main=2.0))
-    found = endpoints.summary("here", after, usage_rates(before, after))
-    assert found["node"]["nodeName"] == "here"
-    assert found["node"]["cpu"]["usageNanoCores"] == 500_000_000
-    assert found["node"]["memory"]["availableBytes"] == 3 << 30
-    message = found["pods"][0]
-    assert message["podRef"] == {"name": "a", "namespace": "default", "uid": "uid-a"}
-    assert message["containers"][0]["cpu"] == {
+    summary = endpoints.summary("here", after, usage_rates(before, after))
+    assert summary["node"]["nodeName"] == "here"
+    assert summary["node"]["cpu"]["usageNanoCores"] == 500_000_000
+    assert summary["node"]["memory"]["availableBytes"] == 3 << 30
+    pod_summary = summary["pods"][0]
+    assert pod_summary["podRef"] == {"name": "a", "namespace": "default", "uid": "uid-a"}
+    assert pod_summary["containers"][0]["cpu"] == {
         "time": "2030-01-01T12:00:00Z", "usageNanoCores": 500_000_000, "usageCoreNanoSeconds": 2_000_000_000
     }  # fmt: skip
     assert endpoints.summary("here", None, None) == {"node": {"nodeName": "here"}, "pods": []}
 
 
-def test_the_machine_is_read_from_the_kernels_own_tables(tmp_path: pathlib.Path) -> None:
+def test_the_usage_of_the_machine_is_read_from_proc(tmp_path: pathlib.Path) -> None:
     (tmp_path / "stat").write_text("cpu  100 50 25 9999 777 5 10 10 0 0\ncpu0 1 1 1 1\n")
     (tmp_path / "meminfo").write_text("MemTotal: 1000 kB\nMemFree: 200 kB\nInactive(file): 300 kB\nHugePages_Total: 0\n")
-    found, total = read_machine_usage(tmp_path)
-    assert (found.cpu, found.memory, total) == (2.0, 500 * 1024, 1000 * 1024)
+    usage, total = read_machine_usage(tmp_path)
+    assert (usage.cpu, usage.memory, total) == (2.0, 500 * 1024, 1000 * 1024)

@@ -9,5 +9,5 @@ from tests.embedded.kubelet.volumes import pods
 
 @pytest.fixture
 async def node(tmp_path: pathlib.Path) -> AsyncIterator[pods.Node]:
-    async with pods.node(tmp_path) as made:
-        yield made
+    async with pods.node(tmp_path) as opened:
+        yield opened

@@ -1,4 +1,4 @@
-"""Pods of a real cluster within the test's process, and their volumes on the disk."""
+"""Pods of an in-process cluster, and their volumes on disk."""
 
 from __future__ import annotations
 
@@ -20,32 +20,31 @@ Object = dict[str, Any]
 
 
 class Node:
-    """What an agent does about volumes, for one pod at a time."""
+    """Mounts, refreshes and unmounts the volumes of pods, as the kubelet does."""
 
-    def __init__(self, found: Cluster, directory: pathlib.Path) -> None:
-        self.cluster, self.directory = found, directory
+    def __init__(self, cluster: Cluster, directory: pathlib.Path) -> None:
+        self.cluster, self.directory = cluster, directory
         self.changes: asyncio.Queue[str] = asyncio.Queue()
-        self.objects = ObjectCache(found.control_plane.system_client("node"), self.changes.put_nowait)
+        self.objects = ObjectCache(cluster.control_plane.system_client("node"), self.changes.put_nowait)
 
-    async def pod(self, *made: Object, name: str = "p", **spec: Any) -> Object:
-        """made: its volumes."""
-        body = {"containers": [{"name": "main", "image": "x"}], "volumes": list(made), **spec}
+    async def pod(self, *pod_volumes: Object, name: str = "p", **spec: Any) -> Object:
+        body = {"containers": [{"name": "main", "image": "x"}], "volumes": list(pod_volumes), **spec}
         return await self.cluster.create(PODS, {"metadata": {"name": name, "labels": {"app": "a"}}, "spec": body})
 
-    def place(self, pod: Object, isolation: Isolation = Isolation.ROOT) -> volumes.VolumeHost:
+    def host(self, pod: Object, isolation: Isolation = Isolation.ROOT) -> volumes.VolumeHost:
         return volumes.VolumeHost(self.directory / "node" / "pods" / pod["metadata"]["uid"], self.directory, isolation)
 
     async def mount(self, pod: Object) -> volumes.MountedVolumes:
-        return await volumes.mount(pod, self.objects, self.place(pod))
+        return await volumes.mount(pod, self.objects, self.host(pod))
 
     async def refresh(self, pod: Object) -> bool:
-        return await volumes.refresh(pod, self.objects, self.place(pod))
+        return await volumes.refresh(pod, self.objects, self.host(pod))
 
     async def unmount(self, pod: Object) -> None:
-        await volumes.unmount(pod, self.objects, self.place(pod))
+        await volumes.unmount(pod, self.objects, self.host(pod))
 
     async def changed(self, pod: Object) -> None:
-        """Once the node has heard of a change, as an agent does it."""
+        """Waits for the notification of a change, and refreshes the volumes."""
         async with asyncio.timeout(10):
             assert await self.changes.get() == pod["metadata"]["uid"]
         await self.refresh(pod)
@@ -63,18 +62,18 @@ class Node:
 
 @contextlib.asynccontextmanager
 async def node(directory: pathlib.Path) -> AsyncIterator[Node]:
-    async with cluster(directory) as found:
+    async with cluster(directory) as opened:
         with contextlib.suppress(Exception):
-            await found.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
-        made = Node(found, directory)
+            await opened.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
+        node = Node(opened, directory)
         try:
-            yield made
+            yield node
         finally:
-            await made.objects.close()
+            await node.objects.close()
 
 
 def contents(path: str | pathlib.Path) -> dict[str, bytes]:
-    """What a container would find, by its names."""
+    """The files that a container sees, by path."""
     root = pathlib.Path(path)
     return {
         str(each.relative_to(root)): each.read_bytes()

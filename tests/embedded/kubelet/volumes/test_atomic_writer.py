@@ -1,4 +1,4 @@
-"""Files that change all at once, whoever reads and whenever the writer is killed."""
+"""AtomicWriter: readers see one version, even if the writer is killed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def payload(number: int) -> Payload:
     return {name: ProjectedFile(str(number).encode()) for name in names}
 
 
-def shown(volume: pathlib.Path) -> set[bytes]:
+def visible_versions(volume: pathlib.Path) -> set[bytes]:
     directory = volume / os.readlink(volume / "..data")
     return {each.read_bytes() for each in directory.rglob("*") if each.is_file()}
 
@@ -48,11 +48,11 @@ def test_a_reader_that_holds_the_directory_sees_one_version(tmp_path: pathlib.Pa
     def read() -> None:
         while not ended.is_set():
             try:
-                found = shown(tmp_path)
+                versions = visible_versions(tmp_path)
             except FileNotFoundError:
-                continue  # that version was just taken away
-            if len(found) > 1:
-                mixed.append(found)
+                continue  # that version has just been removed
+            if len(versions) > 1:
+                mixed.append(versions)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -64,7 +64,7 @@ def test_a_reader_that_holds_the_directory_sees_one_version(tmp_path: pathlib.Pa
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_killed_at_any_moment_it_shows_one_version_and_is_tidied_up(tmp_path: pathlib.Path, seed: int) -> None:
+def test_after_a_kill_one_version_is_visible_and_the_next_write_cleans_up(tmp_path: pathlib.Path, seed: int) -> None:
     process = subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, cwd=pathlib.Path.cwd())
     with process:
         assert process.stdout is not None
@@ -74,7 +74,7 @@ def test_killed_at_any_moment_it_shows_one_version_and_is_tidied_up(tmp_path: pa
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
     if (tmp_path / "..data").is_symlink():
-        assert len(shown(tmp_path)) == 1
+        assert len(visible_versions(tmp_path)) == 1
     atomic_writer.write(tmp_path, payload(-1))
     names = {name.split("/")[0] for name in NAMES}
     assert set(os.listdir(tmp_path)) == {"..data", os.readlink(tmp_path / "..data"), *names}

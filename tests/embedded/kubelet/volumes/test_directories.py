@@ -1,4 +1,4 @@
-"""Scratch space, paths of the host and claims."""
+"""emptyDir, hostPath and persistentVolumeClaim volumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assert_gone(path: pathlib.Path) -> None:
     assert str(path) not in pathlib.Path("/proc/self/mountinfo").read_text()
 
 
-async def test_scratch_space_is_open_to_the_pods_users_and_kept(node: Node) -> None:
+async def test_an_empty_dir_is_writable_for_all_users_of_the_pod_and_kept(node: Node) -> None:
     pod = await node.pod({"name": "e", "emptyDir": {}})
     path = pathlib.Path((await node.mount(pod)).path("e"))
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o777
@@ -42,7 +42,7 @@ async def test_scratch_space_is_open_to_the_pods_users_and_kept(node: Node) -> N
 
 
 @as_root
-async def test_scratch_space_in_memory_has_its_size_and_outlives_the_daemon(node: Node) -> None:
+async def test_an_empty_dir_in_memory_has_its_size_and_survives_the_daemon(node: Node) -> None:
     pod = await node.pod({"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}})
     try:
         path = pathlib.Path((await node.mount(pod)).path("e"))
@@ -56,22 +56,22 @@ async def test_scratch_space_in_memory_has_its_size_and_outlives_the_daemon(node
     assert_gone(path)
 
 
-def test_without_root_memory_is_a_closed_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
-    place = volumes.VolumeHost(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
+def test_without_root_an_empty_dir_in_memory_is_a_private_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
+    host = volumes.VolumeHost(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
     try:
-        path = pathlib.Path(empty_dir.create("e", {"medium": "Memory"}, place))
+        path = pathlib.Path(empty_dir.create("e", {"medium": "Memory"}, host))
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         (path / "f").write_bytes(bytes(2 << 20))
         pod = {"spec": {"containers": [], "volumes": [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}}
-        assert ephemeral_storage.exceeded_limit(pod, place, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
+        assert ephemeral_storage.exceeded_limit(pod, host, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
         (path / "f").unlink()
-        assert ephemeral_storage.exceeded_limit(pod, place, tmp_path) == ""
+        assert ephemeral_storage.exceeded_limit(pod, host, tmp_path) == ""
     finally:
-        mounter.remove(place)
+        mounter.remove(host)
     assert not path.parent.exists()
 
 
-async def test_other_media_are_refused(node: Node) -> None:
+async def test_other_media_are_rejected(node: Node) -> None:
     pod = await node.pod({"name": "e", "emptyDir": {"medium": "HugePages"}}, containers=[
         {"name": "main", "image": "x", "resources": {"limits": {"hugepages-2Mi": "2Mi", "memory": "4Mi", "cpu": "1"}}}
     ])  # fmt: skip
@@ -79,7 +79,7 @@ async def test_other_media_are_refused(node: Node) -> None:
         await node.mount(pod)
 
 
-def test_host_paths_are_of_the_type_they_say(tmp_path: pathlib.Path) -> None:
+def test_the_type_of_a_host_path_is_checked(tmp_path: pathlib.Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "f").write_text("x")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -92,18 +92,18 @@ def test_host_paths_are_of_the_type_they_say(tmp_path: pathlib.Path) -> None:
         "FileOrCreate": ("d", "a file"), "Socket": ("f", "a socket file"), "CharDevice": ("f", "a character device"),
         "BlockDevice": ("f", "a block device"),
     }  # fmt: skip
-    for kind, (name, said) in words.items():
-        with pytest.raises(VolumeSourceError) as refusal:
+    for kind, (name, description) in words.items():
+        with pytest.raises(VolumeSourceError) as error:
             host_path.resolve({"path": str(tmp_path / name), "type": kind})
-        assert str(refusal.value) == f"hostPath type check failed: {tmp_path / name} is not {said}"
+        assert str(error.value) == f"hostPath type check failed: {tmp_path / name} is not {description}"
 
 
-def test_host_paths_are_made_unless_they_must_be_there_already(tmp_path: pathlib.Path) -> None:
+def test_missing_host_paths_are_created_unless_the_type_requires_them(tmp_path: pathlib.Path) -> None:
     with pytest.raises(VolumeSourceError):
         host_path.resolve({"path": str(tmp_path / "none"), "type": "Directory"})
     assert not (tmp_path / "none").exists()
     assert host_path.resolve({"path": str(tmp_path / "plain")}) == str(tmp_path / "plain")
-    assert (tmp_path / "plain").is_dir(), "as containers' runtimes do where no type is said"
+    assert (tmp_path / "plain").is_dir(), "as container runtimes do for a path without a type"
     host_path.resolve({"path": str(tmp_path / "a" / "b"), "type": "DirectoryOrCreate"})
     host_path.resolve({"path": str(tmp_path / "a" / "f"), "type": "FileOrCreate"})
     assert (tmp_path / "a" / "b").is_dir()
@@ -112,7 +112,7 @@ def test_host_paths_are_made_unless_they_must_be_there_already(tmp_path: pathlib
         host_path.resolve({"path": str(tmp_path / "x" / "f"), "type": "FileOrCreate"})
 
 
-async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_path: pathlib.Path) -> None:
+async def test_no_host_path_exposes_the_data_directory(node: Node, tmp_path: pathlib.Path) -> None:
     link = tmp_path.with_name(f"{tmp_path.name}-link")
     link.symlink_to(tmp_path)
     try:
@@ -125,33 +125,33 @@ async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_pa
 
 
 @pytest.mark.parametrize("source", [{"nfs": {"server": "s", "path": "/"}}, {"csi": {"driver": "d"}}])
-async def test_volumes_of_other_kinds_are_refused_for_good(node: Node, source: Object) -> None:
+async def test_unsupported_volumes_are_rejected_permanently(node: Node, source: Object) -> None:
     pod = await node.pod({"name": "v", **source})
-    with pytest.raises(volumes.VolumeUnsupported) as refusal:
+    with pytest.raises(volumes.VolumeUnsupported) as error:
         await node.mount(pod)
     kind = next(iter(source))
-    assert refusal.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : volumes of kind {kind}')
+    assert error.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : volumes of kind {kind}')
 
 
-async def bound(node: Node, source: Object, **annotations: str) -> Object:
-    """A claim c, and a pod that uses it."""
+async def bound_claim_pod(node: Node, source: Object, **annotations: str) -> Object:
+    """Creates a bound claim c. Returns a pod that uses it."""
     space = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
     claim = await node.cluster.create(
         CLAIMS, {"metadata": {"name": "c"}, "spec": {**space, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}}
     )
-    holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
+    claim_ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
     more = {"nodeAffinity": affinity} if "local" in source else {}
-    spec = {**space, "capacity": {"storage": "1Gi"}, "claimRef": holder, **source, **more}
+    spec = {**space, "capacity": {"storage": "1Gi"}, "claimRef": claim_ref, **source, **more}
     await node.cluster.create(VOLUMES, {"metadata": {"name": "pv", "annotations": annotations}, "spec": spec})
     await node.cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
     return await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
 
 
-async def test_a_bound_claim_is_its_volumes_directory(node: Node, tmp_path: pathlib.Path) -> None:
+async def test_a_bound_claim_is_the_directory_of_its_volume(node: Node, tmp_path: pathlib.Path) -> None:
     (tmp_path / "volumes" / "x").mkdir(parents=True)
     path = str(tmp_path / "volumes" / "x")
-    pod = await bound(node, {"hostPath": {"path": path}}, **{"pv.beta.kubernetes.io/gid": "1234"})
+    pod = await bound_claim_pod(node, {"hostPath": {"path": path}}, **{"pv.beta.kubernetes.io/gid": "1234"})
     mounted = await node.mount(pod)
     assert mounted.volumes["v"] == volumes.Volume(path)
     assert mounted.groups == (1234,)
@@ -161,12 +161,12 @@ async def test_a_bound_claim_is_its_volumes_directory(node: Node, tmp_path: path
     assert os.listdir(path) == []
 
 
-async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
+async def test_a_claim_that_is_not_ready_has_the_message_of_the_kubelet(node: Node) -> None:
     pod = await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
-    with pytest.raises(volumes.VolumeNotReady) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as error:
         await node.mount(pod)
     words = 'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'
-    assert refusal.value.message == (
+    assert error.value.message == (
         f"Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: {words}"
     )
     space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -176,27 +176,27 @@ async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
 
 
 async def test_a_local_volume_must_exist(node: Node) -> None:
-    pod = await bound(node, {"local": {"path": "/none/such"}})
-    with pytest.raises(volumes.VolumeNotReady) as refusal:
+    pod = await bound_claim_pod(node, {"local": {"path": "/none/such"}})
+    with pytest.raises(volumes.VolumeNotReady) as error:
         await node.mount(pod)
-    assert refusal.value.message == 'MountVolume.SetUp failed for volume "pv" : path "/none/such" does not exist'
+    assert error.value.message == 'MountVolume.SetUp failed for volume "pv" : path "/none/such" does not exist'
 
 
-async def test_a_claim_of_another_kind_is_refused_for_good(node: Node) -> None:
-    pod = await bound(node, {"nfs": {"server": "s", "path": "/"}})
+async def test_an_unsupported_persistent_volume_is_rejected_permanently(node: Node) -> None:
+    pod = await bound_claim_pod(node, {"nfs": {"server": "s", "path": "/"}})
     with pytest.raises(volumes.VolumeUnsupported, match=r"volumes of kind nfs are not supported"):
         await node.mount(pod)
 
 
 @as_root
-async def test_the_pods_group_owns_scratch_space_projections_and_local_claims(node: Node, tmp_path: pathlib.Path) -> None:
+async def test_fs_group_owns_empty_dirs_projections_and_local_claims(node: Node, tmp_path: pathlib.Path) -> None:
     kept = tmp_path / "kept"
     (kept / "deep").mkdir(parents=True)
     (kept / "deep" / "f").write_text("x")
     (kept / "link").symlink_to("/etc/passwd")
     outside = os.stat("/etc/passwd")
     await node.config_map("c", {"a": "1"})
-    pod = await bound(node, {"local": {"path": str(kept)}})
+    pod = await bound_claim_pod(node, {"local": {"path": str(kept)}})
     pod["spec"]["securityContext"] = {"fsGroup": 4321}
     pod["spec"]["volumes"] += [{"name": "e", "emptyDir": {}}, {"name": "m", "configMap": {"name": "c"}}]
     mounted = await node.mount(pod)
@@ -224,7 +224,7 @@ sys.stdin.read()
 
 
 @as_root
-def test_inside_a_user_namespace_its_own_groups_can_be_given(tmp_path: pathlib.Path) -> None:
+def test_fs_group_applies_to_mapped_groups_of_a_user_namespace(tmp_path: pathlib.Path) -> None:
     volume = tmp_path / "v"
     volume.mkdir()
     pipe = subprocess.PIPE
@@ -239,8 +239,8 @@ def test_inside_a_user_namespace_its_own_groups_can_be_given(tmp_path: pathlib.P
 
 
 @as_root
-def test_an_ordinary_user_is_told_which_group_cannot_be_had() -> None:
-    """A child process becomes one, for that cannot be undone."""
+def test_an_unavailable_fs_group_is_reported_to_an_ordinary_user() -> None:
+    """Runs in a child process, because the change of the user id is permanent."""
     child = os.fork()
     if not child:
         os._exit(_as_ordinary_user())
@@ -255,8 +255,8 @@ def _as_ordinary_user() -> int:
         "containers": [{"name": "main"}], "securityContext": {"fsGroup": 4321}, "volumes": [{"name": "e", "emptyDir": {}}],
     }}  # fmt: skip
     with tempfile.TemporaryDirectory() as directory:
-        place = volumes.VolumeHost(pathlib.Path(directory, "u"), isolation=Isolation.USER)
-        world = ObjectCache(cast(port.Client, None), lambda uid: None)  # it names no object
-        mounted = asyncio.run(volumes.mount(pod, world, place))
+        host = volumes.VolumeHost(pathlib.Path(directory, "u"), isolation=Isolation.USER)
+        objects = ObjectCache(cast(port.Client, None), lambda uid: None)  # the pod refers to no object
+        mounted = asyncio.run(volumes.mount(pod, objects, host))
     expected = 'fsGroup 4321 is not applied to volume "e": only root can change the group of files'
     return 0 if mounted.notes == (expected,) else 1

@@ -1,4 +1,4 @@
-"""Variables, commands and arguments as a kubelet makes them."""
+"""Environment variables, commands and arguments, as in the kubelet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def service(name: str, address: str = "10.0.0.1", namespace: str = "ns", port: O
     return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def made(env: list[Object], known: EnvironmentSources | None = None, **container: Any) -> dict[str, str]:
+def environment(env: list[Object], known: EnvironmentSources | None = None, **container: Any) -> dict[str, str]:
     return build_environment(pod(), {"name": "main", "env": env, **container}, known or EnvironmentSources())
 
 
@@ -47,43 +47,43 @@ def made(env: list[Object], known: EnvironmentSources | None = None, **container
         pytest.param("$$$$", "$$", id="two escapes"),
     ],
 )
-def test_references_are_replaced_as_kubernetes_does(text: str, expected: str) -> None:
+def test_references_are_expanded_as_in_kubernetes(text: str, expected: str) -> None:
     assert expansion.expand(text, {"A": "1", "B": "2"}) == expected
 
 
 @given(st.text(alphabet="$()AB x"), st.dictionaries(st.sampled_from("AB"), st.text(max_size=3)))
 def test_expansion_reads_each_character_once(text: str, values: dict[str, str]) -> None:
-    assert expansion.expand(text, values) == _by_hand(text, values)
+    assert expansion.expand(text, values) == _expand_by_character(text, values)
 
 
-def _by_hand(text: str, values: dict[str, str]) -> str:
-    found, at = "", 0
+def _expand_by_character(text: str, values: dict[str, str]) -> str:
+    expanded, at = "", 0
     while at < len(text):
         following = text[at + 1 : at + 2]
         end = text.find(")", at + 2)
         if text[at] == "$" and following == "$":
-            found, at = found + "$", at + 2
+            expanded, at = expanded + "$", at + 2
         elif text[at] == "$" and following == "(" and end > 0:
             name = text[at + 2 : end]
-            found, at = found + values.get(name, f"$({name})"), end + 1
+            expanded, at = expanded + values.get(name, f"$({name})"), end + 1
         elif text[at] == "$" and following:
-            found, at = found + text[at : at + 2], at + 2
+            expanded, at = expanded + text[at : at + 2], at + 2
         else:
-            found, at = found + text[at], at + 1
-    return found
+            expanded, at = expanded + text[at], at + 1
+    return expanded
 
 
-def test_variables_refer_to_earlier_ones_and_to_services() -> None:
+def test_variables_can_refer_to_earlier_variables_and_services() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)$(S_SERVICE_HOST)"}, {"name": "C", "value": "3"}]
-    found = made(env, EnvironmentSources(services=[service("s")]))
-    assert (found["A"], found["B"], found["C"]) == ("1", "1$(C)10.0.0.1", "3")
+    variables = environment(env, EnvironmentSources(services=[service("s")]))
+    assert (variables["A"], variables["B"], variables["C"]) == ("1", "1$(C)10.0.0.1", "3")
 
 
-def test_commands_and_arguments_refer_to_variables() -> None:
+def test_commands_and_arguments_can_refer_to_variables() -> None:
     assert expand_command({"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}, {"A": "1"}) == (("1", "$(A)"), ("$(N)",))
 
 
-def test_whole_config_maps_and_secrets_become_variables() -> None:
+def test_env_from_imports_config_maps_and_secrets() -> None:
     known = EnvironmentSources(
         {"c": {"data": {"a": "1", "b": "2"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"\xff").decode()}}}
     )
@@ -92,8 +92,8 @@ def test_whole_config_maps_and_secrets_become_variables() -> None:
         {"secretRef": {"name": "s"}},
         {"configMapRef": {"name": "o", "optional": True}},
     ]
-    found = made([{"name": "P_a", "value": "9"}], known, envFrom=sources)
-    assert found == {"P_a": "9", "P_b": "2", "x": "\udcff"}
+    variables = environment([{"name": "P_a", "value": "9"}], known, envFrom=sources)
+    assert variables == {"P_a": "9", "P_b": "2", "x": "\udcff"}
 
 
 def test_single_keys_become_variables() -> None:
@@ -104,11 +104,11 @@ def test_single_keys_become_variables() -> None:
         {"name": "C", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "none", "optional": True}}},
         {"name": "D", "valueFrom": {"configMapKeyRef": {"name": "o", "key": "a", "optional": True}}},
     ]
-    assert made(env, known) == {"A": "1", "B": "2"}
+    assert environment(env, known) == {"A": "1", "B": "2"}
 
 
 @pytest.mark.parametrize(
-    ("origin", "said"),
+    ("origin", "message"),
     [
         ({"configMapKeyRef": {"name": "n", "key": "a"}}, 'configmap "n" not found'),
         ({"configMapKeyRef": {"name": "c", "key": "z"}}, "couldn't find key z in ConfigMap ns/c"),
@@ -118,11 +118,11 @@ def test_single_keys_become_variables() -> None:
         ({"resourceFieldRef": {"resource": "limits.x"}}, "unsupported container resource : limits.x"),
     ],
 )
-def test_what_is_missing_is_told_as_a_kubelet_tells_it(origin: Object, said: str) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        made([{"name": "A", "valueFrom": origin}], EnvironmentSources({"c": {"data": {}}}, {"s": {}}))
-    assert refusal.value.message == said
-    assert refusal.value.reason == "CreateContainerConfigError"
+def test_missing_sources_have_the_message_of_the_kubelet(origin: Object, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        environment([{"name": "A", "valueFrom": origin}], EnvironmentSources({"c": {"data": {}}}, {"s": {}}))
+    assert error.value.message == message
+    assert error.value.reason == "CreateContainerConfigError"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_is_missing_is_told_as_a_kubelet_tells_it(origin: Object, said: str
 )
 def test_fields_of_the_pod_become_variables(path: str, expected: str) -> None:
     known = EnvironmentSources(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
-    assert made([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}], known) == {"A": expected}
+    assert environment([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}], known) == {"A": expected}
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_resources_are_divided_and_rounded_up(resource: str, divisor: str | None
     assert downward_api.resource(pod(containers=[container]), reference, "main", {"ephemeral-storage": "7"}) == expected
 
 
-def test_services_are_told_as_docker_did() -> None:
-    found = service_links.service_variables(
+def test_services_have_docker_link_variables() -> None:
+    variables = service_links.service_variables(
         [service("my-db", port={"name": "http-x", "port": 5432, "protocol": "UDP"})], "ns", True
     )
-    assert found == {
+    assert variables == {
         "MY_DB_SERVICE_HOST": "10.0.0.1",
         "MY_DB_SERVICE_PORT": "5432",
         "MY_DB_SERVICE_PORT_HTTP_X": "5432",
@@ -185,7 +185,7 @@ def test_services_are_told_as_docker_did() -> None:
     }
 
 
-def test_only_services_that_concern_the_pod_are_told() -> None:
+def test_only_services_of_the_namespace_and_the_api_server_have_variables() -> None:
     known = EnvironmentSources(services=[
         service("own"), service("headless", "None"), service("other", namespace="elsewhere"),
         service("kubernetes", "10.96.0.1", "default"),
@@ -196,15 +196,15 @@ def test_only_services_that_concern_the_pod_are_told() -> None:
     assert {name for name in alone if name.endswith("_HOST")} == {"KUBERNETES_SERVICE_HOST"}
 
 
-async def test_what_a_container_names_is_read_from_the_cluster(node: Node) -> None:
+async def test_referenced_objects_are_read_from_the_api_server(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     container = {"name": "main", "image": "x", "envFrom": [{"configMapRef": {"name": "c"}}], "env": [
         {"name": "S", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k"}}}
     ]}  # fmt: skip
-    made = await node.pod(containers=[container])
-    known = await environment_sources.load_sources(made, container, node.objects, EnvironmentSources())
+    created = await node.pod(containers=[container])
+    known = await environment_sources.load_sources(created, container, node.objects, EnvironmentSources())
     with pytest.raises(ConfigError, match='secret "none" not found'):
-        build_environment(made, container, known)
+        build_environment(created, container, known)
     await node.secret("none", {"k": b"v"})
-    known = await environment_sources.load_sources(made, container, node.objects, EnvironmentSources())
-    assert {"a": "1", "S": "v"}.items() <= build_environment(made, container, known).items()
+    known = await environment_sources.load_sources(created, container, node.objects, EnvironmentSources())
+    assert {"a": "1", "S": "v"}.items() <= build_environment(created, container, known).items()

@@ -1,4 +1,4 @@
-"""Which volumes a container sees where, and which parts of them."""
+"""Volume mounts of containers: paths, access modes and subPath."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ def container(*mounts: dict[str, Any]) -> dict[str, Any]:
     return {"name": "main", "volumeMounts": list(mounts)}
 
 
-def test_mounts_are_at_the_very_paths_and_as_writable_as_they_may_be(tmp_path: pathlib.Path) -> None:
+def test_mounts_have_their_paths_and_access_modes(tmp_path: pathlib.Path) -> None:
     mounted = MountedVolumes({"a": Volume("/va"), "b": Volume("/vb", read_only=True)})
-    wanted = container(
+    spec = container(
         {"name": "a", "mountPath": "/x/"}, {"name": "a", "mountPath": "/y", "readOnly": True}, {"name": "b", "mountPath": "z"}
     )
-    assert build_mounts(wanted, mounted) == (Mount("/x", "/va"), Mount("/y", "/va", True), Mount("/z", "/vb", True))
+    assert build_mounts(spec, mounted) == (Mount("/x", "/va"), Mount("/y", "/va", True), Mount("/z", "/vb", True))
 
 
-def test_a_volume_that_is_not_there_is_told() -> None:
+def test_a_missing_volume_is_reported() -> None:
     with pytest.raises(ConfigError, match='cannot find volume "v" to mount into container "main"'):
         build_mounts(container({"name": "v", "mountPath": "/x"}), MountedVolumes())
 
 
-def test_a_part_of_a_volume_is_made_with_its_mode(tmp_path: pathlib.Path) -> None:
+def test_a_missing_sub_path_is_created_with_its_mode(tmp_path: pathlib.Path) -> None:
     tmp_path.chmod(0o777)
-    (found,) = build_mounts(
+    (mount,) = build_mounts(
         container({"name": "v", "mountPath": "/x", "subPath": "a/b"}), MountedVolumes({"v": Volume(str(tmp_path))})
     )
-    assert found.source == str(tmp_path / "a" / "b")
-    assert os.stat(found.source).st_mode & 0o777 == 0o777
+    assert mount.source == str(tmp_path / "a" / "b")
+    assert os.stat(mount.source).st_mode & 0o777 == 0o777
 
 
-def test_a_part_is_named_by_the_containers_variables(tmp_path: pathlib.Path) -> None:
-    wanted = container({"name": "v", "mountPath": "/x", "subPathExpr": "$(POD)-$(N)"})
+def test_sub_path_expr_expands_variables_of_the_container(tmp_path: pathlib.Path) -> None:
+    spec = container({"name": "v", "mountPath": "/x", "subPathExpr": "$(POD)-$(N)"})
     mounted = MountedVolumes({"v": Volume(str(tmp_path))})
-    (found,) = build_mounts(wanted, mounted, {"POD": "p", "N": "1"})
-    assert found.source == str(tmp_path / "p-1")
+    (mount,) = build_mounts(spec, mounted, {"POD": "p", "N": "1"})
+    assert mount.source == str(tmp_path / "p-1")
     with pytest.raises(ConfigError, match="missing value for N"):
-        build_mounts(wanted, mounted, {"POD": "p"})
+        build_mounts(spec, mounted, {"POD": "p"})
 
 
 @pytest.mark.parametrize("inner", ["link", "link/deeper", "in/link", "in/link/new", "loop"])
-def test_no_link_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) -> None:
+def test_no_symlink_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) -> None:
     outside, volume = tmp_path / "outside", tmp_path / "volume"
     outside.mkdir()
     (volume / "in").mkdir(parents=True)
@@ -63,33 +63,33 @@ def test_no_link_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) -> 
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.parametrize(("inner", "said"), [("/etc", "must not be an absolute path"), ("a/../../b", "must not contain '..'")])
-def test_paths_that_climb_are_refused(tmp_path: pathlib.Path, inner: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+@pytest.mark.parametrize(("inner", "message"), [("/etc", "must not be an absolute path"), ("a/../../b", "must not contain '..'")])
+def test_invalid_sub_paths_are_rejected(tmp_path: pathlib.Path, inner: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(tmp_path))}))
 
 
-def test_links_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None:
+def test_symlinks_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    (found,) = build_mounts(
+    (mount,) = build_mounts(
         container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), MountedVolumes({"v": Volume(str(tmp_path))})
     )
-    assert found.source == str(tmp_path / "real" / "new")
+    assert mount.source == str(tmp_path / "real" / "new")
 
 
-def test_a_file_of_a_config_map_stays_as_it_was_when_mounted(tmp_path: pathlib.Path) -> None:
+def test_a_sub_path_of_a_config_map_keeps_the_version_of_its_mount(tmp_path: pathlib.Path) -> None:
     atomic_writer.write(tmp_path, {"f": ProjectedFile(b"1")})
-    wanted = container({"name": "v", "mountPath": "/etc/f", "subPath": "f"})
-    (found,) = build_mounts(wanted, MountedVolumes({"v": Volume(str(tmp_path), True)}))
-    with open(found.source, "rb") as held:
+    spec = container({"name": "v", "mountPath": "/etc/f", "subPath": "f"})
+    (mount,) = build_mounts(spec, MountedVolumes({"v": Volume(str(tmp_path), True)}))
+    with open(mount.source, "rb") as held:
         atomic_writer.write(tmp_path, {"f": ProjectedFile(b"2")})
         assert held.read() == b"1"
-    (again,) = build_mounts(wanted, MountedVolumes({"v": Volume(str(tmp_path), True)}))
+    (again,) = build_mounts(spec, MountedVolumes({"v": Volume(str(tmp_path), True)}))
     assert pathlib.Path(again.source).read_bytes() == b"2"
 
 
-def test_mounts_within_mounts_have_a_place(tmp_path: pathlib.Path) -> None:
+def test_nested_mounts_have_mount_points(tmp_path: pathlib.Path) -> None:
     mounts = [
         {"name": "c", "mountPath": "/etc/mpi"},
         {"name": "e", "mountPath": "/etc/mpi/scratch/a"},

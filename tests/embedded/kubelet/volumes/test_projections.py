@@ -1,4 +1,4 @@
-"""Config maps, secrets, the pod's own fields and tokens as files."""
+"""configMap, secret, downwardAPI and projected volumes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mode(path: str) -> int:
     return stat.S_IMODE(os.stat(path).st_mode)
 
 
-async def test_a_config_map_is_a_directory_of_its_keys(node: Node) -> None:
+async def test_a_config_map_is_a_directory_with_a_file_for_each_key(node: Node) -> None:
     await node.config_map("c", {"a": "1", "b": "2"}, binaryData={"bin": "/wA="})
     pod = await node.pod({"name": "v", "configMap": {"name": "c"}})
     path = (await node.mount(pod)).path("v")
@@ -36,7 +36,7 @@ async def test_a_config_map_is_a_directory_of_its_keys(node: Node) -> None:
     assert mode(f"{path}/a") == 0o644
 
 
-async def test_items_choose_keys_paths_and_modes(node: Node) -> None:
+async def test_items_select_keys_paths_and_modes(node: Node) -> None:
     await node.config_map("c", {"run.sh": "#!", "hosts": "h", "no": "-"})
     items = [{"key": "run.sh", "path": "bin/run", "mode": 0o555}, {"key": "hosts", "path": "hosts"}]
     pod = await node.pod({"name": "v", "configMap": {"name": "c", "items": items, "defaultMode": 0o440}})
@@ -45,7 +45,7 @@ async def test_items_choose_keys_paths_and_modes(node: Node) -> None:
     assert (mode(f"{path}/bin/run"), mode(f"{path}/hosts")) == (0o555, 0o440)
 
 
-async def test_a_changed_config_map_is_swapped_in_whole(node: Node) -> None:
+async def test_a_changed_config_map_is_replaced_atomically(node: Node) -> None:
     await node.config_map("c", {"a": "1", "old": "x"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c"}})
     path = pathlib.Path((await node.mount(pod)).path("v"))
@@ -57,7 +57,7 @@ async def test_a_changed_config_map_is_swapped_in_whole(node: Node) -> None:
     assert sorted(os.listdir(path)) == sorted(["..data", os.readlink(path / "..data"), "a", "new"])
 
 
-async def test_what_has_not_changed_is_not_written_again(node: Node) -> None:
+async def test_unchanged_files_are_not_written_again(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c"}})
     path = (await node.mount(pod)).path("v")
@@ -67,15 +67,15 @@ async def test_what_has_not_changed_is_not_written_again(node: Node) -> None:
     assert os.readlink(f"{path}/..data") == before
 
 
-async def test_a_missing_config_map_is_told_as_a_kubelet_tells_it(node: Node) -> None:
+async def test_a_missing_config_map_has_the_message_of_the_kubelet(node: Node) -> None:
     pod = await node.pod({"name": "v", "configMap": {"name": "none"}})
-    with pytest.raises(volumes.VolumeNotReady) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as error:
         await node.mount(pod)
-    assert refusal.value.reason == "FailedMount"
-    assert refusal.value.message == 'MountVolume.SetUp failed for volume "v" : configmap "none" not found'
+    assert error.value.reason == "FailedMount"
+    assert error.value.message == 'MountVolume.SetUp failed for volume "v" : configmap "none" not found'
 
 
-async def test_a_pod_that_waits_hears_when_its_config_map_is_made(node: Node) -> None:
+async def test_a_waiting_pod_is_notified_when_its_config_map_is_created(node: Node) -> None:
     pod = await node.pod({"name": "v", "configMap": {"name": "late"}})
     with pytest.raises(volumes.VolumeNotReady):
         await node.mount(pod)
@@ -85,14 +85,14 @@ async def test_a_pod_that_waits_hears_when_its_config_map_is_made(node: Node) ->
     assert contents((await node.mount(pod)).path("v")) == {"a": b"1"}
 
 
-async def test_a_missing_key_is_told(node: Node) -> None:
+async def test_a_missing_key_is_reported(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c", "items": [{"key": "z", "path": "z"}]}})
     with pytest.raises(volumes.VolumeNotReady, match="configmap references non-existent config key: z"):
         await node.mount(pod)
 
 
-async def test_optional_ones_may_be_missing(node: Node) -> None:
+async def test_optional_sources_may_be_missing(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod(
         {"name": "none", "configMap": {"name": "none", "optional": True}},
@@ -103,7 +103,7 @@ async def test_optional_ones_may_be_missing(node: Node) -> None:
     assert [contents(mounted.path(name)) for name in ("none", "secret", "key")] == [{}, {}, {}]
 
 
-async def test_what_has_gone_stays_with_the_pods_that_show_it(node: Node) -> None:
+async def test_files_of_a_deleted_config_map_are_kept_in_running_pods(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c"}})
     path = (await node.mount(pod)).path("v")
@@ -124,17 +124,17 @@ async def test_an_immutable_config_map_is_read_once(node: Node) -> None:
     assert contents(path) == {"a": b"1"}
 
 
-async def test_a_secret_is_closed_as_it_says_below_a_closed_directory(node: Node) -> None:
+async def test_a_secret_has_its_mode_below_a_private_directory(node: Node) -> None:
     await node.secret("s", {"key": b"\0secret"})
     pod = await node.pod({"name": "v", "secret": {"secretName": "s", "defaultMode": 0o400}})
     path = (await node.mount(pod)).path("v")
     assert contents(path) == {"key": b"\0secret"}
     assert mode(f"{path}/key") == 0o400
-    directory = node.place(pod).directory
+    directory = node.host(pod).directory
     assert (mode(str(directory)), mode(str(directory / "volumes"))) == (0o700, 0o700)
 
 
-async def test_a_changed_secret_arrives(node: Node) -> None:
+async def test_a_changed_secret_is_updated(node: Node) -> None:
     await node.secret("s", {"key": b"1"})
     pod = await node.pod({"name": "v", "secret": {"secretName": "s"}})
     path = (await node.mount(pod)).path("v")
@@ -143,7 +143,7 @@ async def test_a_changed_secret_arrives(node: Node) -> None:
     assert contents(path) == {"key": b"2"}
 
 
-async def test_the_pods_own_fields_are_files(node: Node) -> None:
+async def test_the_downward_api_projects_fields_of_the_pod(node: Node) -> None:
     resources = {"limits": {"memory": "64Mi"}, "requests": {"cpu": "250m"}}
     items = [
         {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
@@ -163,15 +163,15 @@ async def test_the_pods_own_fields_are_files(node: Node) -> None:
 async def test_every_pod_has_its_service_account_files(node: Node) -> None:
     pod = await node.pod()
     (volume,) = [each["name"] for each in pod["spec"]["volumes"]]
-    found = contents((await node.mount(pod)).path(volume))
-    assert sorted(found) == ["ca.crt", "namespace", "token"]
-    assert found["namespace"] == b"default"
-    assert found["ca.crt"] == node.cluster.control_plane.pki.authority
-    claims = claims_of(found["token"])
+    files = contents((await node.mount(pod)).path(volume))
+    assert sorted(files) == ["ca.crt", "namespace", "token"]
+    assert files["namespace"] == b"default"
+    assert files["ca.crt"] == node.cluster.control_plane.pki.authority
+    claims = claims_of(files["token"])
     assert claims["kubernetes.io"]["pod"]["uid"] == pod["metadata"]["uid"]
 
 
-async def test_a_token_is_for_its_audience_and_its_time(node: Node) -> None:
+async def test_a_token_has_its_audience_and_lifetime(node: Node) -> None:
     source = {"serviceAccountToken": {"path": "t", "audience": "vault", "expirationSeconds": 700}}
     pod = await node.pod({"name": "v", "projected": {"sources": [source]}})
     claims = claims_of(contents((await node.mount(pod)).path("v"))["t"])
@@ -179,16 +179,16 @@ async def test_a_token_is_for_its_audience_and_its_time(node: Node) -> None:
     assert claims["exp"] - claims["iat"] == 700
 
 
-async def test_a_token_is_only_for_the_pods_one_user(node: Node) -> None:
+async def test_a_token_belongs_to_the_only_user_of_the_pod(node: Node) -> None:
     if os.geteuid():
         pytest.skip("only root gives files away")
     pod = await node.pod(securityContext={"runAsUser": 1234})
     (volume,) = [each["name"] for each in pod["spec"]["volumes"]]
-    found = os.stat((await node.mount(pod)).path(volume) + "/token")
-    assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (1234, 0o600)
+    status = os.stat((await node.mount(pod)).path(volume) + "/token")
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (1234, 0o600)
 
 
-async def test_a_token_is_renewed_after_four_fifths_of_its_life(node: Node) -> None:
+async def test_a_token_is_renewed_after_four_fifths_of_its_lifetime(node: Node) -> None:
     pod = await node.pod()
     now = [dt.datetime.now(dt.UTC)]
     due: list[str] = []
@@ -206,7 +206,7 @@ async def test_a_token_is_renewed_after_four_fifths_of_its_life(node: Node) -> N
     assert tokens.renewal(ask.uid) is None
 
 
-async def test_a_projected_volume_joins_its_sources_and_tells_all_that_is_missing(node: Node) -> None:
+async def test_a_projected_volume_merges_its_sources_and_reports_all_missing_ones(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     await node.secret("s", {"b": b"2"})
     sources = [
@@ -218,12 +218,12 @@ async def test_a_projected_volume_joins_its_sources_and_tells_all_that_is_missin
     assert contents((await node.mount(pod)).path("v")) == {"x/a": b"1", "b": b"2", "name": b"p"}
     wrong = [{"configMap": {"name": "n1"}}, {"secret": {"name": "n2"}}]
     pod = await node.pod({"name": "v", "projected": {"sources": wrong}}, name="q")
-    with pytest.raises(volumes.VolumeNotReady) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as error:
         await node.mount(pod)
-    assert refusal.value.message.endswith(' : [configmap "n1" not found, secret "n2" not found]')
+    assert error.value.message.endswith(' : [configmap "n1" not found, secret "n2" not found]')
 
 
-async def test_nothing_is_left_of_a_pods_volumes_or_watches(node: Node) -> None:
+async def test_unmount_removes_all_volumes_and_watches_of_a_pod(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c"}}, {"name": "e", "emptyDir": {}})
     before = asyncio.all_tasks()
@@ -231,7 +231,7 @@ async def test_nothing_is_left_of_a_pods_volumes_or_watches(node: Node) -> None:
     os.mkdir(f"{mounted.path('e')}/made")
     await node.unmount(pod)
     await node.unmount(pod)
-    assert list(node.place(pod).directory.iterdir()) == []
+    assert list(node.host(pod).directory.iterdir()) == []
     while asyncio.all_tasks() - before:
         await asyncio.wait(asyncio.all_tasks() - before, timeout=10)
     await node.change("c", {"a": "2"})
@@ -249,4 +249,4 @@ async def test_pods_that_share_a_config_map_share_its_watch(node: Node) -> None:
     await node.unmount(one)
     await node.change("c", {"a": "2"})
     await node.changed(other)
-    assert contents(node.place(other).volumes / "v") == {"a": b"2"}
+    assert contents(node.host(other).volumes / "v") == {"a": b"2"}
