@@ -143,7 +143,7 @@ def test_scale_reads_and_writes_the_workers(kube: cluster.Cluster, api: Api, nam
 def test_explain_reports_fields_of_ours_and_deep_ones_of_the_template(kube: cluster.Cluster, api: Api, kind: JobKind) -> None:
     ours = kube.kubectl("explain", f"{kind.singular}.spec.runPolicy.backoffLimit").stdout
     assert "FIELD: backoffLimit <integer>" in ours
-    assert "Restarts after which the job fails." in ours
+    assert "The number of restarts after which the job fails." in ours
     path = f"{kind.singular}.spec.{kind.replicas_field}.template.spec.containers.livenessProbe.httpGet.path"
     deep = kube.kubectl("explain", path)
     assert deep.returncode == 0, deep.stderr

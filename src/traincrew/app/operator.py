@@ -37,8 +37,8 @@ def chosen_kinds(names: tuple[str, ...]) -> tuple[JobKind, ...]:
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
         raise errors.SettingsError(f"Unknown kind {unknown[0]!r}. Choose from {', '.join(kind.kind for kind in KINDS)}.")
-    wanted = {name.lower() for name in names}
-    return tuple(kind for kind in KINDS if not wanted or kind.singular in wanted)
+    chosen = {name.lower() for name in names}
+    return tuple(kind for kind in KINDS if not chosen or kind.singular in chosen)
 
 
 def own_namespace() -> str:

@@ -23,7 +23,7 @@ def identity(cluster: Cluster, user: User) -> credentials.Identity:
     key = _material(user, "client-key", written.client_key_data, written.client_key)
     if (certificate is None) != (key is None):
         lacking = user.field("client-key" if key is None else "client-certificate")
-        raise errors.KubeconfigError(f"{lacking} is missing: a certificate and its key are needed together")
+        raise errors.KubeconfigError(f"{lacking} is missing: a client certificate requires a key and vice versa")
     return credentials.Identity(
         authority=_authority(cluster),
         certificate=certificate,
@@ -65,9 +65,9 @@ def _plugin(call: kubeconfig_files.Exec, cluster: Cluster, user: User) -> execpl
     where = user.field("exec")
     if call.api_version not in execplugin.API_VERSIONS:
         known = " or ".join(execplugin.API_VERSIONS)
-        raise errors.KubeconfigError(f"{where}: its apiVersion must be {known}, got {call.api_version!r}")
+        raise errors.KubeconfigError(f"{where}: apiVersion must be {known}, got {call.api_version!r}")
     if call.interactive_mode not in ("", "Never", "IfAvailable", "Always"):
-        raise errors.KubeconfigError(f"{where}: its interactiveMode must be Never, IfAvailable or Always")
+        raise errors.KubeconfigError(f"{where}: interactiveMode must be Never, IfAvailable or Always")
     return execplugin.Plugin(
         label=where,
         command=user.resolve(call.command) if "/" in call.command else call.command,

@@ -55,7 +55,7 @@ async def bootstrap(client: port.Client, objects: BootstrapObjects) -> None:
 
 
 def _priority_class(name: str) -> Object:
-    description = "for what the cluster itself cannot do without"
+    description = "Used for system critical pods that must run in the cluster."
     return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": description}
 
 

@@ -37,14 +37,14 @@ class DnsWait:
             Option(
                 f"{self.flags}-image",
                 self.image,
-                "image of the container in which workers wait for the master's name",
+                "image of the container that waits until the master's name resolves",
                 former_flag=self.former_image_flag,
             ),
             Option(f"{self.flags}-template-file", "/etc/config/initContainer.yaml", template_help, is_file=True),
             Option(
                 f"{self.flags}-max-tries",
                 self.tries,
-                "how often to look for the master's name, two seconds apart, before giving up",
+                "maximum number of DNS lookups of the master's name, two seconds apart",
             ),
         )
 

@@ -207,5 +207,5 @@ def _long_names(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in job.roles if kind.pods.services else ():
         last = naming.replica(job.name, role, max(job.count(role) - 1, 0))
         if len(last) > 63 and len(job.name) <= 63:
-            message = f"too long: the name {last!r} made from it has {len(last)} characters, at most 63 are possible"
+            message = f"too long: the name {last!r} of a replica has {len(last)} characters, the maximum is 63"
             yield Violation(path="metadata.name", message=message, server=False)

@@ -22,7 +22,7 @@ class Metrics:
             "traincrew_objects_deleted", "Objects deleted for jobs", ("resource",), registry=self.registry
         )
         self._objects_refused = Counter(
-            "traincrew_objects_refused", "Objects that the API server refused to create", ("resource",), registry=self.registry
+            "traincrew_objects_refused", "Creates that the API server rejected", ("resource",), registry=self.registry
         )
         self._requests = Counter(
             "traincrew_api_requests", "Requests to the API server", ("verb", "resource", "code"), registry=self.registry
@@ -41,7 +41,7 @@ class Metrics:
             "failed_service_creation": "services",
         }  # fmt: skip
         self._legacy = {
-            name: (Counter(name, f"As the Go operator names it: {plural}", registry=self.registry), plural)
+            name: (Counter(name, f"Compatible with the Go operator: {plural}", registry=self.registry), plural)
             for name, plural in legacy.items()
         }
 

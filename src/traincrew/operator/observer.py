@@ -96,7 +96,7 @@ class Observer:
         def undecodable(raw: bytes, error: Exception) -> None:
             name = msgspec.json.decode(raw, type=_Named).metadata
             fields = {"resource": scope.resource.plural, "object": f"{name.namespace}/{name.name}", "error": str(error)}
-            logger.error("object ignored: it cannot be decoded", extra=fields)
+            logger.error("ignoring undecodable object", extra=fields)
 
         return Informer(reader, scope, store, undecodable)
 

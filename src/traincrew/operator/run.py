@@ -88,7 +88,7 @@ class Operator:
             return f"waiting for the first list of {', '.join(unsynced)}"
         absent = [each for each in self.observer.informers if isinstance(each.failure, errors.NotFound)]
         if len(absent) >= len(self.observer.kinds):
-            return "no kind of job is installed on this cluster: apply what `traincrew manifests crds` prints"
+            return "no CRD of a job kind is installed on this cluster: run `traincrew manifests crds | kubectl apply -f -`"
         return ""
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -122,9 +122,9 @@ def _labelled(replicas: Replicas, item: Dependent) -> Manifest:
     return _owned(replicas, {**item.body, "metadata": {**meta, "labels": {**meta.get("labels", {}), **labels}}})
 
 
-def delete_unwanted_dependents(replicas: Replicas, wanted: set[tuple[Resource, str]] | None = None) -> list[Action]:
+def delete_unwanted_dependents(replicas: Replicas, kept: set[tuple[Resource, str]] | None = None) -> list[Action]:
     """Delete autoscalers and PodGroups that the job does not need any more."""
-    wanted = wanted or set()
+    kept = kept or set()
     groups = gang.resource(replicas.observed.planning.gang_scheduler)
     candidates: list[tuple[Resource, Sequence[Named]]] = [
         (resources.AUTOSCALERS, replicas.observed.autoscalers),
@@ -134,7 +134,7 @@ def delete_unwanted_dependents(replicas: Replicas, wanted: set[tuple[Resource, s
         delete(resource, entry)
         for resource, entries in candidates
         for entry in entries
-        if (resource, entry.metadata.name) not in wanted and entry.metadata.deletion_timestamp is None
+        if (resource, entry.metadata.name) not in kept and entry.metadata.deletion_timestamp is None
     ]
 
 

@@ -50,21 +50,21 @@ def admit(document: Manifest) -> AdmissionResult:
     kind = find_kind(document["apiVersion"], document["kind"])
     if kind is None:
         raise ValueError(f"{document['apiVersion']} {document['kind']} is not served")
-    found = object_decoding.decode(kind, document)
-    job, faults = _validate_job(kind, found.valid_part)
-    errors = list(found.errors)
-    errors += _unreported(found.errors, errors, (_finding(fault) for fault in faults if fault.server))
-    errors += _unreported(found.errors, errors, object_meta.validate(found.valid_part.get("metadata", {})))
-    failing = _unreported(found.errors, errors, (_finding(fault) for fault in faults if not fault.server))
-    suspicious = (*_unsupported_fields(found.unknown), *_advise(kind, job))
+    decoded = object_decoding.decode(kind, document)
+    job, faults = _validate_job(kind, decoded.valid_part)
+    errors = list(decoded.errors)
+    errors += _unreported(decoded.errors, errors, (_finding(fault) for fault in faults if fault.server))
+    errors += _unreported(decoded.errors, errors, object_meta.validate(decoded.valid_part.get("metadata", {})))
+    failing = _unreported(decoded.errors, errors, (_finding(fault) for fault in faults if not fault.server))
+    suspicious = (*_unsupported_fields(decoded.unknown), *_advise(kind, job))
     return AdmissionResult(
         kind=kind,
-        document=found.stored,
+        document=decoded.stored,
         stored=None if errors else job,
         errors=tuple(errors),
-        unknown=tuple(Finding(field.path, field.message()) for field in found.unknown if not field.kept),
-        faults=(*_misspelt_fields(found.unknown), *failing),
-        warnings=tuple(_unreported(found.errors, [*errors, *failing], suspicious)),
+        unknown=tuple(Finding(field.path, field.message()) for field in decoded.unknown if not field.kept),
+        faults=(*_misspelt_fields(decoded.unknown), *failing),
+        warnings=tuple(_unreported(decoded.errors, [*errors, *failing], suspicious)),
     )
 
 
@@ -124,9 +124,9 @@ def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
 
 def admit_update(old: Manifest, new: Manifest) -> AdmissionResult:
     """Admits a changed job. `old` is the stored object."""
-    found = admit(new)
-    errors = (*found.errors, *_immutable(old, found.document))
-    return dataclasses.replace(found, errors=errors, stored=None if errors else found.stored)
+    result = admit(new)
+    errors = (*result.errors, *_immutable(old, result.document))
+    return dataclasses.replace(result, errors=errors, stored=None if errors else result.stored)
 
 
 _IMMUTABLE_FIELDS: tuple[Path, ...] = (

@@ -34,20 +34,20 @@ class Review:
 
 
 def review(text: str) -> Review:
-    remarks: list[Diagnostic] = []
+    all_diagnostics: list[Diagnostic] = []
     count = others = 0
     for document in yaml_documents.parse(text):
         if isinstance(document, yaml_documents.YAMLSyntaxError):
-            remarks.append(Diagnostic(document.line, "", f"column {document.column}: {document.message}"))
+            all_diagnostics.append(Diagnostic(document.line, "", f"column {document.column}: {document.message}"))
             continue
-        remarks += _diagnostics(document, document.problems, "error")
+        all_diagnostics += _diagnostics(document, document.problems, "error")
         for part in objects(document):
-            found, is_job = _review_object(part)
-            remarks += found
-            count, others = count + is_job, others + (not is_job and not found)
-    if not remarks and not count and not others:
-        remarks.append(Diagnostic(1, "", "contains no object"))
-    return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
+            diagnostics, is_job = _review_object(part)
+            all_diagnostics += diagnostics
+            count, others = count + is_job, others + (not is_job and not diagnostics)
+    if not all_diagnostics and not count and not others:
+        all_diagnostics.append(Diagnostic(1, "", "contains no object"))
+    return Review(tuple(sorted(all_diagnostics, key=lambda remark: (remark.line, remark.path))), count, others)
 
 
 def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Document]:
@@ -66,13 +66,13 @@ def _review_object(document: yaml_documents.Document) -> tuple[list[Diagnostic],
         return _diagnostics(document, [fault], "error"), False
     if job_admission.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
         return [], False
-    found = job_admission.admit(document.value)
-    errors = _diagnostics(document, (*found.errors, *found.unknown, *found.faults), "error")
-    return errors + _diagnostics(document, found.warnings, "warning"), True
+    result = job_admission.admit(document.value)
+    errors = _diagnostics(document, (*result.errors, *result.unknown, *result.faults), "error")
+    return errors + _diagnostics(document, result.warnings, "warning"), True
 
 
-def _diagnostics(document: yaml_documents.Document, found: Iterable[Finding], level: Level) -> list[Diagnostic]:
-    return [Diagnostic(document.line(one.path), findings.render(one.path), one.message, level) for one in found]
+def _diagnostics(document: yaml_documents.Document, reported: Iterable[Finding], level: Level) -> list[Diagnostic]:
+    return [Diagnostic(document.line(one.path), findings.render(one.path), one.message, level) for one in reported]
 
 
 def _identify(value: Value) -> Finding | None:

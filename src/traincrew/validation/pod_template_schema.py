@@ -25,17 +25,17 @@ def _read(name: str) -> bytes:
 
 def metric() -> Schema:
     """autoscaling/v2 MetricSpec."""
-    found: Schema = msgspec.json.decode(_read("metrics.json"))
-    return found
+    schema: Schema = msgspec.json.decode(_read("metrics.json"))
+    return schema
 
 
 def pod_template(kind: JobKind) -> Schema:
     """PodTemplateSpec: fully typed, but open, so that a field newer than this schema reaches the pod."""
-    found: Schema = msgspec.json.decode(_read("podtemplate.json"))
-    _open(found)
+    schema: Schema = msgspec.json.decode(_read("podtemplate.json"))
+    _open(schema)
     if kind.validation.server_rules:
-        _require_containers(found)
-    return found
+        _require_containers(schema)
+    return schema
 
 
 def _open(node: Schema) -> None:

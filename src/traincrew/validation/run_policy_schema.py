@@ -18,22 +18,22 @@ QUANTITY = {
 
 
 def run_policy() -> Schema:
-    """It has a default because the Python SDK cannot decode a job without it."""
+    """The default is required: the Python SDK cannot decode a job without runPolicy."""
     return {
         "type": "object",
         "default": {},
-        "description": "How the job as a whole is run and ended.",
+        "description": "The policy for the runtime and the end of the job.",
         "properties": {
             **_termination_fields(),
             "schedulingPolicy": _scheduling_policy(),
             "suspend": {
                 "type": "boolean",
                 "default": False,
-                "description": "True: the job has no pods until this becomes false.",
+                "description": "If true, the job has no pods.",
             },
             "managedBy": {
                 **STRING,
-                "description": "Who runs the job; unset or kubeflow.org/training-operator: this operator. Cannot be changed.",
+                "description": "The controller of the job. Default: kubeflow.org/training-operator (this operator). Immutable.",
             },
         },
     }
@@ -41,27 +41,25 @@ def run_policy() -> Schema:
 
 def legacy() -> Schema:
     """The fields at their location in the first operators. Those in runPolicy take precedence."""
-    return {
-        name: {**node, "description": f"The older place of runPolicy.{name}."} for name, node in _termination_fields().items()
-    }
+    return {name: {**node, "description": f"Deprecated: use runPolicy.{name}."} for name, node in _termination_fields().items()}
 
 
 def _termination_fields() -> Schema:
     return {
-        "cleanPodPolicy": {**STRING, "description": "Pods to delete when the job has ended: None, Running or All."},
-        "ttlSecondsAfterFinished": {**INT32, "description": "The job is deleted this long after it has ended."},
-        "activeDeadlineSeconds": {**INT64, "description": "A job that runs longer than this fails."},
-        "backoffLimit": {**INT32, "description": "Restarts after which the job fails."},
+        "cleanPodPolicy": {**STRING, "description": "The pods that are deleted when the job finishes: None, Running or All."},
+        "ttlSecondsAfterFinished": {**INT32, "description": "Seconds after which a finished job is deleted."},
+        "activeDeadlineSeconds": {**INT64, "description": "Seconds after which a running job fails."},
+        "backoffLimit": {**INT32, "description": "The number of restarts after which the job fails."},
     }
 
 
 def _scheduling_policy() -> Schema:
     return {
         "type": "object",
-        "description": "How a gang scheduler treats the job's pods.",
+        "description": "The policy for gang scheduling of the pods.",
         "properties": {
-            "minAvailable": {**INT32, "description": "Pods that must be placed together; all of them if unset."},
-            "queue": {**STRING, "description": "Cannot be changed once set."},
+            "minAvailable": {**INT32, "description": "The number of pods that must be scheduled together. Default: all pods."},
+            "queue": {**STRING, "description": "The queue of the gang scheduler. Immutable once set."},
             "minResources": {"type": "object", "additionalProperties": QUANTITY},
             "priorityClass": STRING,
             "scheduleTimeoutSeconds": INT32,

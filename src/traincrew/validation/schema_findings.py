@@ -27,12 +27,12 @@ _NAMES = {
 def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[Finding]:
     """All violations of the schema. For a value of the wrong type only the type is reported."""
     node = schemas.of(schema)
-    found = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
+    violations = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
     mistyped: dict[Path, Violation] = {}
-    for each in found:
+    for each in violations:
         if each.rule in _TYPE_RULES:
             mistyped.setdefault(each.path, each)
-    for each in found:
+    for each in violations:
         if mistyped.get(each.path, each) is each:
             yield Finding(each.path, _MESSAGES[each.rule](each))
 
@@ -57,13 +57,13 @@ def _hint(value: Value, expected: tuple[str, ...]) -> str:
 
 def _pattern(violation: Violation) -> str:
     quantity = violation.node.schema.get("x-kubernetes-int-or-string")
-    wanted = "a quantity such as 2, 500m or 4Gi" if quantity else f"of the form {violation.limit}"
-    return f"{violation.value!r} is not {wanted}"
+    expected = "a quantity such as 2, 500m or 4Gi" if quantity else f"of the form {violation.limit}"
+    return f"{violation.value!r} is not {expected}"
 
 
 def _format(violation: Violation) -> str:
-    wanted = "a time such as 2024-12-31T23:59:59Z" if violation.limit == "date-time" else f"of the format {violation.limit}"
-    return f"{violation.value!r} is not {wanted}"
+    expected = "a time such as 2024-12-31T23:59:59Z" if violation.limit == "date-time" else f"of the format {violation.limit}"
+    return f"{violation.value!r} is not {expected}"
 
 
 def _duplicate(violation: Violation) -> str:

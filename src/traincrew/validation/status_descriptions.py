@@ -5,13 +5,13 @@ from __future__ import annotations
 _FAILURE = {
     "replica": "Role and index of the replica, such as Worker 1.",
     "pod": "Name of the pod.",
-    "uid": "UID of the pod, which may be gone.",
+    "uid": "UID of the pod. The pod may be deleted.",
     "node": "Name of the node on which the pod ran.",
     "container": "The container that terminated first.",
     "exitCode": "The exit code of the container.",
     "reason": "The reason that the kubelet or the API server reported.",
     "message": "The termination message of the container, or the end of its log. At most 2 KiB.",
-    "disruption": "True if the pod was evicted, preempted or deleted and did not fail by itself.",
+    "disruption": "True if the pod was evicted, preempted or deleted, and did not fail.",
     "time": "The time of the failure.",
 }
 STATUS = {
@@ -32,7 +32,7 @@ STATUS = {
     "startTime": "The time at which the operator first reconciled the job.",
     "completionTime": "The time at which the job finished.",
     "lastReconcileTime": "Kept for clients of older operators.",
-    "contract": "The API version whose behaviour the job follows, recorded when it is first seen.",
+    "contract": "The API version whose behaviour the job follows, recorded at its first reconcile.",
     "hostPorts": "Host ports of replicas, by replica type. No other job uses them while this job runs.",
     "endedBy": "What ended the job: Success, Replica, BackoffLimit, Deadline or Validation.",
     "failure": "The first failure of the job. It is kept after its pod is deleted.",

@@ -29,8 +29,8 @@ class Document:
             there = key in where if isinstance(where, dict) else isinstance(where, list) and key in range(len(where))
             if not there:
                 break
-            found, where = where[key]
-            line = found + self.offset
+            relative, where = where[key]
+            line = relative + self.offset
         return line
 
     def part(self, path: Path) -> Document:

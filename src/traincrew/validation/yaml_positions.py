@@ -101,11 +101,11 @@ class DocumentBuilder:
         self._open.append(tree)
 
     def _aliased(self, event: Any) -> Tree:
-        found = self._anchors.get(event.anchor)
-        if found is None:
+        tree = self._anchors.get(event.anchor)
+        if tree is None:
             mark = event.start_mark
             raise AliasError(mark.line, mark.column, event.anchor, event.anchor in self._anchors)
-        return dataclasses.replace(found, anchor=None, line=event.start_mark.line)
+        return dataclasses.replace(tree, anchor=None, line=event.start_mark.line)
 
     def _scalar(self, event: Any) -> Value:
         if not event.implicit[0] and event.tag not in _RESOLVED_TAGS:

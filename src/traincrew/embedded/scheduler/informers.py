@@ -119,7 +119,7 @@ class _PodGroupInformer(NamedTuple):
 
 def _log_undecodable(resource: Resource) -> OnUndecodable:
     def log_undecodable(raw: bytes, error: Exception) -> None:
-        log.warning("object ignored: it cannot be decoded", extra={"resource": resource.plural, "error": str(error)})
+        log.warning("ignoring undecodable object", extra={"resource": resource.plural, "error": str(error)})
 
     return log_undecodable
 

@@ -33,7 +33,7 @@ def exec_alias(name: str, variant: str) -> str:
 def dns_alias(host: str, variant: str) -> str:
     """DNS names are case-insensitive."""
     bits = int.from_bytes(hashlib.sha256(variant.encode()).digest())
-    return "".join(letter.upper() if bits >> place & 1 else letter for place, letter in enumerate(host))
+    return "".join(letter.upper() if bits >> position & 1 else letter for position, letter in enumerate(host))
 
 
 def hosts(job: jobs.Job, observed: Observed, alias: Alias, host: Callable[[str], str] = str) -> list[str]:

@@ -129,15 +129,15 @@ def validate(job: jobs.Job) -> list[Violation]:
     path = "spec.mpiReplicaSpecs"
     if not specs:
         return [unenforced(path, "MPIReplicaSpecs is not valid")]
-    found = [violation for key, spec in specs.items() for violation in _validate_role(f"{path}[{key}]", key, spec)]
+    violations = [violation for key, spec in specs.items() for violation in _validate_role(f"{path}[{key}]", key, spec)]
     if "Launcher" not in job.roles:
-        found.append(unenforced(path, "MPIReplicaSpecs is not valid: Master ReplicaSpec must be present (a Launcher)"))
+        violations.append(unenforced(path, "MPIReplicaSpecs is not valid: Master ReplicaSpec must be present (a Launcher)"))
     elif job.roles["Launcher"].replicas != 1:
         message = "MPIReplicaSpecs is not valid: There must be only 1 launcher replica"
-        found.append(unenforced(f"{path}[Launcher].replicas", message))
+        violations.append(unenforced(f"{path}[Launcher].replicas", message))
     if "Worker" in job.roles and job.roles["Worker"].replicas < 0:
-        found.append(unenforced(f"{path}[Worker].replicas", f"must be at least 0, got {job.roles['Worker'].replicas}"))
-    return found
+        violations.append(unenforced(f"{path}[Worker].replicas", f"must be at least 0, got {job.roles['Worker'].replicas}"))
+    return violations
 
 
 def _validate_role(path: str, key: str, spec: jobs.ReplicaSpec | None) -> Iterator[Violation]:

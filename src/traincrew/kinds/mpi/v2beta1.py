@@ -13,8 +13,8 @@ from traincrew.model.observed import Observed
 
 
 def dependents(job: jobs.Job, observed: Observed) -> list[Dependent]:
-    found = [_service(job, observed), config_map(job, observed, files.ssh_files(job, observed)), _secret(job, observed)]
-    return found if _launcher_waits(job, observed) else [*found, _launcher(job, observed)]
+    result = [_service(job, observed), config_map(job, observed, files.ssh_files(job, observed)), _secret(job, observed)]
+    return result if _launcher_waits(job, observed) else [*result, _launcher(job, observed)]
 
 
 def _service(job: jobs.Job, observed: Observed) -> Dependent:

@@ -23,14 +23,14 @@ def validate(job: jobs.Job) -> list[Violation]:
     specs = job.spec.replica_specs
     if not specs:
         return [unenforced(path, "must have replica specs")]
-    found = [violation for key, spec in specs.items() for violation in _role(f"{path}[{key}]", key, spec)]
+    violations = [violation for key, spec in specs.items() for violation in _role(f"{path}[{key}]", key, spec)]
     if not specs.get("Launcher"):
-        found.append(unenforced(f"{path}[Launcher]", "must have Launcher replica spec"))
+        violations.append(unenforced(f"{path}[Launcher]", "must have Launcher replica spec"))
     last = naming.replica(job.name, "worker", max(job.count("Worker") - 1, 0))
     if len(last) > 63 or not DNS_LABEL.fullmatch(last):
         message = f"will not able to create pod and service with invalid DNS label {last!r}: shorten or correct the name"
-        found.append(unenforced("metadata.name", message))
-    return [*found, *_spec(job.spec), *_policy(job.policy)]
+        violations.append(unenforced("metadata.name", message))
+    return [*violations, *_spec(job.spec), *_policy(job.policy)]
 
 
 def _role(path: str, key: str, spec: jobs.ReplicaSpec | None) -> Iterator[Violation]:
