@@ -41,9 +41,9 @@ def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, expect
     ],
 )
 def test_a_malformed_label_selector_is_rejected_with_kubernetes_message(text: str, message: str) -> None:
-    with pytest.raises(selectors.SelectorError) as refused:
+    with pytest.raises(selectors.SelectorError) as error:
         selectors.parse_labels(text)
-    assert str(refused.value) == message
+    assert str(error.value) == message
 
 
 def test_a_field_selector_unescapes_its_values_and_skips_empty_requirements() -> None:
@@ -60,9 +60,9 @@ def test_a_field_selector_unescapes_its_values_and_skips_empty_requirements() ->
     ],
 )
 def test_a_malformed_field_selector_is_rejected_with_kubernetes_message(text: str, message: str) -> None:
-    with pytest.raises(selectors.SelectorError) as refused:
+    with pytest.raises(selectors.SelectorError) as error:
         selectors.parse_fields(text, lambda name: name)
-    assert str(refused.value) == message
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(

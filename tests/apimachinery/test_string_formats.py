@@ -8,7 +8,7 @@ from traincrew.apimachinery.structural import regular_expressions, string_format
 
 
 @pytest.mark.parametrize(
-    ("format", "right", "wrong"),
+    ("format", "valid", "invalid"),
     [
         ("ipv4", "10.0.0.1", "10.0.0.01"),
         ("ipv6", "::1", "::g"),
@@ -30,11 +30,11 @@ from traincrew.apimachinery.structural import regular_expressions, string_format
         ("uuid4", "123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"),
     ],
 )
-def test_formats_are_checked(format: str, right: str, wrong: str) -> None:
+def test_formats_are_checked(format: str, valid: str, invalid: str) -> None:
     check = string_formats.validator(format)
     assert check is not None
-    assert check(right)
-    assert not check(wrong)
+    assert check(valid)
+    assert not check(invalid)
 
 
 @pytest.mark.parametrize("format", string_formats.NAMES)
@@ -53,16 +53,16 @@ def test_no_pattern_takes_exponential_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "right", "wrong"),
+    ("pattern", "valid", "invalid"),
     [
         ("^a$", "a", "a\n"), ("^(a|b)+$", "ab", "ab\n"), (r"^[[:alpha:]]+$", "ab", "a1"), (r"^\d$", "1", "٣"), ("[", None, "["),
         (r"^(?P<x>a)\z", "a", "b"), (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", "a.b-c", "a..b"),
     ],
 )  # fmt: skip
-def test_patterns_have_the_syntax_of_go(pattern: str, right: str | None, wrong: str) -> None:
+def test_patterns_have_the_syntax_of_go(pattern: str, valid: str | None, invalid: str) -> None:
     compiled = regular_expressions.compile_pattern(pattern)
-    assert right is None or compiled.search(right)
-    assert not compiled.search(wrong)
+    assert valid is None or compiled.search(valid)
+    assert not compiled.search(invalid)
 
 
 def test_unknown_formats_are_ignored() -> None:

@@ -76,11 +76,11 @@ def short(text: str) -> str:
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}… ({len(text)} characters)"
 
 
-def _error_text(answer: Any) -> str:
+def _error_text(response: Any) -> str:
     """Status code, reason and message of an error."""
-    body = answer.get("body") if isinstance(answer, dict) else None
-    words = [str(body[key]) for key in ("reason", "message") if body.get(key)] if isinstance(body, dict) else [str(body)]
-    return " ".join([str(answer.get("status")), *words]) if isinstance(answer, dict) else _json(answer)
+    body = response.get("body") if isinstance(response, dict) else None
+    parts = [str(body[key]) for key in ("reason", "message") if body.get(key)] if isinstance(body, dict) else [str(body)]
+    return " ".join([str(response.get("status")), *parts]) if isinstance(response, dict) else _json(response)
 
 
 def _json(value: Any) -> str:

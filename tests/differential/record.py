@@ -87,12 +87,12 @@ class Recorder:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         url = yarl.URL(f"https://{self._target.host}:{self._target.port}{request.raw_path}", encoded=True)
-        async with self._session.request(request.method, url, data=body or None, headers=_passed(request.headers)) as answer:
-            if "watch=" in request.query_string and answer.status == 200:
-                return await self._watched(request, answer)
-            content = await answer.read()
-            self.entries.append(_entry(request, body, answer.status, content))
-            return web.Response(status=answer.status, body=content, headers=_passed(answer.headers))
+        async with self._session.request(request.method, url, data=body or None, headers=_passed(request.headers)) as response:
+            if "watch=" in request.query_string and response.status == 200:
+                return await self._watched(request, response)
+            content = await response.read()
+            self.entries.append(_entry(request, body, response.status, content))
+            return web.Response(status=response.status, body=content, headers=_passed(response.headers))
 
     async def _watched(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, headers=_passed(answer.headers))
@@ -109,11 +109,11 @@ class Recorder:
         return response
 
 
-def _entry(request: web.Request, body: bytes, status: int, answer: bytes, events: int = -1, until: int = 0) -> Entry:
+def _entry(request: web.Request, body: bytes, status: int, response: bytes, events: int = -1, until: int = 0) -> Entry:
     headers = {name: value for name, value in request.headers.items() if name.lower() in recording.HEADERS}
     decoded: Any = None
     with contextlib.suppress(ValueError):
-        decoded = json.loads(answer)
+        decoded = json.loads(response)
     found_identifiers = {} if "/openapi/" in request.path else recording.identifiers(decoded)
     return Entry(request.method, request.raw_path, recording.encode_body(body), headers, status, found_identifiers, events, until)
 

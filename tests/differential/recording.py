@@ -59,8 +59,8 @@ def decode_body(body: str) -> bytes | None:
     return body.encode() if body else None
 
 
-def identifiers(answer: Any) -> dict[str, str]:
-    return {path: str(value) for path, value in _identifiers(answer, "")}
+def identifiers(response: Any) -> dict[str, str]:
+    return {path: str(value) for path, value in _identifiers(response, "")}
 
 
 def _identifiers(value: Any, path: str) -> Iterator[tuple[str, Any]]:

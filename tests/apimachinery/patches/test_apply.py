@@ -83,9 +83,9 @@ def test_a_second_applier_of_the_same_values_has_no_time() -> None:
 
 def test_a_conflict_names_field_and_owner() -> None:
     live = applied(None, config({"a": "1"}))
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         applied(live, config({"a": "2"}), "other")
-    assert refusal.value.status() == {
+    assert error.value.status() == {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
@@ -101,9 +101,9 @@ def test_conflicts_are_reported_by_manager() -> None:
     live = applied(None, pods({"name": "a", "image": "i:1", "tty": True}))
     live = applied(live, pods({"name": "b", "image": "i:1"}), "o", subresource="s")
     configuration = pods({"name": "a", "image": "i:2", "tty": False}, {"name": "b", "image": "i:2"})
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         applied(live, configuration, "other")
-    assert refusal.value.message == (
+    assert error.value.message == (
         'Apply failed with 3 conflicts: conflicts with "m":\n'
         '- .template.spec.containers[name="a"].image\n- .template.spec.containers[name="a"].tty\n'
         'conflicts with "o" with subresource "s":\n- .template.spec.containers[name="b"].image'
@@ -164,10 +164,10 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_position() -
     ],
 )
 def test_errors_of_a_configuration(configuration: Object, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         applied(None, configuration)
-    assert (refusal.value.code, refusal.value.reason) == (500, "")
-    assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {message}"
+    assert (error.value.code, error.value.reason) == (500, "")
+    assert error.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {message}"
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ def test_errors_of_a_configuration(configuration: Object, message: str) -> None:
     ],
 )
 def test_errors_of_an_item(container: Any, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         applied(None, pods(container))
-    assert message in refusal.value.message
+    assert message in error.value.message
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_errors_of_an_item(container: Any, message: str) -> None:
     ],
 )
 def test_invalid_configurations_are_rejected(configuration: Any, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         apply.apply(config(), configuration, CONFIG_MAP, manager="m", now=NOW)
-    assert refusal.value.code == 400
-    assert refusal.value.message.startswith(message)
+    assert error.value.code == 400
+    assert error.value.message.startswith(message)
 
 
 def test_reset_fields_are_not_owned() -> None:

@@ -69,9 +69,9 @@ def test_operations_that_apply(operation: dict[str, Any], changed: dict[str, Any
     ],
 )
 def test_operations_that_do_not_apply_get_the_same_error(operation: Any) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         json_patch.apply(DOCUMENT, [operation])
-    assert refusal.value.status() == {
+    assert error.value.status() == {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
@@ -93,15 +93,15 @@ def test_operations_that_do_not_apply_get_the_same_error(operation: Any) -> None
     ],
 )
 def test_bodies_that_are_not_lists_of_operations_are_rejected(operations: Any, code: int, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         json_patch.apply(DOCUMENT, operations)
-    assert (refusal.value.code, refusal.value.message) == (code, message)
+    assert (error.value.code, error.value.message) == (code, message)
 
 
 def test_a_document_must_stay_an_object() -> None:
-    with pytest.raises(StatusError, match='patch: Invalid value: "\\[1\\]": couldn\'t get version/kind') as refusal:
+    with pytest.raises(StatusError, match='patch: Invalid value: "\\[1\\]": couldn\'t get version/kind') as error:
         json_patch.apply(DOCUMENT, [{"op": "replace", "path": "", "value": [1]}])
-    assert refusal.value.status()["details"]["causes"][0]["field"] == "patch"
+    assert error.value.status()["details"]["causes"][0]["field"] == "patch"
 
 
 def test_copied_values_change_independently() -> None:

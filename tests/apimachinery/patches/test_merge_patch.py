@@ -96,6 +96,6 @@ def test_examples_and_nulls_in_lists(document: dict[str, Any], patch: dict[str, 
     ],
 )
 def test_values_that_are_not_objects_are_rejected(patch: Any, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         merge_patch.apply({}, patch)
-    assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (400, "BadRequest", message)
+    assert (error.value.code, error.value.reason, error.value.message) == (400, "BadRequest", message)

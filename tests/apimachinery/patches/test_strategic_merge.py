@@ -99,9 +99,9 @@ def test_primitive_lists_are_merged_and_items_are_deleted() -> None:
     ],
 )
 def test_errors_of_a_patch(patch: dict[str, Any], code: int, message: str) -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         patched({"containers": names("a"), "securityContext": {"fsGroup": 1}}, patch)
-    assert (refusal.value.code, refusal.value.message) == (code, message)
+    assert (error.value.code, error.value.message) == (code, message)
 
 
 def test_the_order_must_name_all_items_of_the_patch() -> None:

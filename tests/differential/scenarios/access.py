@@ -126,7 +126,7 @@ def roles_and_bindings_as_objects(p: ScenarioClient) -> None:
 def subject_access_reviews(p: ScenarioClient) -> None:
     account(p, rule("configmaps", "get list"), rule("secrets", "get", resourceNames=["mine"]), rule("*", "watch", "kubeflow.org"))
     user = f"system:serviceaccount:{p.namespace}:sa"
-    asked: tuple[dict[str, Any], ...] = (
+    specs: tuple[dict[str, Any], ...] = (
         {"verb": "get", "resource": "configmaps"}, {"verb": "get", "resource": "configmaps", "name": "a"},
         {"verb": "delete", "resource": "configmaps"}, {"verb": "get", "resource": "secrets", "name": "mine"},
         {"verb": "get", "resource": "secrets"}, {"verb": "*", "resource": "*"},
@@ -134,7 +134,7 @@ def subject_access_reviews(p: ScenarioClient) -> None:
         {"verb": "watch", "group": "kubeflow.org", "resource": "tfjobs", "subresource": "status"},
         {"verb": "get", "resource": "nothings"},
     )  # fmt: skip
-    for attributes in asked:
+    for attributes in specs:
         body = {"apiVersion": AUTHORIZATION, "kind": "SubjectAccessReview"}
         p.create(
             "subjectaccessreviews",

@@ -32,7 +32,7 @@ def services_of_every_type(p: ScenarioClient) -> None:
 
 @scenario("services")
 def invalid_services(p: ScenarioClient) -> None:
-    wrong: tuple[dict[str, Any], ...] = (
+    invalid: tuple[dict[str, Any], ...] = (
         {"ports": []}, {"ports": [{"port": 0}]}, {"ports": [{"port": 70000}]}, {"ports": [{"port": 1}, {"port": 2}]},
         {"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b"}]}, {"ports": [{"port": 1, "protocol": "X"}]},
         {"clusterIP": "1.2.3.4"}, {"clusterIP": "nonsense"}, {"type": "Sideways"}, {"type": "ExternalName"},
@@ -41,7 +41,7 @@ def invalid_services(p: ScenarioClient) -> None:
         {"clusterIP": "None", "type": "NodePort"}, {"ipFamilyPolicy": "RequireDualStack"}, {"externalIPs": ["x"]},
         {"ports": [{"port": "http"}]},
     )  # fmt: skip
-    for spec in wrong:
+    for spec in invalid:
         p.create("services", bodies.service("wrong", **spec))
 
 
@@ -239,13 +239,13 @@ def replication_controllers(p: ScenarioClient) -> None:
     p.create("replicationcontrollers", controller("plain"))
     p.create("replicationcontrollers", controller("chosen", selector={"app": "x"}, minReadySeconds=3))
     p.create("replicationcontrollers", controller("long." + "n" * 60), dryRun="All")
-    wrong: tuple[dict[str, Any], ...] = (
+    invalid: tuple[dict[str, Any], ...] = (
         {"replicas": -1}, {"minReadySeconds": -1}, {"selector": {"app": "y"}}, {"template": None}, {"selector": {"a b": "c"}},
         {"template": {"spec": pods}}, {"template": {**template, "spec": {**pods, "restartPolicy": "Never"}}},
         {"template": {**template, "spec": {**pods, "restartPolicy": "Always", "activeDeadlineSeconds": 3}}},
         {"template": {**template, "spec": {"containers": []}}},
     )  # fmt: skip
-    for spec in wrong:
+    for spec in invalid:
         p.create("replicationcontrollers", controller("wrong", **spec))
     p.patch("merge", "replicationcontrollers", "plain", {"spec": {"replicas": 2}}, dryRun="All")
     p.patch("merge", "replicationcontrollers", "plain", {"spec": {"replicas": -2, "selector": {"app": "z"}}})

@@ -62,9 +62,11 @@ def unknown_fields_by_strictness(p: ScenarioClient) -> None:
     for how in ("Strict", "Warn", "Ignore", "", "Sometimes"):
         p.create("configmaps", body, fieldValidation=how, dryRun="All")
     p.create("configmaps", body, dryRun="All")
-    strange = pod("strict", {"name": "main", "image": "i", "imagee": "j", "ports": [{"containerPort": 1, "nme": "x"}]}, colour=1)
+    with_unknown_fields = pod(
+        "strict", {"name": "main", "image": "i", "imagee": "j", "ports": [{"containerPort": 1, "nme": "x"}]}, colour=1
+    )
     for how in ("Strict", "Warn", "Ignore"):
-        p.create("pods", strange, fieldValidation=how, dryRun="All")
+        p.create("pods", with_unknown_fields, fieldValidation=how, dryRun="All")
 
 
 @scenario("create")

@@ -217,7 +217,7 @@ def values_are_validated_by_schema(p: ScenarioClient) -> None:
     kind.create("whole", spec={"number": 2})
     kind.create("bare")
     kind.create("empty", spec={})
-    wrong: tuple[dict[str, Any], ...] = (
+    invalid: tuple[dict[str, Any], ...] = (
         {"number": 7}, {"number": 0}, {"number": 3}, {"number": "2"}, {"number": 2.5}, {"number": 2.0}, {"float": 0},
         {"text": "a"}, {"text": "abcde"}, {"text": "AB"}, {"choice": "c"}, {"list": []}, {"list": [1, 2, 3]}, {"list": ["a"]},
         {"set": ["a", "a"]}, {"keyed": [{"k": "a"}, {"k": "a"}]}, {"keyed": [{"v": "a"}]}, {"either": 1}, {"either": "1"},
@@ -225,7 +225,7 @@ def values_are_validated_by_schema(p: ScenarioClient) -> None:
         {"map": {"a": 1, "b": 2}}, {"map": {"a": "x"}}, {"one": {}}, {"one": {"p": "", "q": ""}}, {"any": "b"}, {"no": "z"},
         {"maybe": None}, {"text": None}, {"list": None},
     )  # fmt: skip
-    for given in wrong:
+    for given in invalid:
         kind.create("wrong", {"dryRun": "All"}, spec={"number": 2, **given})
     kind.end()
 

@@ -61,7 +61,7 @@ def defaults_of_pods(p: ScenarioClient) -> None:
 
 @scenario("pods")
 def invalid_pods(p: ScenarioClient) -> None:
-    wrong: tuple[dict[str, Any], ...] = (
+    invalid: tuple[dict[str, Any], ...] = (
         {"containers": []},
         {"containers": None},
         {"containers": [{"name": "a"}]},
@@ -106,7 +106,7 @@ def invalid_pods(p: ScenarioClient) -> None:
         {"containers": [container()], "nodeName": "Not_A_Node"},
         {},
     )
-    for spec in wrong:
+    for spec in invalid:
         body = pod("wrong")
         body["spec"] = spec
         p.create("pods", body)

@@ -68,7 +68,7 @@ def invalid_job(kind: str, *path: str | int, value: Any = None) -> dict[str, Any
 def invalid_jobs(p: ScenarioClient) -> None:
     for kind, (field, _, roles) in TRAINING.items():
         at: tuple[str | int, ...] = ("spec", field, roles[-1])
-        wrong = [
+        invalid = [
             invalid_job(kind, "spec"), invalid_job(kind, "spec", field), invalid_job(kind, "spec", field, value={}),
             invalid_job(kind, "spec", field, value="text"), invalid_job(kind, *at, "replicas", value=-1),
             invalid_job(kind, *at, "replicas", value="two"), invalid_job(kind, *at, "template"),
@@ -86,9 +86,9 @@ def invalid_jobs(p: ScenarioClient) -> None:
             invalid_job(kind, *at, "template", "spec", "containers", 0, "ports", value=[{"containerPort": "x"}]),
             invalid_job(kind, *at, "template", "spec", "containers", 0, "env", value=[{"name": "A", "value": 1}]),
         ]  # fmt: skip
-        for body in wrong:
+        for body in invalid:
             p.create(PLURALS[kind], body, dryRun="All")
-        for body in wrong[-4:-2]:
+        for body in invalid[-4:-2]:
             p.create(PLURALS[kind], body, dryRun="All", fieldValidation="Strict")
 
 

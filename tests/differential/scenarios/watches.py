@@ -116,16 +116,16 @@ def events_of_graceful_and_finalized_deletions(p: ScenarioClient) -> None:
 def initial_events_and_their_bookmark(p: ScenarioClient) -> None:
     start(p)
     p.create("configmaps", config_map("a", labels={"s": "s"}))
-    asked: dict[str, Any] = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "labelSelector": "s"}
+    parameters: dict[str, Any] = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "labelSelector": "s"}
     for number, version in enumerate((None, "", "0")):
-        with p.watch("configmaps", resourceVersion=version, allowWatchBookmarks="true", **asked) as watch:
+        with p.watch("configmaps", resourceVersion=version, allowWatchBookmarks="true", **parameters) as watch:
             watch.read(3 + number)
             p.create("configmaps", config_map(f"z{number}", labels={"s": "s"}))
             watch.until(f"z{number}")
-    with p.watch("configmaps", allowWatchBookmarks="true", **{**asked, "sendInitialEvents": "false"}) as watch:
+    with p.watch("configmaps", allowWatchBookmarks="true", **{**parameters, "sendInitialEvents": "false"}) as watch:
         p.create("configmaps", config_map(END, labels={"s": "s"}))
         watch.until(END)
-    with p.watch("configmaps", headers=PARTIAL, allowWatchBookmarks="true", **asked) as watch:
+    with p.watch("configmaps", headers=PARTIAL, allowWatchBookmarks="true", **parameters) as watch:
         watch.read(7)
 
 

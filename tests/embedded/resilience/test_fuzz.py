@@ -31,23 +31,23 @@ async def problem_of(daemon: ControlPlane, number: int, resources: Sequence[Reso
         response = await in_process_cluster.send(daemon, request)
     except Exception:
         return f"request {number}: {request}\n{traceback.format_exc(limit=-4)}"
-    wrong = response_checks.problem(response.code, response.body) if response is not in_process_cluster.NOT_HANDLED else ""
-    return f"request {number}: {request}\n{wrong}" if wrong else ""
+    problems = response_checks.problem(response.code, response.body) if response is not in_process_cluster.NOT_HANDLED else ""
+    return f"request {number}: {request}\n{problems}" if problems else ""
 
 
 async def test_invalid_requests_get_a_status_and_never_an_internal_error(
     tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wrong: list[str] = []
+    problems: list[str] = []
     async with in_process_cluster.cluster(tmp_path / "data") as daemon:
         before = response_checks.resident()
         for start in range(0, CASES, CONCURRENCY):
             resources = sorted(daemon.registry, key=lambda each: (each.group, each.version, each.plural))
             numbers = range(start, min(start + CONCURRENCY, CASES))
             with timeouts.limit(60, f"requests {numbers}"):
-                wrong += filter(None, await asyncio.gather(*(problem_of(daemon, number, resources) for number in numbers)))
+                problems += filter(None, await asyncio.gather(*(problem_of(daemon, number, resources) for number in numbers)))
         grown = response_checks.resident() - before
         assert daemon.store.revision > 100, "hardly any request was accepted"
-    assert not wrong, f"{len(wrong)} of {CASES}:\n" + "\n".join(wrong[:10])
+    assert not problems, f"{len(problems)} of {CASES}:\n" + "\n".join(problems[:10])
     assert grown < MAX_GROWTH, f"{grown / 2**20:.0f} MB more than before"
     assert not [record for record in caplog.records if record.exc_info], "a traceback was logged"

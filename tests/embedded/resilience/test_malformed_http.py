@@ -54,7 +54,7 @@ def is_watch(request: RawRequest) -> bool:
 
 async def send_all(cluster: ClusterProcess, numbers: Sequence[int], resources: Sequence[ResourceInfo]) -> list[str]:
     """Sends requests one after the other on a connection, and on a new one whenever the server closes it."""
-    wrong, connection = [], await Connection.to(cluster)
+    problems, connection = [], await Connection.to(cluster)
     for number in numbers:
         request = request_generator.generate(number, resources, seed=77)
         if is_watch(request):
@@ -64,28 +64,28 @@ async def send_all(cluster: ClusterProcess, numbers: Sequence[int], resources: S
             async with asyncio.timeout(60):
                 response = await connection.response(request.method)
         except ConnectionClosed:
-            wrong.append(f"request {number}: no response: {request}")
+            problems.append(f"request {number}: no response: {request}")
             connection = await Connection.to(cluster)
             continue
         if (
-            fault := response_checks.problem(response.code, response.body, response.content_type)
+            problem := response_checks.problem(response.code, response.body, response.content_type)
             if request.method != "HEAD"
             else ""
         ):
-            wrong.append(f"request {number}: {request}\n{fault}")
+            problems.append(f"request {number}: {request}\n{problem}")
         if response.headers.get("connection") == "close" or request.method == "BREW":
             await connection.close()
             connection = await Connection.to(cluster)
     await connection.close()
-    return wrong
+    return problems
 
 
 async def test_invalid_requests_over_https_get_a_response(cluster: ClusterProcess) -> None:
     resources = sorted(builtin_kinds.load().resources(), key=lambda each: (each.group, each.version, each.plural))
     before = cluster.resident()
     connections = (send_all(cluster, range(start, CASES, CONNECTIONS), resources) for start in range(CONNECTIONS))
-    wrong = [each for problems in await asyncio.gather(*connections) for each in problems]
-    assert not wrong, f"{len(wrong)} of {CASES}:\n" + "\n".join(wrong[:10])
+    all_problems = [each for problems in await asyncio.gather(*connections) for each in problems]
+    assert not all_problems, f"{len(all_problems)} of {CASES}:\n" + "\n".join(all_problems[:10])
     grown = cluster.resident() - before
     assert grown < MAX_GROWTH, f"{grown / 2**20:.0f} MB more than before"
 

@@ -100,10 +100,10 @@ def _newer(file: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"), [(_garbled, "not a data file of traincrew"), (_truncated, "damaged"), (_newer, "newer")]
+    ("damage", "message_part"), [(_garbled, "not a data file of traincrew"), (_truncated, "damaged"), (_newer, "newer")]
 )
 def test_a_damaged_or_newer_database_is_an_error_and_is_not_changed(
-    stopped_cluster: pathlib.Path, tmp_path: pathlib.Path, damage: Callable[[pathlib.Path], None], words: str
+    stopped_cluster: pathlib.Path, tmp_path: pathlib.Path, damage: Callable[[pathlib.Path], None], message_part: str
 ) -> None:
     shutil.copytree(stopped_cluster, tmp_path / "data")
     file = tmp_path / "data" / "cluster.db"
@@ -112,7 +112,7 @@ def test_a_damaged_or_newer_database_is_an_error_and_is_not_changed(
     for flags in (("up",), ("up", "--detach")):
         message = startup_error(*flags, "--data", tmp_path / "data")
         assert str(file) in message
-        assert words in message
+        assert message_part in message
     assert file.read_bytes() == before
 
 

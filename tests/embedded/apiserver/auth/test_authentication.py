@@ -141,9 +141,9 @@ def test_an_allowed_user_impersonates_another(policy: Policy) -> None:
     [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "1"), ("Impersonate-Extra-Scopes", "all")],
 )
 def test_groups_need_their_own_impersonation_permission(policy: Policy, header: tuple[str, str]) -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         impersonated_user(policy, ("Impersonate-User", "bob"), header)
-    assert refused.value.code == 403
+    assert error.value.code == 403
 
 
 def test_impersonation_of_a_service_account_needs_the_serviceaccounts_permission(policy: Policy) -> None:

@@ -38,10 +38,10 @@ def test_a_user_may_grant_permissions_that_they_hold(policy: Policy) -> None:
 
 
 def test_permissions_that_the_user_lacks_are_rejected_and_listed(policy: Policy) -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         escalation.check(policy, ANN, WRITE, role("new", rule("get delete", "pods secrets"), namespace="ns"))
-    assert refused.value.code == 403
-    assert refused.value.message == (
+    assert error.value.code == 403
+    assert error.value.message == (
         'roles.rbac.authorization.k8s.io "new" is forbidden: user "ann" (groups=["red"]) is attempting to grant RBAC '
         "permissions not currently held:\n"
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n'
@@ -79,9 +79,9 @@ def test_the_verb_bind_allows_to_bind_the_named_role(policy: Policy) -> None:
 
 
 def test_a_missing_role_cannot_be_bound(policy: Policy) -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", user_subject("bob"), namespace="ns"))
-    assert refused.value.code == 404
+    assert error.value.code == 404
 
 
 def test_only_administrators_may_create_aggregated_roles(policy: Policy) -> None:

@@ -24,9 +24,9 @@ def test_the_server_is_reached_by_its_names(host: str) -> None:
      "[::2]:6443", "localhost@evil", "localhost evil", ":6443", "[", "127.0.0.1:6443:1"],
 )  # fmt: skip
 def test_a_foreign_host_is_rejected(host: str) -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         origins.check(DOORS, host, None)
-    assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
+    assert (error.value.code, error.value.reason) == (403, "Forbidden")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_our_own_pages_are_served(origin: str) -> None:
     ["https://evil.example.com", "null", "", "https://localhost:8080", "https://localhost", "file://", "http://127.0.0.1:8080"],
 )
 def test_any_other_origin_is_rejected(origin: str) -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         origins.check(DOORS, "localhost:6443", origin)
-    assert refused.value.code == 403
+    assert error.value.code == 403
 
 
 def test_the_default_port_may_be_omitted() -> None:
@@ -51,7 +51,7 @@ def test_the_default_port_may_be_omitted() -> None:
 
 
 def test_untrusted_text_is_escaped_in_errors() -> None:
-    with pytest.raises(api_errors.StatusError) as refused:
+    with pytest.raises(api_errors.StatusError) as error:
         origins.check(DOORS, "evil\r\nInjected: yes" + "x" * 500, None)
-    assert "\n" not in refused.value.message
-    assert len(refused.value.message) < 250
+    assert "\n" not in error.value.message
+    assert len(error.value.message) < 250

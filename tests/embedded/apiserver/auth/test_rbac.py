@@ -72,7 +72,7 @@ def test_a_launcher_execs_into_its_own_workers_and_no_other_pod() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "allowed", "refused"),
+    ("written", "allowed", "denied"),
     [
         ("pods", "pods", "pods/log"),
         ("pods/log", "pods/log", "pods"),
@@ -81,10 +81,10 @@ def test_a_launcher_execs_into_its_own_workers_and_no_other_pod() -> None:
         ("pods/*", None, "pods/log"),
     ],
 )
-def test_resources_and_subresources_are_distinct(written: str, allowed: str | None, refused: str | None) -> None:
+def test_resources_and_subresources_are_distinct(written: str, allowed: str | None, denied: str | None) -> None:
     of = policy(role("r", rule("get", written)), binding("b", "ClusterRole/r", user_subject("ann")))
     assert allowed is None or is_allowed(of, ANN, "get", allowed)
-    assert refused is None or not is_allowed(of, ANN, "get", refused)
+    assert denied is None or not is_allowed(of, ANN, "get", denied)
 
 
 def test_resource_names_do_not_let_lists_pass() -> None:
@@ -147,10 +147,10 @@ def test_all_missing_roles_are_reported() -> None:
 
 def test_the_forbidden_message_is_that_of_the_api_server() -> None:
     requested = Attributes("list", resource="pods", namespace="ns")
-    refused = forbidden(service_account("ns", "sa"), requested)
+    error = forbidden(service_account("ns", "sa"), requested)
     message = 'User "system:serviceaccount:ns:sa" cannot list resource "pods" in API group "" in the namespace "ns"'
-    assert refused.message == f"pods is forbidden: {message}"
-    assert refused.status()["code"] == 403
+    assert error.message == f"pods is forbidden: {message}"
+    assert error.status()["code"] == 403
     assert forbidden(ANN, non_resource("get", "/metrics")).message == 'forbidden: User "ann" cannot get path "/metrics"'
 
 

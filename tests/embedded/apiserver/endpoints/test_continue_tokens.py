@@ -29,6 +29,6 @@ def test_a_continue_token_names_the_start_of_the_next_page() -> None:
     ],
 )
 def test_a_malformed_continue_token_is_rejected_with_kubernetes_message(text: str, message: str) -> None:
-    with pytest.raises(StatusError) as refused:
+    with pytest.raises(StatusError) as error:
         continue_tokens.decode(text)
-    assert refused.value.message == f"invalid continue token: continue key is not valid: {message}"
+    assert error.value.message == f"invalid continue token: continue key is not valid: {message}"

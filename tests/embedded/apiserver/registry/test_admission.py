@@ -36,17 +36,17 @@ def test_a_quota_with_room_accepts_the_request() -> None:
 
 
 def test_an_exceeded_quota_is_an_error() -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         quota_usage.check_request(quota_usage.QuotaRequest(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
-    assert refusal.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
+    assert error.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 
 
 def test_a_quota_on_limits_requires_limits() -> None:
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         quota_usage.check_request(
             quota_usage.QuotaRequest(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})]
         )
-    assert refusal.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
+    assert error.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
 
 
 def test_usage_is_counted_from_the_objects() -> None:
@@ -75,9 +75,9 @@ def test_limit_ranger_sets_defaults_and_annotates_the_pod() -> None:
 def test_limit_ranger_rejects_a_container_above_the_maximum() -> None:
     large = pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}')
     limit = limit_range({"type": "Container", "max": {"cpu": "500m"}})
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         limit_ranger.validate(write_steps.attributes(large), write_steps.Objects([limit]))
-    assert "maximum cpu usage per Container is 500m, but limit is 1" in refusal.value.message
+    assert "maximum cpu usage per Container is 500m, but limit is 1" in error.value.message
 
 
 def test_pod_security_enforces_the_level_of_the_namespace() -> None:

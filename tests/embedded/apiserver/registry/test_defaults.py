@@ -60,11 +60,11 @@ def test_a_pod_without_automount_gets_no_token(where: str) -> None:
 
 def test_a_pod_of_an_unknown_service_account_is_rejected() -> None:
     pod = object_edits.edited(admission_cases.pod(), 'spec.serviceAccountName = "who"')
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         created(pod, ACCOUNT)
-    assert refusal.value.code == 403
+    assert error.value.code == 403
     message = 'error looking up service account default/who: serviceaccount "who" not found'
-    assert refusal.value.message == f'pods "p" is forbidden: {message}'
+    assert error.value.message == f'pods "p" is forbidden: {message}'
 
 
 def test_the_priority_comes_from_the_class_that_is_the_global_default() -> None:
@@ -77,6 +77,6 @@ def test_a_cluster_ip_in_use_is_rejected() -> None:
     rules, service = builtin.strategy("", "Service"), object_edits.base("Service")
     service["spec"]["clusterIP"] = "10.96.0.7"
     rules.default(service)
-    with pytest.raises(StatusError) as refusal:
+    with pytest.raises(StatusError) as error:
         rules.prepare_for_create(service, builtin.WriteContext(ip_in_use=lambda address: address == "10.96.0.7"))
-    assert "failed to allocate IP 10.96.0.7: provided IP is already allocated" in refusal.value.message
+    assert "failed to allocate IP 10.96.0.7: provided IP is already allocated" in error.value.message

@@ -28,8 +28,8 @@ def cases() -> dict[str, list[Case]]:
 
 @pytest.mark.parametrize("kind", object_edits.kinds())
 def test_strategies_respond_as_the_recorded_api_server(kind: str) -> None:
-    wrong = [(case, lines) for case in cases()[kind] if (lines := differences(case))]
-    assert not wrong, "\n\n".join("\n  ".join([case.title, *lines]) for case, lines in wrong)
+    differing = [(case, lines) for case in cases()[kind] if (lines := differences(case))]
+    assert not differing, "\n\n".join("\n  ".join([case.title, *lines]) for case, lines in differing)
 
 
 @pytest.mark.parametrize("kind", object_edits.kinds())

@@ -45,35 +45,35 @@ KINDS = (
 """Group, version, kind and plural of the generated kinds."""
 
 
-def sample(chance: random.Random, schema: dict[str, Any], depth: int = 9) -> Any:
-    if chance.random() < 0.04:
-        return chance.choice(ODD)
+def sample(rng: random.Random, schema: dict[str, Any], depth: int = 9) -> Any:
+    if rng.random() < 0.04:
+        return rng.choice(ODD)
     if schema.get("format") in FORMATS:
-        return chance.choice(FORMATS[schema["format"]])
+        return rng.choice(FORMATS[schema["format"]])
     kind = schema.get("type", "")
     if kind in TYPES:
-        return chance.choice(TYPES[kind])
+        return rng.choice(TYPES[kind])
     if kind == "array":
-        return [sample(chance, schema["items"], depth - 1) for _ in range(chance.randrange(3))]
+        return [sample(rng, schema["items"], depth - 1) for _ in range(rng.randrange(3))]
     if "additionalProperties" in schema:
-        keys = chance.sample(("a", "b", "cpu"), chance.randrange(3))
-        return {key: sample(chance, schema["additionalProperties"], depth - 1) for key in keys}
-    return _object(chance, schema, depth) if depth else {}
+        keys = rng.sample(("a", "b", "cpu"), rng.randrange(3))
+        return {key: sample(rng, schema["additionalProperties"], depth - 1) for key in keys}
+    return _object(rng, schema, depth) if depth else {}
 
 
-def _object(chance: random.Random, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+def _object(rng: random.Random, schema: dict[str, Any], depth: int) -> dict[str, Any]:
     names = list(schema.get("properties", {}))
-    chosen = chance.sample(names, min(len(names), chance.randrange(1, 5)))
-    fields = {name: sample(chance, schema["properties"][name], depth - 1) for name in chosen}
-    return {**fields, "bogus": 1} if chance.random() < 0.05 else fields
+    chosen = rng.sample(names, min(len(names), rng.randrange(1, 5)))
+    fields = {name: sample(rng, schema["properties"][name], depth - 1) for name in chosen}
+    return {**fields, "bogus": 1} if rng.random() < 0.05 else fields
 
 
 def manifest(seed: int, schema: dict[str, Any], api_version: str, kind: str) -> str:
     """The text of an object of a kind; the same seed gives the same text."""
-    chance = random.Random(seed)
-    obj = sample(chance, schema)
+    rng = random.Random(seed)
+    obj = sample(rng, schema)
     obj = obj if isinstance(obj, dict) else {}
     if isinstance(obj.get("metadata"), dict):
         obj["metadata"].pop("namespace", None)
     text = json.dumps({**obj, "apiVersion": api_version, "kind": kind})
-    return text.replace('"a"', '"b"') if chance.random() < 0.1 else text
+    return text.replace('"a"', '"b"') if rng.random() < 0.1 else text

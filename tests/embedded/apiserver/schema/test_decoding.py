@@ -167,7 +167,7 @@ def outcome(text: str, schema: dict[str, Any], expected: decoding.Expected) -> t
     try:
         return "read", decoding.decode(text.encode(), "application/json", schema, expected, "Ignore").object
     except api_errors.StatusError as error:
-        return "refused", error.message
+        return "rejected", error.message
 
 
 def test_decoding_is_idempotent() -> None:
@@ -191,11 +191,11 @@ def test_custom_resources_are_pruned_and_their_metadata_is_typed() -> None:
 
 
 def test_random_bytes_get_a_response() -> None:
-    chance = random.Random(1)
+    rng = random.Random(1)
     body = json.dumps(container(image="i", resources={"limits": {"cpu": "1"}})).encode()
     for _ in range(2000):
         damaged = bytearray(body)
-        for _ in range(chance.randrange(1, 4)):
-            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        for _ in range(rng.randrange(1, 4)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         with contextlib.suppress(api_errors.StatusError):
             json.dumps(read(bytes(damaged), "Warn").object, ensure_ascii=False).encode()

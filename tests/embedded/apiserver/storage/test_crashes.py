@@ -33,10 +33,10 @@ def killed_writer(path: pathlib.Path, acknowledgements: int, history: int) -> It
 
 
 async def changes_after(store: Store, revision: int) -> dict[int, Change]:
-    feed = store.watch("pods", "", revision)
+    watch = store.watch("pods", "", revision)
     changes: dict[int, Change] = {}
-    while feed.position < store.revision:
-        changes |= {change.revision: change for change in await feed.batch()}
+    while watch.position < store.revision:
+        changes |= {change.revision: change for change in await watch.batch()}
     return changes
 
 
@@ -52,11 +52,11 @@ def check(acknowledged: list[list[str]], changes: dict[int, Change]) -> None:
 async def test_every_acknowledged_write_survives_and_revisions_never_go_back(
     opened: Open, path: pathlib.Path, history: int
 ) -> None:
-    chance = random.Random(history)
+    rng = random.Random(history)
     newest = 1
     expected: dict[str, int] = {}
     for _ in range(ROUNDS):
-        opening, *acknowledged = killed_writer(path, chance.randrange(1, 1500), history)
+        opening, *acknowledged = killed_writer(path, rng.randrange(1, 1500), history)
         assert int(opening[1]) == newest
         store = opened(StorageLimits(history_changes=history))
         highest = max((int(number) for _, number, *_ in acknowledged), default=newest)

@@ -45,15 +45,15 @@ async def test_writes_fail_on_a_full_disk_and_resume_with_space(
     opened: Open, path: pathlib.Path, disk_failure: DiskFailure
 ) -> None:
     store = opened()
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     acknowledged = [await store.put(pod(f"p{number}"), body(pod(f"p{number}"), "first")) for number in range(30)]
     with disk_failure(path.parent) as relieve:
-        refused: list[BaseException] = []
-        while not refused:
-            done, refused = await concurrent_writes(store, "storm")
+        errors: list[BaseException] = []
+        while not errors:
+            done, errors = await concurrent_writes(store, "storm")
             acknowledged += done
-        assert {type(each) for each in refused} == {StoreUnavailable}
-        assert str(refused[0]).startswith(f"{path} cannot be written: ")
+        assert {type(each) for each in errors} == {StoreUnavailable}
+        assert str(errors[0]).startswith(f"{path} cannot be written: ")
         last = {record.key.name: record for record in acknowledged}
         assert state(store) == {name: record.value for name, record in last.items()}
         assert all(store.head(record.key) is record for record in last.values())
@@ -63,7 +63,7 @@ async def test_writes_fail_on_a_full_disk_and_resume_with_space(
         acknowledged.append(await store.put(pod("after"), body(pod("after"), "relieved")))
     assert store.revision > revision
     acknowledged += (await concurrent_writes(store, "again"))[0]
-    revisions = [(await anext(feed)).revision for _ in acknowledged]
+    revisions = [(await anext(watch)).revision for _ in acknowledged]
     assert revisions == sorted({record.revision for record in acknowledged})
     expected = state(store)
     await store.close()

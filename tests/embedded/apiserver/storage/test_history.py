@@ -76,8 +76,8 @@ async def test_compaction_removes_old_changes_and_keeps_the_state(opened: Open, 
     again = opened()
     assert again.compacted == compacted
     assert {revision: state(again.list_at("pods", "", revision)) for revision in kept} == kept
-    feed = again.watch("pods", "", compacted)
-    assert [(await anext(feed)).revision for _ in range(len(kept) - 1)] == sorted(kept)[1:]
+    watch = again.watch("pods", "", compacted)
+    assert [(await anext(watch)).revision for _ in range(len(kept) - 1)] == sorted(kept)[1:]
 
 
 async def test_the_revision_does_not_decrease_when_the_last_deletion_is_removed(opened: Open, path: pathlib.Path) -> None:
@@ -98,11 +98,11 @@ async def test_a_watch_that_compaction_overtakes_in_the_file_expires(opened: Ope
     store = opened(StorageLimits(history_changes=300, recent_changes=10))
     start = store.revision
     await churn(store, 290)
-    feed = store.watch("pods", "", start)
-    await anext(feed)
+    watch = store.watch("pods", "", start)
+    await anext(watch)
     await churn(store, 400)
     with pytest.raises(RevisionCompacted):
-        async for _ in feed:
+        async for _ in watch:
             pass
 
 

@@ -95,13 +95,13 @@ async def check_history(store: Store, model: Model) -> None:
     for revision, past in model.past.items():
         try:
             assert listed(store.list_at("pods", "x", revision)) == of(past, "pods", "x")
-            feed = store.watch("pods", "", revision)
+            watch = store.watch("pods", "", revision)
         except RevisionCompacted:
             assert revision < store.compacted
             continue
         assert revision >= store.compacted
         expected = [event for event in model.events if event[0] > revision and event[2].resource == "pods"]
-        changes = [await anext(feed) for _ in expected]
+        changes = [await anext(watch) for _ in expected]
         assert [(change.revision, change.type, change.record.key, text(change.record)) for change in changes] == expected
         before = [model.past[change.revision - 1].get(change.record.key) for change in changes]
         assert [(change.before.revision, text(change.before)) if change.before else None for change in changes] == before

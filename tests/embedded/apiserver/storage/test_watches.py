@@ -19,18 +19,18 @@ async def fill(store: Store, count: int, start: int = 0) -> None:
         await store.put(pod(f"p{number % 10}"), body(pod(f"p{number % 10}"), str(number)))
 
 
-async def revisions(feed: StorageWatch, count: int) -> list[int]:
-    return [(await anext(feed)).revision for _ in range(count)]
+async def revisions(watch: StorageWatch, count: int) -> list[int]:
+    return [(await anext(watch)).revision for _ in range(count)]
 
 
 async def test_a_watch_delivers_every_change_with_the_previous_state(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     await store.put(pod("a"), body(pod("a"), "1"))
     await store.put(pod("a"), body(pod("a"), "2"))
     await store.delete(pod("a"))
     await store.put(pod("a"), body(pod("a"), "3"))
-    assert [event_summary(await anext(feed)) for _ in range(4)] == [
+    assert [event_summary(await anext(watch)) for _ in range(4)] == [
         ("ADDED", "a", "1", None),
         ("MODIFIED", "a", "2", "1"),
         ("DELETED", "a", "2", "2"),
@@ -40,39 +40,39 @@ async def test_a_watch_delivers_every_change_with_the_previous_state(opened: Ope
 
 async def test_a_watch_is_limited_to_one_resource_and_one_namespace(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "x", store.revision)
+    watch = store.watch("pods", "x", store.revision)
     for key in (pod("a", "x"), pod("b", "y"), Key("services", "x", "c"), pod("d", "x")):
         await store.put(key, body(key))
-    assert [change.record.key.name for change in [await anext(feed), await anext(feed)]] == ["a", "d"]
+    assert [change.record.key.name for change in [await anext(watch), await anext(watch)]] == ["a", "d"]
 
 
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_watch_resumes_after_any_revision_also_across_a_restart(opened: Open, restart: bool) -> None:
     store = opened()
     first = store.revision
-    feed = store.watch("pods", "", first)
+    watch = store.watch("pods", "", first)
     await fill(store, 300)
     await store.delete(pod("p3"))
-    live = [await anext(feed) for _ in range(301)]
+    live = [await anext(watch) for _ in range(301)]
     if restart:
         await store.close()
         store = opened()
     for start in (0, 1, 150, 299, 301):
-        feed = store.watch("pods", "", first + start)
-        resumed = [await anext(feed) for _ in range(301 - start)]
+        watch = store.watch("pods", "", first + start)
+        resumed = [await anext(watch) for _ in range(301 - start)]
         assert [(*event_summary(change), change.revision) for change in resumed] == [
             (*event_summary(change), change.revision) for change in live[start:]
         ]
         await store.put(Key("nodes", "", "n"), body(Key("nodes", "", "n")))
-        assert feed.position == store.revision
+        assert watch.position == store.revision
 
 
 async def test_a_watch_continues_from_the_file_to_memory_without_a_gap(opened: Open) -> None:
     store = opened(StorageLimits(recent_changes=20))
     first = store.revision
     await fill(store, 500)
-    feed = store.watch("pods", "", first)
-    collected = asyncio.create_task(revisions(feed, 700))
+    watch = store.watch("pods", "", first)
+    collected = asyncio.create_task(revisions(watch, 700))
     await fill(store, 200, 500)
     assert await collected == list(range(first + 1, first + 701))
 
@@ -101,51 +101,51 @@ async def test_a_watch_is_too_slow_by_bytes_too(opened: Open) -> None:
 
 async def test_the_position_only_advances_and_skips_other_resources(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "x", store.revision)
-    positions = [feed.position]
+    watch = store.watch("pods", "x", store.revision)
+    positions = [watch.position]
     for number in range(30):
         key = pod(f"a{number}", "xyz"[number % 3])
         await store.put(key, body(key))
-        positions.append(feed.position)
+        positions.append(watch.position)
         if number % 3 == 0:
-            change = await anext(feed)
+            change = await anext(watch)
             assert positions[-1] < change.revision
-            assert feed.position == change.revision
+            assert watch.position == change.revision
     assert positions == sorted(positions)
-    waiting = asyncio.create_task(anext(feed))
+    waiting = asyncio.create_task(anext(watch))
     await fill(store, 1)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    assert feed.position == store.revision
+    assert watch.position == store.revision
 
 
 async def test_a_cancelled_wait_loses_no_change(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     for number in range(20):
-        waiting = asyncio.create_task(anext(feed))
+        waiting = asyncio.create_task(anext(watch))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         record = await store.put(pod("a"), body(pod("a"), str(number)))
-        assert (await anext(feed)).revision == record.revision
+        assert (await anext(watch)).revision == record.revision
 
 
 async def test_a_batch_contains_all_pending_changes(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     await fill(store, 40)
-    assert len(await feed.batch()) == 40
+    assert len(await watch.batch()) == 40
     await store.close()
-    assert await feed.batch() == ()
+    assert await watch.batch() == ()
 
 
 async def test_a_closed_watch_ends_its_reader(opened: Open) -> None:
     store = opened()
-    feed = store.watch("pods", "", store.revision)
-    reading = asyncio.ensure_future(anext(feed, None))
+    watch = store.watch("pods", "", store.revision)
+    reading = asyncio.ensure_future(anext(watch, None))
     await asyncio.sleep(0)
-    feed.close()
+    watch.close()
     assert await reading is None
 
 
@@ -178,9 +178,9 @@ async def test_listeners_are_called_when_a_change_is_visible_and_before_its_writ
 async def test_a_closed_store_rejects_new_watches(opened: Open) -> None:
     store = opened()
     await store.put(pod("a"), body(pod("a"), "1"))
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     await store.close()
     with pytest.raises(StopAsyncIteration):
-        await anext(feed)
+        await anext(watch)
     with pytest.raises(StoreUnavailable):
         store.watch("pods", "", store.revision)

@@ -60,11 +60,11 @@ async def test_a_rejected_write_changes_neither_object_nor_revision(opened: Open
     store = opened()
     await store.put(pod("a"), body(pod("a")))
     revision = store.revision
-    refused = body(pod("a"))
+    rejected = body(pod("a"))
     with pytest.raises(RevisionConflict):
-        await store.put(pod("a"), refused, expect=revision - 1)
-    assert "resourceVersion" not in refused["metadata"]
-    assert (await store.put(pod("a"), refused)).revision == revision + 1
+        await store.put(pod("a"), rejected, expect=revision - 1)
+    assert "resourceVersion" not in rejected["metadata"]
+    assert (await store.put(pod("a"), rejected)).revision == revision + 1
 
 
 async def test_a_deletion_has_the_last_state_at_its_own_revision(opened: Open) -> None:
@@ -89,9 +89,9 @@ async def test_missing_objects_cannot_be_deleted(opened: Open) -> None:
 async def test_concurrent_create_delete_and_create_keep_their_order(opened: Open) -> None:
     store = opened()
     key = pod("a")
-    feed = store.watch("pods", "", store.revision)
+    watch = store.watch("pods", "", store.revision)
     await asyncio.gather(store.put(key, body(key, "1"), 0), store.delete(key), store.put(key, body(key, "2"), 0))
-    assert [(await anext(feed)).type for _ in range(3)] == ["ADDED", "DELETED", "ADDED"]
+    assert [(await anext(watch)).type for _ in range(3)] == ["ADDED", "DELETED", "ADDED"]
     assert text(store.get(key)) == "2"
 
 
