@@ -30,9 +30,9 @@ rank, world, number = int(rank), int(world), int(number)
 if rank == 0:
     door = socket.create_server((address, number))
     peers = [door.accept()[0].makefile("rw", buffering=1) for _ in range(world - 1)]
-    told = [peer.readline().split() for peer in peers]
-    assert all(name == job for name, _ in told), told
-    total = sum(int(value) for _, value in told)
+    received = [peer.readline().split() for peer in peers]
+    assert all(name == job for name, _ in received), received
+    total = sum(int(value) for _, value in received)
     for peer in peers:
         peer.write(f"{total}\\n")
 else:

@@ -89,7 +89,7 @@ async def accepts_connections_from_outside(harness: NetworkHarness) -> None:
 
 
 async def rejects_invalid_attachments(harness: NetworkHarness) -> None:
-    with pytest.raises(OSError, match="no network namespace of its own"):
+    with pytest.raises(OSError, match="does not have its own network namespace"):
         await harness.netns.attach(harness.netns.pid, harness.address(5))
     with pytest.raises(FileNotFoundError):
         await harness.netns.attach(4_000_000, harness.address(5))

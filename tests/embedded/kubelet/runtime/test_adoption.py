@@ -52,7 +52,7 @@ async def test_a_container_that_exits_without_a_daemon_has_an_exit_record(harnes
     directory = harness.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(harness, directory, "started", 0.0)
-    while runtime.read_exit(directory, "main", 0) is None:  # noqa: ASYNC110 -- nobody is there who could announce it
+    while runtime.read_exit(directory, "main", 0) is None:  # noqa: ASYNC110 -- there is no event for it
         await asyncio.sleep(0.01)
     shim = harness.keep(await runtime.ShimClient.connect(directory))
     assert (await wait_for_exit(shim)).code == 42

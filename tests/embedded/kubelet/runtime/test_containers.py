@@ -163,5 +163,5 @@ async def test_usage_counts_the_processes_of_a_container(harness: ShimHarness) -
         return usage.pids == 3 and usage.memory_bytes > 100_000
 
     async with asyncio.timeout(10):
-        while not await counted():  # noqa: ASYNC110 -- nobody announces it
+        while not await counted():  # noqa: ASYNC110 -- there is no event for it
             await asyncio.sleep(0.01)

@@ -76,7 +76,7 @@ async def test_a_command_outlives_the_daemon_and_ends_with_its_client(harness: S
     await process.wait()
     again = harness.keep(await runtime.ShimClient.connect(shim.directory))
     async with asyncio.timeout(10):
-        while (await again.usage())["main"].pids > 1:  # noqa: ASYNC110 -- nobody announces it
+        while (await again.usage())["main"].pids > 1:  # noqa: ASYNC110 -- there is no event for it
             await asyncio.sleep(0.01)
 
 

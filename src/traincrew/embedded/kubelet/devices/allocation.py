@@ -47,11 +47,11 @@ def needed_devices(pod: Mapping[str, Any], resource: str) -> int:
 def _distribute(pod: Mapping[str, Any], resource: str, devices: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
     left = tuple(devices)
     for each in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
-        asked = _requested(each, resource)
-        if asked:
-            yield each["name"], left[:asked]
+        requested = _requested(each, resource)
+        if requested:
+            yield each["name"], left[:requested]
         if _is_sidecar(each) or each in pod["spec"]["containers"]:
-            left = left[asked:]
+            left = left[requested:]
 
 
 def _is_sidecar(container: Mapping[str, Any]) -> bool:

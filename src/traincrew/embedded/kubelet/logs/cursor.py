@@ -92,13 +92,13 @@ class LogCursor:
 
     def _read(self) -> list[bytes]:
         while piece := self._opened.read(CHUNK_BYTES):
-            whole, newline, rest = piece.rpartition(b"\n")
+            complete, newline, rest = piece.rpartition(b"\n")
             if not newline:
                 self._begun += rest
                 continue
-            found = (self._begun + whole).split(b"\n")
-            self._begun, self._last = rest, found[-1][:TIMESTAMP_BYTES]
-            return found
+            lines = (self._begun + complete).split(b"\n")
+            self._begun, self._last = rest, lines[-1][:TIMESTAMP_BYTES]
+            return lines
         return []
 
     def _next(self) -> bool:
@@ -135,7 +135,7 @@ class LogCursor:
 
 
 def _tail(file: BinaryIO, ends: int) -> tuple[int, int]:
-    """Goes back over so many line ends. Returns the position, and how many line ends the file lacked."""
+    """Seeks backward over so many line ends. Returns the position, and the number of line ends that the file lacked."""
     position, carry = file.seek(0, os.SEEK_END), b""
     while position:
         step = min(CHUNK_BYTES, position)

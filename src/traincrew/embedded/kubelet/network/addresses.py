@@ -78,11 +78,11 @@ def allocate(subnet: Subnet, in_use: Collection[str], recent: Sequence[str] = ()
     """
     taken, resting = set(in_use), set(recent)
     for value in subnet.pods:
-        if (found := to_text(value)) not in taken and found not in resting:
-            return found
-    for found in recent:
-        if found not in taken and found in subnet and to_int(found) in subnet.pods:
-            return found
+        if (address := to_text(value)) not in taken and address not in resting:
+            return address
+    for address in recent:
+        if address not in taken and address in subnet and to_int(address) in subnet.pods:
+            return address
     raise AddressesExhausted(f"every address of {subnet} is in use")
 
 
@@ -103,9 +103,9 @@ def _candidates(first: Subnet) -> Iterable[Subnet]:
     for low, high in (("10.0.0.0", "10.255.255.255"), ("172.16.0.0", "172.31.255.255"), ("192.168.0.0", "192.168.255.255")):
         start, end = to_int(low), to_int(high)
         for network in range(end // first.size * first.size, start - 1, -max(first.size, 1 << 16)):
-            found = Subnet(network, first.prefix)
-            if network + first.size - 1 <= end and not found.overlaps(*services):
-                yield found
+            candidate = Subnet(network, first.prefix)
+            if network + first.size - 1 <= end and not candidate.overlaps(*services):
+                yield candidate
 
 
 def mac_address(address: str) -> str:

@@ -33,7 +33,7 @@ class PodBridge:
         namespace = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
             if os.fstat(namespace).st_ino == os.fstat(self._own).st_ino:
-                raise OSError(errno.EINVAL, f"process {pid} has no network namespace of its own")
+                raise OSError(errno.EINVAL, f"process {pid} does not have its own network namespace")
             self._delete(address)
             with self._in_namespace(namespace):
                 _delete_eth0()

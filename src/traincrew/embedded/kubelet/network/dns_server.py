@@ -126,8 +126,8 @@ class DnsServer:
 
         def on_reply(answer: bytes) -> None:
             try:
-                found = dns_messages.parse_response(answer)
-                whole = DnsReply(found.code, [*reply.answers, *found.answers])
+                response = dns_messages.parse_response(answer)
+                whole = DnsReply(response.code, [*reply.answers, *response.answers])
             except MalformedMessage:
                 whole = DnsReply(dns_messages.SERVFAIL, reply.answers)
             send(dns_messages.encode_reply(query, whole, limit))

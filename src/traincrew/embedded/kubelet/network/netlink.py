@@ -239,15 +239,15 @@ class Route:
 
 def routes(link: Netlink) -> list[Route]:
     """IPv4 routes of all tables, without local routes."""
-    asked = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list routes")
-    found = []
-    for payload in link.dump(asked):
+    request = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list routes")
+    result = []
+    for payload in link.dump(request):
         prefix, kind = payload[1], payload[7]
         known = dict(attributes(payload[12:]))
         if kind == 1:
             index = struct.unpack("=I", known[4])[0] if 4 in known else 0
-            found.append(Route(int.from_bytes(known.get(1, bytes(4)), "big"), prefix, index))
-    return found
+            result.append(Route(int.from_bytes(known.get(1, bytes(4)), "big"), prefix, index))
+    return result
 
 
 def mtu(link: Netlink, index: int) -> int:

@@ -69,7 +69,7 @@ def _lock() -> int | None:
 def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     last, attachments = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
     egress.tear_down(last.get("egress") or {})
-    running = [found for found in attachments.values() if isinstance(found, dict) and netns_state.is_alive(found)]
+    running = [record for record in attachments.values() if isinstance(record, dict) and netns_state.is_alive(record)]
     upstream = UpstreamResolver()
     with netlink.Netlink() as link:
         routes = netlink.routes(link)
@@ -78,7 +78,7 @@ def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     keep = last.get("subnet") if running else None
     subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(subnet_option, _networks_in_use(routes, upstream.servers()))
     near, far = socket.socketpair()
-    identity, attached = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in running)
+    identity, attached = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(record["pid"]) for record in running)
     config = LaunchConfig(isolation, subnet, mtu, identity, attached, userns, last.get("ids") or {})
     if (pid := os.fork()) == 0:
         near.close()
@@ -122,10 +122,10 @@ class LineChannel:
     def receive(self) -> Record:
         """Raises OSError if the other process reports a failure."""
         line = self._file.readline()
-        found: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start. See holder.log."}
-        if "failed" in found:
-            raise OSError(5, str(found["failed"]))
-        return found
+        message: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start. See holder.log."}
+        if "failed" in message:
+            raise OSError(5, str(message["failed"]))
+        return message
 
     def close(self) -> None:
         self._file.close()

@@ -27,10 +27,10 @@ def read(path: str) -> Record:
     """The content; empty if the file does not exist or is damaged."""
     try:
         with open(path, "rb") as file:
-            found = json.loads(file.read())
+            record = json.loads(file.read())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def write(path: str, content: Record) -> None:

@@ -64,11 +64,11 @@ def _pasta(path: str, pid: int, link: str) -> int:
 def _slirp(path: str, pid: int, link: str) -> int:
     import subprocess
 
-    ready, tell = os.pipe()
+    ready, ready_writer = os.pipe()
     with open(netns_state.LOG, "ab") as log:
-        command = [path, "--configure", "--mtu=1500", "--disable-host-loopback", f"--ready-fd={tell}", str(pid), link]
-        process = subprocess.Popen(command, stdin=-3, stdout=-3, stderr=log, pass_fds=(tell,), start_new_session=True)
-    os.close(tell)
+        command = [path, "--configure", "--mtu=1500", "--disable-host-loopback", f"--ready-fd={ready_writer}", str(pid), link]
+        process = subprocess.Popen(command, stdin=-3, stdout=-3, stderr=log, pass_fds=(ready_writer,), start_new_session=True)
+    os.close(ready_writer)
     try:
         if not select.select([ready], [], [], _START_TIMEOUT)[0] or os.read(ready, 1) != b"1":
             process.kill()

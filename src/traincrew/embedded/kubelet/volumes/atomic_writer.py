@@ -1,7 +1,7 @@
 """AtomicWriter: replaces all files of a volume at once.
 
-A container sees symbolic links: `name -> ..data/name`, and `..data` points to a timestamped directory. A new payload goes to
-a new directory; then one rename replaces `..data`. After a crash the next write cleans up.
+A container sees symbolic links: `name -> ..data/name`, and `..data` points to a timestamped directory. A new payload is written
+to a new directory; then one rename replaces `..data`. After a crash the next write cleans up.
 """
 
 from __future__ import annotations

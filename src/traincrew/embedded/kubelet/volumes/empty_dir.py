@@ -18,7 +18,7 @@ from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
 Object = dict[str, Any]
 
-SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself, and only a directory that nobody else may enter
+SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 -- only private directories are created in it
 
 
 def create(name: str, source: Object, host: VolumeHost) -> str:

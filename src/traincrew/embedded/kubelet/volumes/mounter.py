@@ -183,19 +183,19 @@ async def _apply_to_directory(name: str, path: str, mounts: _PodMounts) -> None:
 
 async def _claim(volume: Object, mounts: _PodMounts) -> None:
     name, host = volume["name"], mounts.host
-    found = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects)
+    claimed = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects)
     read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
-    if found.group is not None:
-        mounts.groups.add(found.group)
+    if claimed.group is not None:
+        mounts.groups.add(claimed.group)
     policy = (mounts.pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy") or "Always"
-    if found.managed and mounts.group is not None and not read_only:
+    if claimed.managed and mounts.group is not None and not read_only:
         marker = host.directory / FS_GROUP_MARKERS / name
-        fits = policy == "OnRootMismatch" and fs_group.is_applied(found.path, mounts.group)
+        fits = policy == "OnRootMismatch" and fs_group.is_applied(claimed.path, mounts.group)
         if not marker.exists() and not fits:
-            _note(name, await asyncio.to_thread(_apply_fs_group, found.path, mounts.group, False, host), mounts)
+            _note(name, await asyncio.to_thread(_apply_fs_group, claimed.path, mounts.group, False, host), mounts)
         marker.parent.mkdir(exist_ok=True)
         marker.touch()
-    mounts.volumes[name] = Volume(found.path, read_only)
+    mounts.volumes[name] = Volume(claimed.path, read_only)
 
 
 def _apply_fs_group(path: str, group: int, read_only: bool, host: VolumeHost) -> str:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the image kubectl-delivery runs by itself: kubectl for the launcher, once the workers of the host file are ready.
+# The default command of the image kubectl-delivery: copies kubectl for the launcher when the workers of the hostfile are ready.
 set -eu
 target="${TARGET_DIR:-/opt/kube}"
 hostfile="${HOSTFILE:-/etc/mpi/hostfile}"
