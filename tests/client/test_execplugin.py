@@ -137,8 +137,8 @@ async def test_a_missing_plugin_is_reported_with_its_install_hint(write: Write) 
 
 
 async def test_an_interactive_plugin_is_not_started_without_a_terminal(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open("/dev/null") as nobody:  # noqa: ASYNC230
-        monkeypatch.setattr(sys, "stdin", nobody)
+    with open("/dev/null") as no_terminal:  # noqa: ASYNC230
+        monkeypatch.setattr(sys, "stdin", no_terminal)
         with pytest.raises(errors.KubeconfigError, match="requires a terminal"):
             await run(write, command=printing_script(write, printed({"token": "t"})), interactiveMode="Always")
 

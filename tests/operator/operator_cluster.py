@@ -1,4 +1,4 @@
-"""An operator on a real API server in the same process, in virtual time. Requests are recorded, and can be made to fail."""
+"""An operator on a real API server in the same process, in virtual time. Requests are recorded and can fail."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ class Cluster:
         await self.client.create(PYTORCH, NAMESPACE, msgspec.json.encode(job))
 
     async def job(self, name: str = "j") -> Object:
-        found: Object = msgspec.json.decode(await self.client.get(PYTORCH, NAMESPACE, name))
-        return found
+        stored: Object = msgspec.json.decode(await self.client.get(PYTORCH, NAMESPACE, name))
+        return stored
 
     async def conditions(self, name: str = "j") -> list[str]:
         status = (await self.job(name)).get("status") or {}

@@ -37,7 +37,7 @@ async def test_events_that_a_killed_operator_did_not_write_are_written_by_the_ne
     async with cluster(tmp_path / "reference") as running:
         async with running.operator():
             await run_a_job(running)
-        wanted = await running.events()
+        expected = await running.events()
     async with cluster(tmp_path / "killed") as running:
         client = running.faulty_client()
         client.fault = lambda call: errors.Unreachable("away") if call.plural == "events" else None
@@ -48,7 +48,7 @@ async def test_events_that_a_killed_operator_did_not_write_are_written_by_the_ne
         assert await running.events() == []
         async with running.operator():
             await asyncio.sleep(30)
-        assert await running.events() == wanted
+        assert await running.events() == expected
 
 
 @in_virtual_time

@@ -97,16 +97,16 @@ class Cluster(NamedTuple):
 
 
 async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
-    seen: list[T] = []
+    values: list[T] = []
     try:
         async with asyncio.timeout(LIMIT):
-            while not (seen and holds(seen[-1])):
-                if seen:
+            while not (values and holds(values[-1])):
+                if values:
                     await asyncio.sleep(0.02)
-                seen.append(await read())
+                values.append(await read())
     except TimeoutError:
-        raise AssertionError(f"the condition did not become true; last value: {seen[-1:]}") from None
-    return seen[-1]
+        raise AssertionError(f"the condition did not become true; last value: {values[-1:]}") from None
+    return values[-1]
 
 
 def decoded(raw: bytes) -> Object:

@@ -81,9 +81,11 @@ def test_pods_of_a_pending_group_wait() -> None:
 
 
 def test_phases_follow_the_pods() -> None:
-    def of(*held: str, before: str = "Inqueue", system: str = VOLCANO) -> str:
+    def of(*phases: str, before: str = "Inqueue", system: str = VOLCANO) -> str:
         pods = [
-            each for index, at in enumerate(held) for each in gang("g", 1, {}, on="machine", status={"phase": at}, system=system)
+            each
+            for index, at in enumerate(phases)
+            for each in gang("g", 1, {}, on="machine", status={"phase": at}, system=system)
         ]
         return phase(run_cycle(*pods, groups=[group("g", 2, system, phase=before)]))["g"]
 

@@ -78,8 +78,8 @@ def test_two_preemptors_do_not_share_the_same_victims() -> None:
 
 def test_the_candidate_with_the_least_important_victims_is_chosen() -> None:
     nodes = [node("a"), node("b"), node("c")]
-    held = [low("x", "4", 50, on="a"), low("y", "4", 10, on="b"), low("z", "2", 10, on="c"), low("w", "2", 10, on="c")]
-    result = run_cycle(*held, high(cpu="3"), nodes=nodes)
+    running = [low("x", "4", 50, on="a"), low("y", "4", 10, on="b"), low("z", "2", 10, on="c"), low("w", "2", 10, on="c")]
+    result = run_cycle(*running, high(cpu="3"), nodes=nodes)
     assert victims(result) == {"y"}
     assert result.unschedulable[0].nominated == "b"
 
@@ -110,11 +110,11 @@ def test_a_gang_preempts_for_all_of_its_pods_or_for_none() -> None:
 
 
 def test_many_preemptions_are_considered_in_several_cycles() -> None:
-    held = [low(f"low-{index}") for index in range(4)]
+    running = [low(f"low-{index}") for index in range(4)]
     more = [high(f"high-{index}", "1") for index in range(4)]
-    first = run_cycle(*held, *more, policy=Profile(max_preemptions=3))
+    first = run_cycle(*running, *more, policy=Profile(max_preemptions=3))
     assert (len(first.preemptions), first.incomplete) == (3, True)
-    assert not run_cycle(*held, *more).incomplete
+    assert not run_cycle(*running, *more).incomplete
 
 
 def test_preemption_frees_host_ports_and_resolves_anti_affinity() -> None:
@@ -122,5 +122,5 @@ def test_preemption_frees_host_ports_and_resolves_anti_affinity() -> None:
     assert victims(run_cycle(pod("a", port, on="machine"), pod("b", on="machine"), pod("p", {**port, "priority": 1}))) == {"a"}
     term = {"labelSelector": {"matchLabels": {"app": "w"}}, "topologyKey": "kubernetes.io/hostname"}
     spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "priority": 1}
-    held = [pod("a", on="machine", labels={"app": "w"}), pod("b", on="machine")]
-    assert victims(run_cycle(*held, pod("p", spec))) == {"a"}
+    running = [pod("a", on="machine", labels={"app": "w"}), pod("b", on="machine")]
+    assert victims(run_cycle(*running, pod("p", spec))) == {"a"}

@@ -26,10 +26,14 @@ def volume(*hosts: str) -> objects.PersistentVolume:
 
 
 def storage(
-    held: objects.PersistentVolumeClaim | None = None, kept: objects.PersistentVolume | None = None, mode: str = "Immediate"
+    bound_claim: objects.PersistentVolumeClaim | None = None,
+    bound_volume: objects.PersistentVolume | None = None,
+    mode: str = "Immediate",
 ) -> StorageObjects:
     classes = {"std": msgspec.convert({"metadata": {"name": "std"}, "volumeBindingMode": mode}, objects.StorageClass)}
-    return StorageObjects({("team", "data"): held} if held else {}, {"v": kept} if kept else {}, classes)
+    return StorageObjects(
+        {("team", "data"): bound_claim} if bound_claim else {}, {"v": bound_volume} if bound_volume else {}, classes
+    )
 
 
 def test_a_claim_must_exist_and_be_bound() -> None:
@@ -37,18 +41,20 @@ def test_a_claim_must_exist_and_be_bound() -> None:
     assert messages(run_cycle(pod("p", USING), storage=storage())) == {"p": words + AFTER}
     words = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
     assert messages(run_cycle(pod("p", USING), storage=storage(claim({"storageClassName": "std"})))) == {"p": words + AFTER}
-    held = claim({"volumeName": "v"}, "Bound")
-    assert bound(run_cycle(pod("p", USING), storage=storage(held, volume()))) == {"p": "machine"}
+    bound_claim = claim({"volumeName": "v"}, "Bound")
+    assert bound(run_cycle(pod("p", USING), storage=storage(bound_claim, volume()))) == {"p": "machine"}
 
 
 def test_the_node_affinity_of_a_volume_is_respected() -> None:
-    held = claim({"volumeName": "v"}, "Bound")
+    bound_claim = claim({"volumeName": "v"}, "Bound")
     nodes = [node("a"), node("b")]
-    assert bound(run_cycle(pod("p", USING), nodes=nodes, storage=storage(held, volume("b")))) == {"p": "b"}
+    assert bound(run_cycle(pod("p", USING), nodes=nodes, storage=storage(bound_claim, volume("b")))) == {"p": "b"}
     words = "0/1 nodes are available: 1 node(s) had volume node affinity conflict."
-    assert messages(run_cycle(pod("p", USING), nodes=[node("a")], storage=storage(held, volume("b")))) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), nodes=[node("a")], storage=storage(bound_claim, volume("b")))) == {
+        "p": words + AFTER
+    }
     words = "0/1 nodes are available: 1 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)."
-    assert messages(run_cycle(pod("p", USING), storage=storage(held))) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), storage=storage(bound_claim))) == {"p": words + AFTER}
 
 
 def test_a_wait_for_first_consumer_claim_gets_the_selected_node_and_the_pod_waits_for_it() -> None:

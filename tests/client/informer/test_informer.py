@@ -254,7 +254,7 @@ async def test_other_tasks_run_during_a_long_list(
 ) -> None:
     for number in range(450):
         await widgets.put(f"p-{number}")
-    turns, seen = 0, []
+    turns, turns_at_change = 0, []
 
     async def count_turns() -> None:
         nonlocal turns
@@ -263,9 +263,9 @@ async def test_other_tasks_run_during_a_long_list(
             await asyncio.sleep(0)
 
     async with remote.RemoteClient(address) as reader:  # all objects are in one page
-        cache = Cache(reader, factory, None, on_change=lambda: seen.append(turns))
+        cache = Cache(reader, factory, None, on_change=lambda: turns_at_change.append(turns))
         busy = asyncio.create_task(count_turns())
         async with cache.running():
             busy.cancel()
-    assert len(seen) == 450
-    assert len(set(seen)) >= 450 // informer.YIELD_EVERY
+    assert len(turns_at_change) == 450
+    assert len(set(turns_at_change)) >= 450 // informer.YIELD_EVERY

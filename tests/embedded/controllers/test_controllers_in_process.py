@@ -61,7 +61,7 @@ async def test_restarted_controllers_count_pods_that_ended_meanwhile_once(runnin
         await running.create(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
         names = await active(running, 4)
         await running.set_phase(names[0], "Succeeded")
-        await eventually(lambda: running.get(BATCH_JOBS, "j"), lambda seen: seen.get("status", {}).get("succeeded") == 1)
+        await eventually(lambda: running.get(BATCH_JOBS, "j"), lambda each: each.get("status", {}).get("succeeded") == 1)
     for name in names[1:]:
         await running.set_phase(name, "Succeeded")
     async with running_controllers(running):
@@ -84,7 +84,7 @@ async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(
         await eventually(lambda: running.list(CLASSES))
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
-        claim = await eventually(lambda: running.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
+        claim = await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
         volume = await running.get(VOLUMES, claim["spec"]["volumeName"])
         directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
         assert directory.parent == running.volumes
@@ -98,11 +98,11 @@ async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(
 async def test_a_claim_created_while_no_controller_runs_is_bound_later(running: Cluster) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
     await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
-    held = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
-    await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
+    spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
+    await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**spec, "hostPath": {"path": "/nowhere"}}})
     async with running_controllers(running):
-        await eventually(lambda: running.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
-        await eventually(lambda: running.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
+        await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await eventually(lambda: running.get(VOLUMES, "v"), lambda each: each["status"]["phase"] == "Bound")
 
 
 async def test_a_services_endpoints_follow_its_pods_and_are_deleted_with_it(running: Cluster) -> None:

@@ -50,10 +50,10 @@ async def test_a_dependent_is_deleted_after_its_last_owner(running: Cluster) -> 
         first, second = await create(running, "first"), await create(running, "second")
         await create(running, "dependent", first, second)
         await running.client.delete(CONFIG_MAPS, NAMESPACE, "first")
-        seen = await eventually(
-            lambda: running.get(CONFIG_MAPS, "dependent"), lambda seen: len(seen["metadata"]["ownerReferences"]) == 1
+        stored = await eventually(
+            lambda: running.get(CONFIG_MAPS, "dependent"), lambda stored: len(stored["metadata"]["ownerReferences"]) == 1
         )
-        assert seen["metadata"]["ownerReferences"][0]["name"] == "second"
+        assert stored["metadata"]["ownerReferences"][0]["name"] == "second"
         await running.client.delete(CONFIG_MAPS, NAMESPACE, "second")
         await eventually(lambda: names(running), lambda left: not left)
 
@@ -73,7 +73,7 @@ async def test_foreground_deletion_waits_for_blocking_dependents(running: Cluste
         await running.patch(CONFIG_MAPS, "dependent", {"metadata": {"finalizers": ["example.com/keep"]}})
         await running.client.delete(CONFIG_MAPS, NAMESPACE, "owner", propagation="Foreground")
         await eventually(
-            lambda: running.get(CONFIG_MAPS, "dependent"), lambda seen: seen["metadata"].get("deletionTimestamp") is not None
+            lambda: running.get(CONFIG_MAPS, "dependent"), lambda stored: stored["metadata"].get("deletionTimestamp") is not None
         )
         assert (await running.get(CONFIG_MAPS, "owner"))["metadata"]["finalizers"] == ["foregroundDeletion"]
         await running.patch(CONFIG_MAPS, "dependent", {"metadata": {"finalizers": None}})

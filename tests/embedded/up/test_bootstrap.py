@@ -19,14 +19,14 @@ from traincrew.model.resources import CONFIG_MAPS, SERVICE_ACCOUNTS
 Object = dict[str, Any]
 
 
-def wanted(release: str) -> BootstrapObjects:
+def bootstrap_objects(release: str) -> BootstrapObjects:
     meta = {"name": "operator", "namespace": "kube-system", "labels": {"release": release}}
     return BootstrapObjects((), (), ({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},))
 
 
 @contextlib.asynccontextmanager
 async def started(data: pathlib.Path, release: str) -> AsyncIterator[port.Client]:
-    control_plane = ControlPlane(Options(data, "127.0.0.1", 0, wanted(release), data / "log", "0"))
+    control_plane = ControlPlane(Options(data, "127.0.0.1", 0, bootstrap_objects(release), data / "log", "0"))
     try:
         await bootstrap(control_plane.system_client("bootstrap"), control_plane.options.bootstrap)
         yield control_plane.system_client("test")
@@ -36,8 +36,8 @@ async def started(data: pathlib.Path, release: str) -> AsyncIterator[port.Client
 
 async def label(client: port.Client) -> str | None:
     account: Object = msgspec.json.decode(await client.get(SERVICE_ACCOUNTS, "kube-system", "operator"))
-    found: str | None = (account["metadata"].get("labels") or {}).get("release")
-    return found
+    value: str | None = (account["metadata"].get("labels") or {}).get("release")
+    return value
 
 
 async def set_label(client: port.Client, value: str) -> None:

@@ -24,8 +24,8 @@ def test_a_cluster_that_has_just_taken_the_lock_is_not_mistaken_for_a_killed_one
     (tmp_path / "running.json").write_text(json.dumps({"pid": killed, "server": "https://127.0.0.1:1"}))
     lock = tmp_path / "cluster.db.lock"
     lock.write_text(str(killed))
-    with lock.open("r+") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with lock.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         assert DataDirectory(tmp_path).owner_pid() == -1
         assert DataDirectory(tmp_path).running() is None
         lock.write_text(str(os.getpid()))

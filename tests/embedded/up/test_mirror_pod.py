@@ -21,8 +21,8 @@ LIMIT = 30.0
 @pytest.fixture
 async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.RunningCluster]:
     bootstrap = app_cluster.bootstrap_objects(settings.Cluster())
-    async with daemon.run(control_plane.Options(tmp_path, "127.0.0.1", 0, bootstrap, tmp_path / "log", "0")) as found:
-        yield found
+    async with daemon.run(control_plane.Options(tmp_path, "127.0.0.1", 0, bootstrap, tmp_path / "log", "0")) as running:
+        yield running
 
 
 async def pod(cluster: daemon.RunningCluster) -> dict[str, Any] | None:
@@ -30,8 +30,8 @@ async def pod(cluster: daemon.RunningCluster) -> dict[str, Any] | None:
         raw = await cluster.control_plane.system_client("test").get(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
     except errors.NotFound:
         return None
-    found: dict[str, Any] = msgspec.json.decode(raw)
-    return found
+    stored: dict[str, Any] = msgspec.json.decode(raw)
+    return stored
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
@@ -41,8 +41,10 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def another_runs(cluster: daemon.RunningCluster, uid: str) -> bool:
-    found = await pod(cluster)
-    return found is not None and found["metadata"]["uid"] != uid and found.get("status", {}).get("phase") == "Running"
+    mirror_pod = await pod(cluster)
+    return (
+        mirror_pod is not None and mirror_pod["metadata"]["uid"] != uid and mirror_pod.get("status", {}).get("phase") == "Running"
+    )
 
 
 async def test_a_deleted_mirror_pod_is_created_again(cluster: daemon.RunningCluster) -> None:
@@ -69,5 +71,5 @@ async def test_a_deleted_namespace_is_created_again_with_mirror_pod_and_service_
 
 
 async def test_the_kubernetes_service_points_to_the_listening_port(cluster: daemon.RunningCluster) -> None:
-    found = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
-    assert [each["targetPort"] for each in found["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
+    service = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
+    assert [each["targetPort"] for each in service["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
