@@ -26,9 +26,9 @@ from traincrew.scheduling.decisions import single_machine_profile
 from traincrew.validation import crds, rbac_manifests
 
 LEAVE_PODS = signal.SIGUSR1
-"""Stops the process alone: pods run on, and the next process adopts them."""
+"""Stops the process alone: pods keep running, and the next process adopts them."""
 SHUTDOWN_TIMEOUT = 30.0
-"""Seconds from the stop signal until the process is ended by force, beside the grace period of pods. All acknowledged writes
+"""Seconds from the stop signal until the process is killed, in addition to the grace period of pods. All acknowledged writes
 are on disk by then."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
 HOST_NETWORK_PLANNING = settings.Planning(host_ports=(20000, 29999), host_ports_for_all=True)

@@ -15,7 +15,7 @@ Key = tuple[str, ...]
 
 CACHE_SIZE = 4096
 MAX_SIMILAR, SIMILAR_INTERVAL = 10, dt.timedelta(minutes=10)
-"""Number of events that differ only in their message, and the interval in which they are combined."""
+"""Number of events that differ only in their message, within this interval of each other, from which they are combined."""
 SPAM_BURST, SPAM_REFILL = 25, 1 / 300
 """Burst of the spam filter for one object, and the tokens that the filter regains per second."""
 

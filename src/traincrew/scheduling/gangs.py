@@ -29,7 +29,7 @@ class GangKey(NamedTuple):
 
 PodGroups = Mapping[GangKey, PodGroup]
 QueueOrder = tuple[int, dt.datetime, str]
-"""Ascending sort key: priority, then age, then name."""
+"""Sort key: highest priority first, then oldest, then name."""
 
 
 @dataclasses.dataclass

@@ -20,7 +20,7 @@ MAX_BATCH_PERIOD = 0.5
 
 
 def batch_period(siblings: int) -> float:
-    """Seconds to wait after a change to one of these pods: with more pods, more changes are reconciled together."""
+    """Seconds to wait after a change to one of the sibling pods: with more pods, more changes are reconciled together."""
     return 0.0 if siblings < SMALL_GROUP else min(siblings / 1000, MAX_BATCH_PERIOD)
 
 

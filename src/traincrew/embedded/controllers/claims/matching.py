@@ -39,7 +39,7 @@ def _is_free(volume: Object, claim: Object) -> bool:
 
 
 def _size(volume: Object) -> tuple[int, int, str]:
-    """Sort key: volumes with the smallest capacity and the fewest access modes come first."""
+    """Sort key: volumes with the fewest access modes come first, then those with the smallest capacity."""
     return len(_modes(volume)), _capacity(volume), volume["metadata"]["name"]
 
 
