@@ -200,7 +200,7 @@ def scaled_value(nanos: int, unit: int) -> int:
 
 
 def is_integer(value: Text) -> bool:
-    """To the thousandth, as the API server asks."""
+    """To the thousandth, as the API server requires."""
     return -(-nanos(value) // 10**6) % 1000 == 0
 
 

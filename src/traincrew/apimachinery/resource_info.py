@@ -66,8 +66,8 @@ class ResourceInfo:
     """Of a custom resource: the revision of its CRD. Older objects may not match the schema."""
     deprecation: str = ""
     """The deprecation warning for clients."""
-    kept_as: ResourceInfo | None = None
-    """The resource in whose form objects are stored, if it is another one: see builtin/conversions.py."""
+    stored_as: ResourceInfo | None = None
+    """The resource in whose form objects are stored, if it differs: see builtin/conversions.py."""
     definition: Object | None = None
     """The CustomResourceDefinition; None for built-in resources."""
     selectable: tuple[str, ...] = ()
@@ -80,8 +80,8 @@ class ResourceInfo:
     @property
     def store_name(self) -> str:
         """The same for all versions: `pods`, `pytorchjobs.kubeflow.org`."""
-        if self.kept_as is not None:
-            return self.kept_as.store_name
+        if self.stored_as is not None:
+            return self.stored_as.store_name
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def subresource(self, name: str) -> Subresource | None:

@@ -37,7 +37,7 @@ class Failure(Struct, gc=False):
     message: str = ""
     """The termination message, or the last log lines; at most 2 KiB."""
     disruption: bool = False
-    """The pod was disrupted from outside; it did not fail by itself."""
+    """The pod was disrupted; its containers did not fail."""
     time: Time | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
-from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import USUAL_TOLERATIONS
+from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import DEFAULT_TOLERATIONS
 
 
 def admit(attributes: AdmissionAttributes, _listers: Listers) -> None:
@@ -12,7 +12,7 @@ def admit(attributes: AdmissionAttributes, _listers: Listers) -> None:
         return
     spec = attributes.object["spec"]
     tolerations = spec.get("tolerations") or []
-    missing = [dict(usual) for usual in USUAL_TOLERATIONS if not any(_tolerates(each, usual["key"]) for each in tolerations)]
+    missing = [dict(usual) for usual in DEFAULT_TOLERATIONS if not any(_tolerates(each, usual["key"]) for each in tolerations)]
     if missing:
         spec["tolerations"] = [*tolerations, *missing]
 

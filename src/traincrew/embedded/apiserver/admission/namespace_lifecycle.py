@@ -5,11 +5,11 @@ from __future__ import annotations
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.admission.attributes import CREATE, DELETE, AdmissionAttributes, Listers
 
-IMMORTAL = ("default", "kube-system", "kube-public")
+UNDELETABLE = ("default", "kube-system", "kube-public")
 
 
 def admit(attributes: AdmissionAttributes, listers: Listers) -> None:
-    if attributes.is_for("namespaces", DELETE) and attributes.name in IMMORTAL:
+    if attributes.is_for("namespaces", DELETE) and attributes.name in UNDELETABLE:
         raise attributes.forbidden("this namespace may not be deleted")
     if attributes.operation != CREATE or not attributes.info.namespaced:
         return

@@ -94,7 +94,7 @@ _STORED = {
 
 
 def _storage_hash(info: ResourceInfo) -> str:
-    info = info.kept_as or info
+    info = info.stored_as or info
     stored = f"{info.group}/{info.storage_version or info.version}/{info.kind}"
     stored = _STORED.get(stored, stored)
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()

@@ -90,7 +90,7 @@ def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Recor
 
 def _requested_revision(scope: RequestScope, request: Request, text: str) -> int:
     try:
-        return resource_versions.reached(scope.store, text)
+        return resource_versions.check_not_future(scope.store, text)
     except api_errors.StatusError as error:
         if error.code == 400 and request.query.text("resourceVersionMatch") == "Exact":
             raise api_errors.bad_request(f"invalid resource version: {error.message}") from None

@@ -29,7 +29,7 @@ STREAMED = "application/json;stream=watch, application/vnd.kubernetes.protobuf;s
 
 def get(scope: RequestScope, request: Request) -> Response:
     if text := request.query.text("resourceVersion"):
-        resource_versions.reached(scope.store, text)
+        resource_versions.check_not_future(scope.store, text)
     record = scope.store.get(Key(request.info.store_name, request.namespace, request.name))
     if record is None:
         raise api_errors.not_found(request.subject)

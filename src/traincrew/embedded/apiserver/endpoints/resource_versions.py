@@ -23,7 +23,7 @@ def number(text: str) -> int:
     return int(text)
 
 
-def reached(store: Store, text: str) -> int:
+def check_not_future(store: Store, text: str) -> int:
     """Raises a 504 for a revision that is still to come."""
     requested = number(text)
     if requested > store.revision:
@@ -40,7 +40,7 @@ def check(query: Query, *, watch: bool) -> None:
         raise api_errors.invalid("ListOptions", "meta.k8s.io", "", errors)
 
 
-def begins_whole(query: Query) -> bool:
+def sends_initial_events(query: Query) -> bool:
     """Whether a watch starts with the existing objects: on request, or without a resource version."""
     if query.given("sendInitialEvents") or query.text("resourceVersionMatch"):
         return query.flag("sendInitialEvents")
@@ -49,7 +49,7 @@ def begins_whole(query: Query) -> bool:
 
 def _watch_errors(query: Query, match: str) -> Iterator[field_errors.FieldError]:
     initial = query.given("sendInitialEvents")
-    if not initial and not match and begins_whole(query):
+    if not initial and not match and sends_initial_events(query):
         initial, match = True, "NotOlderThan"
     if initial and match != "NotOlderThan":
         yield _forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")

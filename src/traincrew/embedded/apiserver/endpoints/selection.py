@@ -45,7 +45,7 @@ RENAMED = {
 }
 """Groups whose field labels differ from the stored fields."""
 
-NO_FACTS = SelectableFields({}, {})
+NO_SELECTABLE_FIELDS = SelectableFields({}, {})
 
 
 def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, ...]]) -> SelectableFields:
@@ -53,7 +53,11 @@ def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, 
     labels = obj["metadata"].get("labels")
     paths = FIELDS.get(resource) or selectable(resource)
     fields = {path: text for path, read in _readers(resource, paths) if (text := read(obj))}
-    return SelectableFields(labels or NO_FACTS.labels, fields or NO_FACTS.fields) if labels or fields else NO_FACTS
+    return (
+        SelectableFields(labels or NO_SELECTABLE_FIELDS.labels, fields or NO_SELECTABLE_FIELDS.fields)
+        if labels or fields
+        else NO_SELECTABLE_FIELDS
+    )
 
 
 Reader = Callable[[Object], str]

@@ -30,14 +30,14 @@ def with_type_meta(obj: Object, info: ResourceInfo) -> Object:
 
 
 def stored_api_version(info: ResourceInfo) -> str:
-    if info.kept_as is not None:
-        return info.kept_as.api_version
+    if info.stored_as is not None:
+        return info.stored_as.api_version
     version = info.storage_version or info.version
     return f"{info.group}/{version}" if info.group else version
 
 
 def _conversion(info: ResourceInfo) -> VersionConversion | None:
-    return CONVERSIONS[info.api_version, info.kind] if info.kept_as is not None else None
+    return CONVERSIONS[info.api_version, info.kind] if info.stored_as is not None else None
 
 
 def to_storage(obj: Object, info: ResourceInfo) -> Object:
@@ -77,7 +77,7 @@ def encoded_item(record: Record, info: ResourceInfo) -> bytes:
 
 def _with_prefix(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
     """The bytes of the object with another prefix."""
-    if info.kept_as is None and record.revision > info.since:
+    if info.stored_as is None and record.revision > info.since:
         held = prefix(info.kind, stored_api_version(info))
         if held == begins:
             return record.value

@@ -63,9 +63,9 @@ class Watch:
         text = self._request.query.text("resourceVersion")
         resource, namespace = self._request.info.store_name, self._request.namespace
         requested = store.revision if text in resource_versions.NEWEST else resource_versions.number(text)
-        if resource_versions.begins_whole(self._request.query):
+        if resource_versions.sends_initial_events(self._request.query):
             if text not in resource_versions.NEWEST:
-                resource_versions.reached(store, text)
+                resource_versions.check_not_future(store, text)
             records = [each for each in store.list(resource, namespace) if selection.matches(self._predicate, each)]
             return records, store.watch(resource, namespace, store.revision)
         self._after = requested

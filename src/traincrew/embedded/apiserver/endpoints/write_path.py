@@ -54,7 +54,7 @@ class UpdatedObject(NamedTuple):
     applied: bool = False
     """By server-side apply: the managed fields are settled already."""
     guaranteed: bool = False
-    """By the server itself, as with GuaranteedUpdate in Kubernetes: neither the strategy nor admission has a say."""
+    """By the server itself, as with GuaranteedUpdate in Kubernetes: without strategy and admission."""
     subresource: str = ""
     """The subresource that managed fields name, where the request is handled as one of the whole object."""
 
@@ -91,7 +91,7 @@ class _Write:
             self._strategy.prepare_for_update(new, old, attributes.subresource, _context(scope, old))
             errors = self._strategy.validate_update(new, old, attributes.subresource)
         if errors:
-            raise api_errors.invalid(info.kind, (info.kept_as or info).group, attributes.name, errors)
+            raise api_errors.invalid(info.kind, (info.stored_as or info).group, attributes.name, errors)
         return [*self._chain.validate(attributes), *self._strategy.warnings(new, old)]
 
     def _attributes(self, new: Object, old: Object | None) -> AdmissionAttributes:

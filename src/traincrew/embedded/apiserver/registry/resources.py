@@ -45,7 +45,7 @@ class Registry:
 
     def preferred(self) -> Iterator[ResourceInfo]:
         """Each resource once, in its storage version."""
-        return (each for each in self if each.storage_version in ("", each.version) and each.kept_as is None)
+        return (each for each in self if each.storage_version in ("", each.version) and each.stored_as is None)
 
     def versions(self, info: ResourceInfo) -> list[ResourceInfo]:
         """The same resource in all its served versions."""

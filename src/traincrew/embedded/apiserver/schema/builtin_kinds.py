@@ -21,7 +21,7 @@ GO_UNION = "x-go-union"
 """On a schema with a custom decoder in Go: one of UNIONS. Its struct, if any, is in `items`."""
 UNIONS = {"JSONSchemaPropsOrBool": "bool", "JSONSchemaPropsOrArray": "array", "JSONSchemaPropsOrStringArray": "strings"}
 
-KEPT_AS = {
+STORED_AS = {
     ("events.k8s.io/v1", "events"): ("v1", "events"),
     ("autoscaling/v1", "horizontalpodautoscalers"): ("autoscaling/v2", "horizontalpodautoscalers"),
 }
@@ -119,8 +119,8 @@ class Builtins:
             if "/" not in entry["name"]
         ]
         by_name = {(each.api_version, each.plural): each for each in resources}
-        kept = {name: by_name[other] for name, other in KEPT_AS.items()}
-        return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in resources)
+        kept = {name: by_name[other] for name, other in STORED_AS.items()}
+        return tuple(dataclasses.replace(each, stored_as=kept.get((each.api_version, each.plural))) for each in resources)
 
     def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> ResourceInfo:
         group, version, kind = entry["group"], entry["version"], entry["kind"]

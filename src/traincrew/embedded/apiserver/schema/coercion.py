@@ -12,7 +12,7 @@ from traincrew.apimachinery.structural import pruning, schemas
 from traincrew.apimachinery.structural.schemas import Structure
 from traincrew.embedded.apiserver.schema import builtin_kinds, json_tree, typed_decoding, typed_decoding_errors
 
-_PERHAPS_WHOLE = re.compile(rb"[0-9](?:\.0[],}]|e)")
+_MAY_BE_INTEGRAL = re.compile(rb"[0-9](?:\.0[],}]|e)")
 _EXPONENTIAL = 1e21
 """Go writes larger numbers with an exponent."""
 
@@ -56,7 +56,7 @@ def _written(key: str, value: Any) -> bool:
 
 def whole(obj: Object) -> None:
     """Converts floats without a fraction to integers, in place. Validation has seen the floats."""
-    if _PERHAPS_WHOLE.search(msgspec.json.encode(obj)):
+    if _MAY_BE_INTEGRAL.search(msgspec.json.encode(obj)):
         _floats_to_integers(obj)
 
 

@@ -24,7 +24,7 @@ Validation = Literal["Strict", "Warn", "Ignore", ""]
 _SCHEME = 'in scheme "pkg/runtime/scheme.go:100"'
 _INTERNAL = {"": "core", "events.k8s.io": "core", "rbac.authorization.k8s.io": "rbac"}
 """The Go package of a group's internal types, if it is not the first label of the group."""
-_UNDESCRIBED = {("List", "v1")}
+_WITHOUT_SCHEMA = {("List", "v1")}
 """Kinds of kube-apiserver that have no schema."""
 
 
@@ -189,7 +189,7 @@ def _typed(read: serialization.Body, schema: Schema) -> tuple[Object, list[str]]
 
 
 def _unknown_kind(title: TypeMeta, expected: Expected) -> Exception:
-    if (title.kind, title.api_version) in _UNDESCRIBED:
+    if (title.kind, title.api_version) in _WITHOUT_SCHEMA:
         return _another_kind(title, expected)
     return DecodeError(unregistered(title), title)
 

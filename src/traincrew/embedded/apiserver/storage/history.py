@@ -36,7 +36,7 @@ States = dict[Key, Record | None]
 
 
 class History:
-    """The caller makes sure that the range is neither compacted nor beyond the published revision."""
+    """The caller ensures that the range is neither compacted nor beyond the published revision."""
 
     def __init__(self, path: Path, get_selectable: GetSelectableFields) -> None:
         self._path, self._get_selectable = path, get_selectable

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from traincrew.embedded.apiserver.storage.records import Key, Record, sort_key
 
-KEPT = 4
+MAX_SNAPSHOTS = 4
 
 
 class ListSnapshots:
@@ -19,7 +19,7 @@ class ListSnapshots:
         return self._kept.get((resource, namespace, revision))
 
     def add(self, resource: str, namespace: str, revision: int, records: list[Record]) -> list[Record]:
-        if len(self._kept) == KEPT:
+        if len(self._kept) == MAX_SNAPSHOTS:
             del self._kept[next(iter(self._kept))]
         self._kept[resource, namespace, revision] = tuple(records)
         return records

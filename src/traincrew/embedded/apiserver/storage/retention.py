@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from traincrew.embedded.apiserver.storage.records import StorageLimits
 
-CUT_STEPS = 50
+COMPACTION_STEPS = 50
 """History is compacted in steps of one such fraction of the limits."""
 
 
@@ -32,9 +32,9 @@ class Retention:
         self._bytes += superseded
         limits, last = self._limits, self._last
         if revision > last.revision and (
-            (revision - last.revision) * CUT_STEPS >= limits.history_changes
-            or (self._bytes - last.bytes) * CUT_STEPS >= limits.history_bytes
-            or (now - last.at) * CUT_STEPS >= limits.history_age
+            (revision - last.revision) * COMPACTION_STEPS >= limits.history_changes
+            or (self._bytes - last.bytes) * COMPACTION_STEPS >= limits.history_bytes
+            or (now - last.at) * COMPACTION_STEPS >= limits.history_age
         ):
             self._last = HistoryMark(revision, now, self._bytes)
             self._marks.append(self._last)

@@ -27,7 +27,7 @@ from traincrew.embedded.apiserver.storage.records import (
     encode,
     tombstone,
 )
-from traincrew.embedded.apiserver.storage.retention import CUT_STEPS, Retention
+from traincrew.embedded.apiserver.storage.retention import COMPACTION_STEPS, Retention
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 from traincrew.embedded.apiserver.storage.writer import PendingWrite, Writer
 
@@ -222,7 +222,7 @@ class Store:
             self._snapshots.forget(cut)
             self._writer.compact(cut)
         if self._timer is None and self._loop and not (self._retention.idle or self.closed):
-            self._timer = self._loop.call_later(self._limits.history_age / CUT_STEPS, self._compact_on_timer)
+            self._timer = self._loop.call_later(self._limits.history_age / COMPACTION_STEPS, self._compact_on_timer)
 
     def _compact_on_timer(self) -> None:
         self._timer = None

@@ -100,7 +100,7 @@ class Writer:
     def _commit(self, group: list[PendingWrite]) -> None:
         try:
             self._write(group)
-        except Exception as error:  # any error fails the pending writes; the thread goes on
+        except Exception as error:  # any error fails the pending writes; the thread continues
             self._failed = True
             self._generation += 1
             self._notify(self._on_failure, self._problem(error))

@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.streams import kubelet_connection
 from traincrew.embedded.apiserver.streams.tunnel import KubeletEndpoint
 
 _MOST_BODY = 50_000
-_LOOK = 1.0
+_CHECK_SECONDS = 1.0
 """Seconds between checks that the client of a silent log is still connected: aiohttp reports it only on a write."""
 _REASONS = {
     401: ("Unauthorized", "the server has asked for the client to provide credentials"),
@@ -58,7 +58,7 @@ async def _relay(request: web.BaseRequest, source: aiohttp.ClientResponse) -> we
     copying = asyncio.create_task(_copy(source, response))
     try:
         while not copying.done():
-            await asyncio.wait({copying}, timeout=_LOOK)
+            await asyncio.wait({copying}, timeout=_CHECK_SECONDS)
             if request.transport is None or request.transport.is_closing():
                 break
     finally:

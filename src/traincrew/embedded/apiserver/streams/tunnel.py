@@ -17,7 +17,7 @@ from traincrew.embedded.serving import upgrades
 from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
-_HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
+_FORWARDED_HEADERS = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers passed on to the kubelet, besides Sec-WebSocket-*. The credentials of the client are not."""
 
 
@@ -74,7 +74,7 @@ def _request_head(request: web.BaseRequest, target: KubeletEndpoint) -> bytes:
     headers = {"Host": target.authority, "Connection": "Upgrade"}
     lines = [f"{request.method} {target.resource} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     for name, value in request.headers.items():
-        if name.title() in map(str.title, _HANDED_ON) or name.lower().startswith("sec-websocket-"):
+        if name.title() in map(str.title, _FORWARDED_HEADERS) or name.lower().startswith("sec-websocket-"):
             lines.append(f"{name}: {value}")
     lines += [f"{name}: {value}" for name, value in target.headers.items()]
     if request.method == "POST":

@@ -16,20 +16,20 @@ PREFIX = "pod-security.kubernetes.io/"
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """The levels that the labels of a namespace ask for, each as `level:version`."""
+    """The levels that the labels of a namespace set, each as `level:version`."""
 
     enforce: str = "privileged:latest"
     warn: str = "privileged:latest"
     audit: str = "privileged:latest"
 
 
-UNASKED = Policy()
+PRIVILEGED = Policy()
 
 
 def policy(labels: Mapping[str, str]) -> Policy:
     """An unknown level is enforced as the strictest. It causes no warnings and no audit annotations."""
     if not any(label.startswith(PREFIX) for label in labels):
-        return UNASKED
+        return PRIVILEGED
     enforced = labels.get(f"{PREFIX}enforce", "privileged")
     levels = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
     for mode in ("warn", "audit"):

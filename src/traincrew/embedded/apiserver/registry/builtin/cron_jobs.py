@@ -41,7 +41,7 @@ def _validate(obj: Object, errors: Errors) -> None:
     if not schedule:
         errors.append(field_errors.required("spec.schedule"))
     else:
-        if error := schedule_fault(schedule):
+        if error := schedule_error(schedule):
             errors.append(field_errors.invalid("spec.schedule", schedule, error))
         if "TZ" in schedule:
             detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
@@ -86,7 +86,7 @@ def _check_zone(zone: str | None, errors: Errors) -> None:
         errors.append(field_errors.invalid(at, zone, detail))
 
 
-def schedule_fault(schedule: str) -> str:
+def schedule_error(schedule: str) -> str:
     """The error of a cron expression, with the message of the parser that Kubernetes uses."""
     _, zoned, rest = schedule.partition("TZ=")
     text = rest.partition(" ")[2].strip() if zoned else schedule

@@ -116,7 +116,7 @@ def _check_local(source: Object, placed: bool, errors: Errors) -> None:
     if not source.get("path"):
         errors.append(field_errors.required("spec.local.path"))
     else:
-        mounts.check_no_backsteps(source["path"], "spec.local.path", errors)
+        mounts.check_no_parent_references(source["path"], "spec.local.path", errors)
     if not placed:
         errors.append(field_errors.required("spec.nodeAffinity", "Local volume requires node affinity"))
 

@@ -180,7 +180,7 @@ def _outside(low: int, high: int) -> str:
 
 
 def _requested_port(spec: Object, number: int) -> int:
-    """The node port that another protocol on the same port asks for."""
+    """The node port that another protocol on the same port requests."""
     return next((each["nodePort"] for each in spec["ports"] if each.get("port") == number and each.get("nodePort")), 0)
 
 
@@ -243,7 +243,7 @@ class ServiceStrategy(Strategy):
             self._allocate(new, old, context)
 
     def _allocate(self, new: Object, old: Object, context: WriteContext) -> None:
-        """The addresses and ports that a changed type asks for."""
+        """The addresses and ports that a changed type needs."""
         spec = new["spec"]
         if spec["type"] == "ExternalName":
             spec.pop("internalTrafficPolicy", None)

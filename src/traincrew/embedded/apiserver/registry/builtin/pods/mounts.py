@@ -114,10 +114,10 @@ def _check_device_name(name: str, seen: set[str], volumes: Volumes, path: str, e
 def check_descending(inner: str, path: str, errors: list[FieldError]) -> None:
     if inner.startswith("/"):
         errors.append(field_errors.invalid(path, inner, "must be a relative path"))
-    check_no_backsteps(inner, path, errors)
+    check_no_parent_references(inner, path, errors)
 
 
-def check_no_backsteps(where: str, path: str, errors: list[FieldError]) -> None:
+def check_no_parent_references(where: str, path: str, errors: list[FieldError]) -> None:
     if ".." in where and ".." in where.split("/"):
         errors.append(field_errors.invalid(path, where, "must not contain '..'"))
 

@@ -10,7 +10,7 @@ from traincrew.embedded.apiserver.registry.builtin import node_selectors
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-USUAL_TOLERATIONS: tuple[Object, ...] = tuple(
+DEFAULT_TOLERATIONS: tuple[Object, ...] = tuple(
     {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for state in ("not-ready", "unreachable")
 )
@@ -80,7 +80,7 @@ def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
 
 def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldError]) -> None:
     for index, toleration in enumerate(tolerations):
-        if toleration in USUAL_TOLERATIONS:
+        if toleration in DEFAULT_TOLERATIONS:
             continue
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
         if key and (messages := name_validation.qualified_name(key)):

@@ -110,7 +110,7 @@ def check_host_path(source: Object, path: str, errors: list[FieldError]) -> None
     where = source.get("path") or ""
     if not where:
         errors.append(field_errors.required(f"{path}.path"))
-    mounts.check_no_backsteps(where, f"{path}.path", errors)
+    mounts.check_no_parent_references(where, f"{path}.path", errors)
     if (kind := source.get("type")) is not None and kind not in _HOST_PATH_TYPES:
         errors.append(field_errors.not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
 
