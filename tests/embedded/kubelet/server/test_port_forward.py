@@ -83,7 +83,7 @@ class ClientTransport:
         for at in range(0, len(data), 1000):  # frames may span messages
             await self._socket.send_bytes(data[at : at + 1000])
 
-    async def hung_up(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         await asyncio.Event().wait()
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = 0, 1, 2, 3, 4, 5
 BADVERS = 16
 IN = 1
 _PLAIN = 512
-_MOST_UDP = 1232
+_MAX_UDP_PAYLOAD = 1232
 """Larger UDP replies could be fragmented."""
 _RESPONSE, _AUTHORITATIVE, _TRUNCATED, _DESIRED, _AVAILABLE = 0x8000, 0x400, 0x200, 0x100, 0x80
 
@@ -40,7 +40,7 @@ class DnsQuery:
 
     @property
     def room(self) -> int:
-        return _PLAIN if self.edns is None else max(_PLAIN, min(self.edns, _MOST_UDP))
+        return _PLAIN if self.edns is None else max(_PLAIN, min(self.edns, _MAX_UDP_PAYLOAD))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +122,7 @@ def encode_name(text: str) -> bytes:
     return packed + b"\0"
 
 
-def build_query(number: int, text: str, kind: int, room: int = _MOST_UDP) -> bytes:
+def build_query(number: int, text: str, kind: int, room: int = _MAX_UDP_PAYLOAD) -> bytes:
     head = struct.pack("!6H", number, _DESIRED, 1, 0, 0, 1)
     return head + encode_name(text) + struct.pack("!HH", kind, IN) + _opt(room, 0)
 
@@ -135,7 +135,7 @@ def encode_reply(query: DnsQuery, reply: DnsReply, limit: int) -> bytes:
     """At most limit bytes. Records that do not fit are left out, and the reply is marked as truncated."""
     flags = _RESPONSE | query.flags & (0x7800 | _DESIRED) | _AVAILABLE | reply.code & 15
     flags |= _AUTHORITATIVE if reply.authoritative else 0
-    opt = b"" if query.edns is None else _opt(_MOST_UDP, reply.code)
+    opt = b"" if query.edns is None else _opt(_MAX_UDP_PAYLOAD, reply.code)
     writer = _Writer(query, limit - len(opt))
     answers = writer.add_all(reply.answers)
     authorities = writer.add_all(reply.authority)

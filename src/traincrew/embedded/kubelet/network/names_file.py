@@ -22,11 +22,11 @@ class NamesFileWriter:
     def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
         self._path, self._domain = path, domain
         self._changed = asyncio.Event()
-        self._services, self._pods = (store.Store(decode, self._note) for _ in range(2))
+        self._services, self._pods = (store.Store(decode, self._on_change) for _ in range(2))
         scopes = ((SERVICES, self._services), (PODS, self._pods))
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
 
-    def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
+    def _on_change(self, old: Unstructured | None, new: Unstructured | None) -> None:
         self._changed.set()
 
     async def run(self) -> None:

@@ -35,8 +35,8 @@ class NetnsDaemon:
         self._attachments: dict[str, Record] = {}
         self._requests: dict[str, Callable[[Message], ControlReply]] = {
             "hello": self._hello,
-            "plug": self._plug,
-            "unplug": self._unplug,
+            "plug": self._attach,
+            "unplug": self._detach,
             "socket": self._socket,
             "listen": self._listen,
             "zone": self._zone,
@@ -70,7 +70,7 @@ class NetnsDaemon:
             "done": {**self._state, "plugs": {address: attachment["pid"] for address, attachment in self._attachments.items()}}
         }, []
 
-    def _plug(self, message: Message) -> ControlReply:
+    def _attach(self, message: Message) -> ControlReply:
         pid, address = int(message["pid"]), addresses.to_text(addresses.to_int(str(message["address"])))
         mac = str(message.get("mac") or addresses.mac_address(address))
         attachment = {**netns_state.identity(pid), "mac": mac}
@@ -83,7 +83,7 @@ class NetnsDaemon:
         netns_state.write(netns_state.ATTACHMENTS, self._attachments)
         return {"done": {}}, []
 
-    def _unplug(self, message: Message) -> ControlReply:
+    def _detach(self, message: Message) -> ControlReply:
         address = str(message["address"])
         self._bridge.detach(addresses.to_text(addresses.to_int(address)))
         self._loop.call_later(_DELETE_AFTER, self._bridge.delete_detached)

@@ -45,7 +45,7 @@ class KubeletAuth:
     review: TokenReviewer | None = None
     """Reviews all other tokens."""
 
-    async def judge(self, request: web.Request) -> web.Response | None:
+    async def authorize(self, request: web.Request) -> web.Response | None:
         """None if the request is allowed, else the error response."""
         if self._admit(request):
             return None
@@ -83,7 +83,7 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
 def application(containers: StreamingRuntime, callers: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
-        return await callers.judge(request) or await handler(request)
+        return await callers.authorize(request) or await handler(request)
 
     app = web.Application(middlewares=[authenticate])
     endpoints = Endpoints(containers)

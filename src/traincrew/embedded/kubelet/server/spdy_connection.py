@@ -134,7 +134,7 @@ class SpdyConnection:
             await self._wire.close()
 
     async def watch(self) -> None:
-        await self._wire.hung_up()
+        await self._wire.wait_for_disconnect()
         self._end()
 
     async def accept(self) -> SpdyStream | None:

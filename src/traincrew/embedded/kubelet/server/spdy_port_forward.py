@@ -18,7 +18,7 @@ from traincrew.embedded.serving.upgrades import HijackedResponse, hijack
 PROTOCOL = "portforward.k8s.io"
 TUNNELED = f"{protocol_negotiation.SPDY}+{PROTOCOL}"
 """SPDY inside the messages of a WebSocket, as kubectl uses it since 1.31."""
-PAIRING = 30.0
+PAIRING_TIMEOUT = 30.0
 """Seconds to wait for the second stream of a connection."""
 _PIECE = 64 * 1024
 
@@ -105,7 +105,7 @@ class SpdyForwarder:
         task.add_done_callback(self._tasks.discard)
 
     async def _expire(self, request: str, pair: dict[str, spdy_connection.SpdyStream]) -> None:
-        await asyncio.sleep(PAIRING)
+        await asyncio.sleep(PAIRING_TIMEOUT)
         if self._pairs.get(request) is pair:
             del self._pairs[request]
             with contextlib.suppress(ConnectionError):

@@ -23,7 +23,7 @@ class Transport(Protocol):
         """Waits while the buffer is full. Raises ConnectionError when the connection is closed. Keeps the order of calls."""
         ...
 
-    async def hung_up(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Returns when the client has disconnected, even if unread data is left."""
         ...
 
@@ -48,7 +48,7 @@ class StreamTransport:
         self._writer.write(data)
         await self._writer.drain()
 
-    async def hung_up(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         await wait_for_disconnect(self._writer.transport)
 
     async def close(self) -> None:
@@ -73,7 +73,7 @@ class WebSocketTransport:
         except aiohttp.ClientConnectionResetError as error:
             raise ConnectionResetError(str(error)) from error
 
-    async def hung_up(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         await wait_for_disconnect(self._transport)
 
     async def close(self) -> None:

@@ -12,22 +12,22 @@ import aiohttp
 from aiohttp import web
 
 BINARY, BASE64 = "channel.k8s.io", "base64.channel.k8s.io"
-_MOST = 32 * 1024 * 1024
+_MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """Bytes of one message, as in Go's server."""
-_FAREWELL = 5.0
+_CLOSE_TIMEOUT = 5.0
 
 
 @contextlib.asynccontextmanager
 async def accept(request: web.Request, protocol: str) -> AsyncIterator[web.WebSocketResponse]:
     socket = web.WebSocketResponse(
-        protocols=(protocol,) if protocol else (), compress=False, max_msg_size=_MOST, timeout=_FAREWELL
+        protocols=(protocol,) if protocol else (), compress=False, max_msg_size=_MAX_MESSAGE_BYTES, timeout=_CLOSE_TIMEOUT
     )
     await socket.prepare(request)
     transport = request.transport
     try:
         yield socket
         with contextlib.suppress(TimeoutError, ConnectionError):
-            async with asyncio.timeout(2 * _FAREWELL):
+            async with asyncio.timeout(2 * _CLOSE_TIMEOUT):
                 await socket.close()
     finally:
         if transport is not None and not transport.is_closing():

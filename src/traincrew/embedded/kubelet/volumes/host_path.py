@@ -32,7 +32,7 @@ def resolve(source: Object, data: pathlib.Path | None = None) -> str:
         raise VolumeSourceError(f"{kind} is an invalid volume type")
     # Without a type nothing is checked, but container runtimes create a missing path as a directory.
     if (not kind or kind.endswith("OrCreate")) and not os.path.lexists(path):
-        _make(path, kind or "DirectoryOrCreate")
+        _create(path, kind or "DirectoryOrCreate")
     if not kind:
         return str(path)
     check, words = _CHECKS[kind]
@@ -46,7 +46,7 @@ def _within(path: str, data: pathlib.Path) -> bool:
     return real.is_relative_to(os.path.realpath(data))
 
 
-def _make(path: str, kind: str) -> None:
+def _create(path: str, kind: str) -> None:
     try:
         if kind == "DirectoryOrCreate":
             os.makedirs(path, mode=0o755, exist_ok=True)

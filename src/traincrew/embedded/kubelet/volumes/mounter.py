@@ -57,7 +57,7 @@ async def mount(pod: Object, objects: ObjectSource, host: VolumeHost) -> Mounted
     _private(host.directory)
     _private(host.volumes)
     volumes = pod["spec"].get("volumes") or ()
-    results = await asyncio.gather(*(_make(each, mounts) for each in volumes), return_exceptions=True)
+    results = await asyncio.gather(*(_set_up(each, mounts) for each in volumes), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
@@ -110,7 +110,7 @@ def _private(path: pathlib.Path) -> None:
         path.chmod(0o700)
 
 
-async def _make(volume: Object, mounts: _PodMounts) -> None:
+async def _set_up(volume: Object, mounts: _PodMounts) -> None:
     name = volume["name"]
     try:
         if any(kind in volume for kind in projection_sources.KINDS):

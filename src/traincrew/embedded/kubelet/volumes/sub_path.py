@@ -13,7 +13,7 @@ def resolve(volume: str, inner: str) -> str:
     base = os.path.realpath(volume)
     target = os.path.join(base, inner)
     if not os.path.lexists(target):
-        _make(base, inner)
+        _create(base, inner)
     real = os.path.realpath(target, strict=True)
     _check(real, base)
     return os.path.normpath(os.path.join(volume, os.path.relpath(real, base)))
@@ -24,7 +24,7 @@ def _check(path: str, base: str) -> None:
         raise VolumeSourceError(f"{path} is outside of {base}")
 
 
-def _make(base: str, inner: str) -> None:
+def _create(base: str, inner: str) -> None:
     """Creates directories by descriptors, so that a symbolic link that appears meanwhile is not followed."""
     mode = stat.S_IMODE(os.stat(base).st_mode)
     parts = [part for part in inner.split("/") if part not in ("", ".")]
