@@ -69,7 +69,7 @@ def _environment() -> Any:
 
 
 def compile_rule(entry: Object, node: Structure) -> Rule:
-    """Raises Uncompiled."""
+    """Raises CompileError."""
     text = entry["rule"].strip()
     optional, uses_old = bool(entry.get("optionalOldSelf")), re.search(r"\boldSelf\b", text) is not None
     typed = _with_times(text, node)

@@ -58,7 +58,7 @@ def read(raw: bytes, content_type: str) -> Body:
 
 
 def _single(raw: bytes, value: Any) -> bool:
-    """False if there may be a duplicate key. Raises Unrecognized if the body is too deep."""
+    """False if there may be a duplicate key. Raises ParseError if the body is too deep."""
     if b"\\" not in raw and not _spaced(raw) and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         # Without escapes, and with every key next to its colon, these two bytes occur as often in the encoded value, except for
         # duplicate keys.

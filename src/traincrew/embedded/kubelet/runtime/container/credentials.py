@@ -21,7 +21,7 @@ class CredentialsError(OSError):
 
 
 def apply(container: Container, isolation: Isolation) -> None:
-    """The last thing before execve, inside the container's root: there is no way back. Raises CredentialsRefused."""
+    """The last thing before execve, inside the container's root: there is no way back. Raises CredentialsError."""
     try:
         allowed = capabilities.effective_set(container.add_capabilities, container.drop_capabilities, container.privileged)
     except capabilities.UnknownCapability as unknown:

@@ -29,7 +29,7 @@ def build(
 
     cgroup_entries: of the container's cgroup, which is mounted at /sys/fs/cgroup.
     memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
-    Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
+    Works at levels ROOT and USER. Raises RootfsError; the caller exits then, and its mounts go with its namespace.
     """
     umask = os.umask(0o022)
     try:
