@@ -34,7 +34,7 @@ MODULES = (
 COMMANDS = ("kubectl", "nslookup")
 PACKAGE = "traincrew.embedded.kubelet.images.programs"
 FORMER_PACKAGE = "traincrew.embedded.node.images.builtin"
-"""The package of the programs in releases before 0.2. Scripts that their init containers copied import from it."""
+"""The package of the programs in earlier versions. Scripts that their init containers copied import from it."""
 OTHER_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
 
 # A user without access to the cluster's interpreter uses the system's.

@@ -1,4 +1,4 @@
-"""The events of a pod, as the kubelet message them."""
+"""The events of a pod, with the messages of the kubelet."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from traincrew.embedded.kubelet.runtime.streaming import (
 TICKET_COMMANDS = ("traincrew-exec-ticket", "traincrew-leave")
 """The commands with which the kubectl in a launcher requests an exec ticket. Every client with access to exec may request one.
 
-The second command is that of releases before 0.2, whose pods may still run. Their kubectl expects the key `door` in the reply."""
+The second command is that of earlier versions, whose pods may still run. Their kubectl expects the key `door` in the reply."""
 TICKET_SECONDS = 30.0
 
 
