@@ -185,7 +185,7 @@ def test_an_impossible_mount_fails_the_pod_with_its_reason(bare: LocalCluster) -
     message = terminated(bare.ended("mounts"))
     assert message["reason"] == "StartError"
     assert "cannot mount a volume at /brand/new/cache" in message["message"]
-    assert "--isolation none" in message["message"]
+    assert 'isolation level "none" has no mount namespaces' in message["message"]
 
 
 def test_a_host_path_can_be_mounted_at_its_own_path(bare: LocalCluster) -> None:
