@@ -78,15 +78,15 @@ async def test_verbs_and_files_work_as_on_one_machine(job_cluster: JobCluster, t
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"a": "1"}}
     path = write_manifests(tmp_path, config, manifests.job("PyTorchJob", Master=1, Worker=1))
     assert (await job_cluster("run", "--detach", path))[0] == 0
-    assert "pytorchjob/j exists already" in (await job_cluster("run", path))[2]
+    assert "pytorchjob/j already exists" in (await job_cluster("run", path))[2]
     await job_cluster.run("j-master-0", "j-worker-0")
     assert "--force" in (await job_cluster("scale", "j", "2"))[2]
-    assert (await job_cluster("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j: 1 → 2 workers beside 1 Master\n")
+    assert (await job_cluster("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j scaled from 1 to 2 workers (plus 1 Master)\n")
     await job_cluster.write_log("j-master-0", "one", "two")
     assert (await job_cluster("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
     assert "j-worker-1" in (await job_cluster("describe", "j"))[1]
     await job_cluster.do(job_cluster.kubelet.pod, "j-worker-1")
-    assert "worker-1: waiting for a node" in (await job_cluster("why", "j"))[1]
+    assert "worker-1: waiting to be scheduled" in (await job_cluster("why", "j"))[1]
     assert (await job_cluster("ls"))[1].splitlines()[1].split()[:2] == ["PyTorchJob", "j"]
     assert (await job_cluster("suspend", "j"))[0] == 0
     assert (await job_cluster("resume", "j"))[0] == 0

@@ -1,4 +1,4 @@
-"""The node agent's own suite, with the agent joined to a real kube-apiserver."""
+"""The suite of the kubelet, with the kubelet joined to a real kube-apiserver."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ CLAIMS = 4
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[JoinedNode]:
+def cluster() -> Iterator[JoinedNode]:
     with joined_node.joined_node() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def everywhere(machine: LocalCluster) -> LocalCluster:
-    return machine
+def any_cluster(cluster: LocalCluster) -> LocalCluster:
+    return cluster
 
 
 @pytest.fixture(autouse=True, scope="module")
-def volume(machine: JoinedNode) -> None:
-    """Nobody provides volumes here, so there are some beforehand: one for each claim that these tests make."""
+def volume(cluster: JoinedNode) -> None:
+    """No provisioner runs here: creates one volume for each claim of these tests."""
     for number in range(CLAIMS):
-        made = joined_node.volume(f"kept-{number}", machine.home / f"claimed-{number}")
-        machine.api.call("POST", "/api/v1/persistentvolumes", made)
+        manifest = joined_node.volume(f"kept-{number}", cluster.home / f"claimed-{number}")
+        cluster.api.call("POST", "/api/v1/persistentvolumes", manifest)

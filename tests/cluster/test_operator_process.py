@@ -214,7 +214,7 @@ def test_a_port_in_use_is_named(operator: OperatorProcess, operator_kubeconfig: 
                  "--health-probe-bind-address", "0")  # fmt: skip
 
     assert result.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{operator.metrics_port}" in result.stderr
+    assert f"Cannot listen on 127.0.0.1:{operator.metrics_port}" in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -229,7 +229,7 @@ def test_an_unknown_kind_is_named_with_the_known_ones(operator_kubeconfig: pathl
 def test_flags_of_the_go_operators_are_taken(there: Api, account: pathlib.Path) -> None:
     go = ("-leader-elect=false", "--webhook-server-port=9443", "--zap-log-level=2", "--threadiness=4", "--kube-api-qps", "50")
     with operators.running(account, *go, "--namespace", "two") as process:
-        assert "--webhook-server-port is not needed" in process.log
+        assert "--webhook-server-port is ignored" in process.log
 
 
 def test_json_logs_are_json_and_hold_no_key(there: Api, account: pathlib.Path) -> None:
@@ -258,7 +258,7 @@ def _unready(process: OperatorProcess) -> bool:
     try:
         process.fetch(process.health_port, "/readyz")
     except urllib.error.HTTPError as error:
-        return error.code == 503 and "no kind of job is installed" in error.read().decode()
+        return error.code == 503 and "no CRD of a job kind is installed" in error.read().decode()
     except urllib.error.URLError:
         return False  # not listening yet
     return False

@@ -92,9 +92,9 @@ def test_a_fork_bomb_is_stopped_at_the_process_limit_of_its_pod(limited: LocalCl
 
 
 def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() -> None:
-    lines = 6000
+    written = 6000
     script = (
-        f"import os, time\nfor number in range({lines}): print('line', number, flush=True)\n"
+        f"import os, time\nfor number in range({written}): print('line', number, flush=True)\n"
         "open('/notes/written', 'w').close()\n"
         "while not os.path.exists('/notes/freed'): time.sleep(0.02)\n"
         "print('more')"
@@ -111,8 +111,8 @@ def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() 
     kept = [line for line in lines if line.startswith("line ")]
     lost = [int(line.split()[1]) for line in lines if line.startswith("traincrew: ")]
     assert kept == [f"line {number}" for number in range(len(kept))]
-    assert 0 < len(kept) < lines
-    assert len(kept) + sum(lost) == lines
+    assert 0 < len(kept) < written
+    assert len(kept) + sum(lost) == written
     assert lines[-1] == "more"
 
 

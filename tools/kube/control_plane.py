@@ -93,7 +93,8 @@ class ControlPlane:
 
     def start_controller(self, name: str, kubeconfig: Path, flags: Sequence[str]) -> None:
         """kube-controller-manager or kube-scheduler, with an administrator's rights."""
-        self._ports.setdefault(name, Port())
+        if name not in self._ports:
+            self._ports[name] = Port()
         certificate, key = self._serving
         settings: dict[str, object] = {
             "kubeconfig": kubeconfig,
