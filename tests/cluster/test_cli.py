@@ -81,7 +81,10 @@ async def test_verbs_and_files_work_as_on_one_machine(job_cluster: JobCluster, t
     assert "pytorchjob/j already exists" in (await job_cluster("run", path))[2]
     await job_cluster.run("j-master-0", "j-worker-0")
     assert "--force" in (await job_cluster("scale", "j", "2"))[2]
-    assert (await job_cluster("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j scaled from 1 to 2 workers (plus 1 Master)\n")
+    assert (await job_cluster("scale", "j", "2", "--force"))[:2] == (
+        0,
+        "pytorchjob/j scaled from 1 to 2 workers (plus 1 Master)\n",
+    )
     await job_cluster.write_log("j-master-0", "one", "two")
     assert (await job_cluster("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
     assert "j-worker-1" in (await job_cluster("describe", "j"))[1]

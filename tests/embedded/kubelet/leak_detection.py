@@ -6,6 +6,7 @@ its environment. Without mounts, put the path into the environment of the contai
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import stat
@@ -67,8 +68,9 @@ def _sockets(data: pathlib.Path) -> Iterator[str]:
     for directory, _, names in os.walk(data):
         for name in names:
             path = os.path.join(directory, name)
-            if stat.S_ISSOCK(os.lstat(path).st_mode):
-                yield f"socket {path}"
+            with contextlib.suppress(FileNotFoundError):  # a pod directory may just be being removed
+                if stat.S_ISSOCK(os.lstat(path).st_mode):
+                    yield f"socket {path}"
 
 
 def _groups(group: str) -> Iterator[str]:
