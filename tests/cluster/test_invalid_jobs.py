@@ -59,7 +59,7 @@ def test_an_mpi_job_by_ssh_with_restart_policy_always_is_reported(submit: Submit
 def test_a_name_too_long_for_its_services_fails_the_job(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, name="n" * 55))
 
-    refused_at_birth(job, f"{kind}FailedValidation", "metadata.name", "n" * 55 + "-worker-0", "at most 63")
+    refused_at_birth(job, f"{kind}FailedValidation", "metadata.name", "n" * 55 + "-worker-0", "the maximum is 63")
 
 
 @every_kind
