@@ -40,10 +40,6 @@ def invalid(path: str, value: Any, detail: str) -> FieldError:
     return FieldError(INVALID, path, _with(f"Invalid value: {go_format.field_value(value)}", detail))
 
 
-def wrong_type(path: str, value: Any, detail: str) -> FieldError:
-    return FieldError(TYPE_INVALID, path, _with(f"Invalid value: {go_format.field_value(value)}", detail))
-
-
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
     listed = ", ".join(go_format.quote(each) for each in supported)
     return FieldError(

@@ -112,12 +112,6 @@ class DataDirectory:
         port = servers[0].rpartition(":")[2].strip('"') if servers else ""
         return int(port) if port.isdecimal() else 0
 
-    def require_running(self) -> dict[str, object]:
-        announced = self.running()
-        if announced is None:
-            raise errors.NotRunning(f"No cluster runs on {self.data}. Start one with `traincrew up --detach`.")
-        return announced
-
 
 def _is_alive(pid: str) -> bool:
     try:

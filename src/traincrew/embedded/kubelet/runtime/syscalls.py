@@ -47,7 +47,6 @@ UMOUNT_NOFOLLOW = 8
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_PR_SET_KEEPCAPS = 8
 _PR_CAPBSET_READ = 23
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
@@ -172,11 +171,6 @@ def adopt_orphans() -> None:
 
 def set_dumpable(dumpable: bool) -> None:
     _prctl(_PR_SET_DUMPABLE, int(dumpable))
-
-
-def keep_capabilities(keep: bool) -> None:
-    """Whether permitted capabilities survive a change from root to another user."""
-    _prctl(_PR_SET_KEEPCAPS, int(keep))
 
 
 def no_new_privileges() -> None:
