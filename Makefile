@@ -26,7 +26,7 @@ CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup demo check test test-cli test-node test-resilience test-operator kube test-cluster test-chaos \
+.PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-embedded test-agreement test-differential test-all test-frameworks test-frameworks-core frameworks \
   contract golden generate schemas bench lock clean
 
@@ -76,6 +76,9 @@ test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and 
 test-resilience: $(READY) ## the embedded API server under load, invalid requests, crashes and full disks
 	$(PYTEST) tests/embedded/resilience -q --durations=10 $(TWO_PROCESSES)
 
+test-hostile: $(READY) #: attacks on whole clusters at levels root and user, and what they leave behind (docs/security.md)
+	$(PYTEST) tests/hostile -q --durations=10 $(TWO_PROCESSES)
+
 test-operator: $(READY) #: the operator's main tests on the embedded API server
 	$(ON_EMBEDDED) $(PYTEST) $(OPERATOR) -q --durations=10 $(TWO_PROCESSES)
 
@@ -106,7 +109,7 @@ test-frameworks-core: $(READY) #: one job of each kind with its real framework, 
 test-frameworks: kube frameworks #: every job of the seeds and every example with real frameworks (an hour)
 	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
 
-test-all: test test-cli test-node test-resilience test-operator test-cluster test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build

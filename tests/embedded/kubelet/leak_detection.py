@@ -1,4 +1,4 @@
-"""Detects processes, mounts, sockets and cgroups that pods leave behind.
+"""Detects processes, mounts, sockets, cgroups and network interfaces that pods and clusters leave behind.
 
 They are recognized by the path of the cluster's data directory, which a process has open, mounted, as its working directory or in
 its environment. Without mounts, put the path into the environment of the container.
@@ -11,6 +11,7 @@ import os
 import pathlib
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -18,7 +19,8 @@ _GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 def find_leaks(data: pathlib.Path, group: str = "") -> list[str]:
     """group: the name of a cgroup that must not exist in any hierarchy."""
-    return [*_processes(str(data)), *_mounts(str(data)), *_sockets(data), *(_groups(group) if group else ())]
+    found = [*_processes(str(data)), *_mounts(str(data)), *_sockets(data), *_interfaces(data)]
+    return [*found, *(_groups(group) if group else ())]
 
 
 def assert_no_leaks(data: pathlib.Path, group: str = "", seconds: float = 10.0) -> None:
@@ -27,6 +29,13 @@ def assert_no_leaks(data: pathlib.Path, group: str = "", seconds: float = 10.0) 
     while (left := find_leaks(data, group)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left, "left behind:\n" + "\n".join(left)
+
+
+def _interfaces(data: pathlib.Path) -> Iterator[str]:
+    """The link of the cluster's network to the host."""
+    name = f"crew{zlib.crc32(os.fsencode(data / 'node')):08x}"
+    if os.path.exists(f"/sys/class/net/{name}"):
+        yield f"interface {name}"
 
 
 def _processes(path: str) -> Iterator[str]:

@@ -1,0 +1,64 @@
+"""A cluster that is attacked: `traincrew up` under a memory limit, in a data directory of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from tests.hostile.footprint import Footprint, assert_nothing_left
+from tests.node.local_cluster import LocalCluster, python_for
+
+from traincrew.embedded.kubelet.pods import sync_loop
+
+LEVELS = ("root", "user")
+MEMORY = 4 << 30
+"""Bytes of address space of the daemon and of each process of a pod. An attack that succeeds must not harm the machine."""
+_CHECK = (
+    "from traincrew.embedded.kubelet.runtime import isolation; from traincrew.embedded.kubelet.runtime.spec import Isolation;"
+    "print(isolation.check(Isolation.{}))"
+)
+
+
+class HostileCluster(LocalCluster):
+    def __init__(self, level: str) -> None:
+        super().__init__(level)
+        self.footprint = Footprint(self.data)
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["prlimit", f"--as={MEMORY}", *super().command(*arguments)]
+
+    def unavailable(self) -> str:
+        """Why this machine does not allow the level, or an empty string."""
+        program, variables = python_for(self.user)
+        ids = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
+        script = _CHECK.format(self.level.upper())
+        done = subprocess.run([program, "-c", script], env={**os.environ, **variables}, capture_output=True, text=True, **ids)  # type: ignore[call-overload]
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout.strip())
+
+    def clear(self) -> None:
+        """Deletes every pod. Fails if anything of a pod is left."""
+        self.footprint.record()
+        for namespace in self.api.names("namespaces", ""):
+            for name in self._pods(namespace):
+                self.api.delete("pods", namespace, name, grace=0)
+                self.gone(name, namespace)
+        assert_nothing_left(self.footprint, cluster=False)
+
+    def _pods(self, namespace: str) -> list[str]:
+        """Without mirror pods: the daemon creates its own again."""
+        metadata = [each["metadata"] for each in self.api.all("pods", namespace)]
+        return [each["name"] for each in metadata if sync_loop.MIRROR not in (each.get("annotations") or {})]
+
+    def close(self) -> None:
+        """Stops the cluster. Fails if anything of the cluster or of its pods is left. A daemon that died is started again."""
+        try:
+            if self.data.exists():
+                self.up()
+                self.clear()
+                self.down()
+                assert_nothing_left(self.footprint, cluster=True)
+        finally:
+            self.end()
+            shutil.rmtree(self.home, ignore_errors=True)
