@@ -79,9 +79,10 @@ async def send(daemon: ControlPlane, request: RawRequest) -> Result:
         if target is None or info is None or target.subresource in server.STREAMED:
             return NOT_HANDLED
         verb = routing.verb(request.method, target, query)
-        sent = [request.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent")]
+        content_type, accept, agent = (request.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent"))
         where = (target.namespace if info.namespaced else "", target.name, target.subresource)
-        return await _handled(daemon, Request(users.administrator(), verb, info, *where, query, request.body, *sent))
+        sent = Request(users.administrator(), verb, info, *where, query, request.body, content_type, accept, agent)
+        return await _handled(daemon, sent)
     except api_errors.PlainTextError:
         return NOT_HANDLED
     except api_errors.StatusError as error:

@@ -10,6 +10,7 @@ from tests.embedded.apiserver.registry import admission_cases, object_edits, wri
 from traincrew.apimachinery import quota_usage
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.admission import limit_ranger
+from traincrew.embedded.apiserver.admission.pod_security import plugin as pod_security
 from traincrew.embedded.apiserver.admission.pod_security import policy
 
 SIZED = 'spec.containers[0].resources = {"limits": {"cpu": "1"}} ; spec.containers[1].resources = {"requests": {"cpu": "500m"}}'
@@ -80,21 +81,32 @@ def test_limit_ranger_rejects_a_container_above_the_maximum() -> None:
     assert "maximum cpu usage per Container is 500m, but limit is 1" in error.value.message
 
 
+def pod_security_error(new: object_edits.Object, labels: dict[str, str]) -> str:
+    """The message of PodSecurity for a new pod in a namespace with these labels; empty if it accepts the pod."""
+    namespace = {"kind": "Namespace", "metadata": {"name": new["metadata"]["namespace"], "labels": labels}}
+    try:
+        pod_security.validate(write_steps.attributes(new), write_steps.Objects([namespace]))
+    except StatusError as error:
+        return error.message
+    return ""
+
+
 def test_pod_security_enforces_the_level_of_the_namespace() -> None:
     restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
-    usage = policy.violation_error(pod(), restricted)
-    assert usage is not None
-    assert usage.message.startswith(
+    message = pod_security_error(pod(), restricted)
+    assert message.startswith(
         'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
     )
-    assert policy.violation_error(pod(), {}) is None
-    assert policy.violation_error(pod(), {"pod-security.kubernetes.io/enforce": "baseline"}) is None
+    assert not pod_security_error(pod(), {})
+    assert not pod_security_error(pod(), {"pod-security.kubernetes.io/enforce": "baseline"})
 
 
 def test_a_namespace_that_enforces_also_warns_about_templates() -> None:
     labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.30"}
     template = {"spec": copy.deepcopy(pod("spec.hostPID = true")["spec"])}
-    assert policy.warnings(template, labels) == ['would violate PodSecurity "baseline:v1.30": host namespaces (hostPID=true)']
+    assert policy.warnings(template, policy.policy(labels)) == [
+        'would violate PodSecurity "baseline:v1.30": host namespaces (hostPID=true)'
+    ]
 
 
 def test_an_unknown_level_is_enforced_as_restricted_and_causes_no_warnings() -> None:

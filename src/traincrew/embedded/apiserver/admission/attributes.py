@@ -20,6 +20,8 @@ class AdmissionAttributes(NamedTuple):
     object: Object
     """The object as the write would store it. Mutating plugins change it in place."""
     old_object: Object | None = None
+    annotations: dict[str, str] | None = None
+    """Annotations of the audit event, to which plugins add theirs. None: the request is not audited."""
 
     def is_for(self, resource: str, *operations: str) -> bool:
         """Whether the write is one of these operations on an object of the resource as a whole, not on a subresource."""

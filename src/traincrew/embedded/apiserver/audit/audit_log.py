@@ -43,6 +43,10 @@ class AuditLog:
         if self._file is not None:
             self._file.close()
 
+    def new_annotations(self) -> dict[str, str] | None:
+        """The annotations of a new request; None if it is not audited."""
+        return {} if self._file is not None else None
+
     def record(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
@@ -82,6 +86,8 @@ class AuditLog:
             "requestReceivedTimestamp": times.rfc3339_micro(received),
             "stageTimestamp": times.rfc3339_micro(clock.now()),
         }  # fmt: skip
+        if request.annotations:
+            entry["annotations"] = request.annotations
         with contextlib.suppress(OSError):  # a full disk must not turn a completed request into an error
             self._file.write(msgspec.json.encode(entry) + b"\n")
 

@@ -39,7 +39,8 @@ class InProcessClient:
         if info is None:
             raise _api_error(api_errors.path_not_found())
         scope = (namespace or "") if info.namespaced else ""
-        return Request(self._user, verb, info, scope, name, subresource, agent=self._agent)
+        annotations = self._handler.audit.new_annotations()
+        return Request(self._user, verb, info, scope, name, subresource, agent=self._agent, annotations=annotations)
 
     async def _send(self, request: Request) -> bytes:
         try:

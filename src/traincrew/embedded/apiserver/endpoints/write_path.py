@@ -56,7 +56,7 @@ class UpdatedObject(NamedTuple):
     guaranteed: bool = False
     """By the server itself, as with GuaranteedUpdate in Kubernetes: without strategy and admission."""
     subresource: str = ""
-    """The subresource that managed fields name, where the request is handled as one of the whole object."""
+    """The subresource that managed fields and admission see, where the strategy handles the whole object: scale."""
 
 
 Transform = Callable[[Object], Awaitable[UpdatedObject]]
@@ -69,6 +69,8 @@ class _Write:
     def __init__(self, scope: RequestScope, request: Request, options: WriteOptions) -> None:
         self.scope, self.request, self.options = scope, request, options
         self._info, self._strategy, self._chain = request.info, scope.strategy(request.info), chain.of(scope)
+
+        self.admitted_subresource = request.subresource
 
     def mutate(self, new: Object, old: Object | None, writing: WriteContextFields | None) -> list[str]:
         """From defaults to mutating admission, in place."""
@@ -88,17 +90,18 @@ class _Write:
             self._strategy.prepare_for_create(new, _context(scope, new))
             errors = self._strategy.validate(new)
         else:
-            self._strategy.prepare_for_update(new, old, attributes.subresource, _context(scope, old))
-            errors = self._strategy.validate_update(new, old, attributes.subresource)
+            subresource = self.request.subresource
+            self._strategy.prepare_for_update(new, old, subresource, _context(scope, old))
+            errors = self._strategy.validate_update(new, old, subresource)
         if errors:
             raise api_errors.invalid(info.kind, (info.stored_as or info).group, attributes.name, errors)
         return [*self._chain.validate(attributes), *self._strategy.warnings(new, old)]
 
     def _attributes(self, new: Object, old: Object | None) -> AdmissionAttributes:
         request, metadata = self.request, new["metadata"]
-        operation, subresource = (CREATE, "") if old is None else (UPDATE, request.subresource)
+        operation, subresource = (CREATE, "") if old is None else (UPDATE, self.admitted_subresource)
         name = metadata.get("name") or metadata.get("generateName") or ""
-        return AdmissionAttributes(operation, self._info, request.namespace, name, subresource, new, old)
+        return AdmissionAttributes(operation, self._info, request.namespace, name, subresource, new, old, request.annotations)
 
 
 def _context(scope: RequestScope, obj: Object) -> WriteContext:
@@ -195,9 +198,10 @@ async def _update(write: _Write, record: Record, old: Object, updated: UpdatedOb
     scope, request, info = write.scope, write.request, write.request.info
     new = system_fields.kept(request, updated.object, old)
     warnings = updated.warnings
+    write.admitted_subresource = updated.subresource or request.subresource
     writing = None
     if not updated.applied and old["metadata"].get("managedFields"):
-        tracked = request._replace(subresource=updated.subresource or request.subresource)
+        tracked = request._replace(subresource=write.admitted_subresource)
         writing = field_manager.writing(scope, tracked, write.options.manager)
     if not updated.guaranteed:
         warnings = (*write.mutate(new, old, writing), *warnings, *write.validate(new, old))

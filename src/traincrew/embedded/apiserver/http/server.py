@@ -98,7 +98,7 @@ class ApiServer:
         request = Request(
             user, routing.verb(http_request.method, target, query), info, target.namespace, target.name, target.subresource,
             query, b"", http_request.headers.get("Content-Type", ""), http_request.headers.get("Accept", ""),
-            http_request.headers.get("User-Agent", ""),
+            http_request.headers.get("User-Agent", ""), self._audit.new_annotations(),
         )  # fmt: skip
         if (error := routing.routing_error(http_request.method, request.verb, target, info)) is not None:
             self._handler.authorize(request)

@@ -28,6 +28,8 @@ class Request(NamedTuple):
     content_type: str = ""
     accept: str = ""
     agent: str = ""
+    annotations: dict[str, str] | None = None
+    """Annotations of the audit event, to which admission plugins add theirs. None: the request is not audited."""
 
     @property
     def asked(self) -> Attributes:

@@ -1,27 +1,57 @@
-"""PodSecurity: new pods must meet the level that their namespace enforces; templates of pods and namespaces get warnings."""
+"""PodSecurity: pods must meet the level that their namespace enforces, in whichever way they are written.
+
+Templates of pods and namespaces get warnings.
+"""
 
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
-from traincrew.embedded.apiserver.admission.pod_security import namespaces, policy
+from traincrew.embedded.apiserver.admission.pod_security import namespaces, pod_updates, policy
 
-WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
+WITH_TEMPLATES = (
+    "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch",
+    "cronjobs.batch",
+)  # fmt: skip
+IGNORED_SUBRESOURCES = ("binding", "eviction", "status")
+"""They cannot change the spec of a pod. Every other subresource is validated, one that is added later, too."""
+_OPERATIONS = (CREATE, UPDATE)
 
 
 def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
     resource = attributes.info.store_name
-    if attributes.is_for("namespaces", CREATE, UPDATE):
+    if attributes.is_for("namespaces", *_OPERATIONS):
         return _validate_namespace(attributes, listers)
-    if attributes.is_for("pods", CREATE):
-        labels = _labels(attributes, listers)
-        if error := policy.violation_error(attributes.object, labels):
-            raise error
-        return policy.warnings(attributes.object, labels)
-    if resource in WITH_TEMPLATES and attributes.is_for(resource, CREATE, UPDATE):
-        return policy.warnings(_template(attributes.object), _labels(attributes, listers))
+    if resource == "pods" and attributes.operation in _OPERATIONS:
+        return _validate_pod(attributes, listers)
+    if resource in WITH_TEMPLATES and attributes.is_for(resource, *_OPERATIONS):
+        return _validate_template(attributes, listers)
     return []
+
+
+def _validate_pod(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
+    new, old = attributes.object, attributes.old_object
+    if attributes.subresource in IGNORED_SUBRESOURCES:
+        return []
+    levels = policy.policy(_labels(attributes, listers))
+    if levels == policy.PRIVILEGED or (old is not None and not pod_updates.is_significant(new, old)):
+        return []
+    if attributes.annotations is not None:
+        attributes.annotations.update(policy.audit_annotations(new, levels, enforced=True))
+    if violations := policy.violations(new, levels.enforce):
+        raise policy.violation_error(attributes.name, levels.enforce, violations)
+    return policy.warnings(new, levels)
+
+
+def _validate_template(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
+    template = _template(attributes.object)
+    if template is None:
+        return []
+    levels = policy.policy(_labels(attributes, listers))
+    if attributes.annotations is not None:
+        attributes.annotations.update(policy.audit_annotations(template, levels, enforced=False))
+    return policy.warnings(template, levels)
 
 
 def _labels(attributes: AdmissionAttributes, listers: Listers) -> dict[str, str]:
@@ -29,9 +59,10 @@ def _labels(attributes: AdmissionAttributes, listers: Listers) -> dict[str, str]
     return ((namespace or {}).get("metadata") or {}).get("labels") or {}
 
 
-def _template(obj: Object) -> Object:
+def _template(obj: Object) -> Object | None:
+    """None: a ReplicationController may have no template."""
     spec = obj["spec"]["jobTemplate"]["spec"] if obj["kind"] == "CronJob" else obj["spec"]
-    template: Object = spec["template"]
+    template: Object | None = spec.get("template")
     return template
 
 

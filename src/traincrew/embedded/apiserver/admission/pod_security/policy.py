@@ -63,18 +63,25 @@ def _findings(obj: Object, level: str) -> Iterator[tuple[str, str]]:
             yield finding
 
 
-def violation_error(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
-    """The error for a new pod in a namespace with these labels."""
-    enforced = policy(labels).enforce
-    message = violations(pod, enforced)
-    if not message:
-        return None
-    subject = StatusDetails("pods", name=pod["metadata"].get("name") or "")
-    return api_errors.forbidden(subject, f"violates PodSecurity {go_format.quote(enforced)}: {message}")
+def violation_error(name: str, enforced: str, violations: str) -> StatusError:
+    """The error for a pod that violates the enforced level."""
+    return api_errors.forbidden(
+        StatusDetails("pods", name=name), f"violates PodSecurity {go_format.quote(enforced)}: {violations}"
+    )
 
 
-def warnings(obj: Object, labels: Mapping[str, str]) -> list[str]:
+def warnings(obj: Object, levels: Policy) -> list[str]:
     """For a pod or a pod template."""
-    warn_level = policy(labels).warn
-    message = violations(obj, warn_level)
-    return [f"would violate PodSecurity {go_format.quote(warn_level)}: {message}"] if message else []
+    return [_would_violate(levels.warn, message)] if (message := violations(obj, levels.warn)) else []
+
+
+def audit_annotations(obj: Object, levels: Policy, *, enforced: bool) -> dict[str, str]:
+    """For the audit event of a pod (enforced) or a pod template."""
+    annotations = {f"{PREFIX}enforce-policy": levels.enforce} if enforced else {}
+    if message := violations(obj, levels.audit):
+        annotations[f"{PREFIX}audit-violations"] = _would_violate(levels.audit, message)
+    return annotations
+
+
+def _would_violate(level: str, message: str) -> str:
+    return f"would violate PodSecurity {go_format.quote(level)}: {message}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from traincrew.apimachinery.resource_info import Object
 
 _DISABLED = ("resources", "resourceClaims", "hostUsers")
@@ -13,11 +15,16 @@ def drop(spec: Object) -> None:
     context = spec.get("securityContext") or {}
     context.pop("supplementalGroupsPolicy", None)
     context.pop("seLinuxChangePolicy", None)
-    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+    for kind in ("containers", "initContainers", "ephemeralContainers"):
+        drop_from_containers(spec.get(kind) or ())
+    for volume in spec.get("volumes") or ():
+        volume.pop("image", None)
+
+
+def drop_from_containers(containers: Iterable[Object]) -> None:
+    for container in containers:
         container.pop("resizePolicy", None)
         if "resources" in container:
             container["resources"].pop("claims", None)
         if "procMount" in (container.get("securityContext") or ()):
             container["securityContext"]["procMount"] = "Default"
-    for volume in spec.get("volumes") or ():
-        volume.pop("image", None)

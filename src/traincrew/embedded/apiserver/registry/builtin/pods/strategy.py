@@ -102,6 +102,7 @@ class PodStrategy(Strategy):
             kept = {key: new["metadata"].get(key) for key in ("resourceVersion", "managedFields") if key in new["metadata"]}
             new.update({**old, "metadata": {**old["metadata"], **kept}, "spec": {**old["spec"]}})
             if added:
+                disabled_fields.drop_from_containers(added)
                 new["spec"]["ephemeralContainers"] = added
             return
         super().prepare_for_update(new, old, subresource, context)
