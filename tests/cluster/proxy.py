@@ -202,6 +202,7 @@ class Proxy:
         self.run(self.session.close())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(10)
+        self.loop.close()
         self._directory.cleanup()
 
     async def _open(self) -> aiohttp.ClientSession:
