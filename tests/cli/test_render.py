@@ -268,3 +268,12 @@ def test_the_table_shows_a_recent_restart_after_a_failure(ended: str, message: b
 def test_the_remedy_says_that_a_disruption_is_not_a_failure() -> None:
     lost = Failure(replica="Worker 0", disruption=True, exit_code=137)
     assert "does not count as a failure" in advice.on_failure(lost, "")
+
+
+def test_a_job_that_cannot_be_read_completely_is_shown() -> None:
+    found = observed(
+        completionTime="0000-01-01T00:00:00Z",
+        why={"reason": "Unschedulable", "message": "Unschedulable", "since": "0000-01-01T00:00:00Z"},
+    )
+    assert found.state == "Created"
+    assert "Unschedulable" in tables.jobs([found], NOW)

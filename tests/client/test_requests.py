@@ -238,6 +238,14 @@ async def test_a_list_has_pages_of_one_version(server: ApiServer, connect: Conne
     assert server.requests[0].path == "/api/v1/pods"
 
 
+async def test_a_list_with_an_object_of_any_depth_is_read(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    deep = b'{"metadata":{"name":"deep"},"spec":' + b"[" * 9_900 + b"]" * 9_900 + b"}"
+    server.respond(responses.status(200, b'{"items":[' + deep + b',{"metadata":{"name":"flat"}}]}'))
+    async with connect() as client:
+        items = [json.loads(item) async for page in client.pages(PODS, "ns") for item in page.items]
+    assert [item["metadata"]["name"] for item in items] == ["deep", "flat"]
+
+
 async def test_an_expired_continue_token_is_expired(server: ApiServer, connect: Connect, responses: Responses) -> None:
     server.respond(
         responses.status(200, {"metadata": {"resourceVersion": "7", "continue": "c"}, "items": []}),

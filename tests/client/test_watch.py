@@ -64,6 +64,14 @@ async def test_objects_larger_than_the_buffer_are_delivered(server: ApiServer, c
         assert len((await watched(client))[1].object) > 3_000_000
 
 
+async def test_objects_of_any_depth_are_delivered(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    deep = b'{"metadata":{"resourceVersion":"6"},"spec":' + b"[" * 9_900 + b"]" * 9_900 + b"}"
+    server.respond(responses.stream(b'{"type":"ADDED","object":' + deep + b"}\n" + event("ADDED", "7")))
+    async with connect() as client:
+        changes = await watched(client)
+    assert [json.loads(change.object)["metadata"]["resourceVersion"] for change in changes] == ["5", "6", "7"]
+
+
 @pytest.mark.parametrize("reason", ["Expired", "Gone"])
 async def test_an_old_version_is_expired_by_status_code_and_by_event(
     server: ApiServer, connect: Connect, responses: Responses, reason: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,20 @@ def test_an_mpi_job_by_ssh_with_restart_policy_always_is_reported(submit: Submit
     job = submit(manifests.job("MPIJob", version="v2beta1", **roles))
 
     refused_at_birth(job, "ValidationError", f"spec.mpiReplicaSpecs[{role}].restartPolicy", "'Always'")
+
+
+def test_a_job_of_any_depth_does_not_stop_the_operator(submit: Submit, api: Api, namespace: str) -> None:
+    body = jobs_with_services.workers("JAXJob", 1, name="deep")
+    body["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]["unknown"] = "NESTED"
+    text = json.dumps(body).replace('"NESTED"', "[" * 5_000 + "]" * 5_000)
+    url = api.server + api.path("jaxjobs", namespace)
+    accepted = api.session.post(url, data=text, headers={"Content-Type": "application/json"}, timeout=60).ok
+    try:
+        submit(jobs_with_services.workers("JAXJob", 1)).becomes("Created")
+        if accepted:  # the embedded API server rejects it
+            eventually(lambda: any("unknown field" in each["message"] for each in api.events(namespace, "deep")))
+    finally:
+        api.session.delete(f"{url}/deep", timeout=60)  # other tests list the jobs of all namespaces
 
 
 @every_kind

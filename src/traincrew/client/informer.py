@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import json_nesting
 from traincrew.client import port, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import Resource
@@ -20,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=meta.Named)
 
-OnUndecodable = Callable[[bytes, Exception], None]
+OnUndecodable = Callable[[str, Exception], None]
+"""Called with the namespace and name of an object that cannot be decoded, and with the error."""
 
 MIN_WATCH_SECONDS = 2.0
 """Seconds. A watch that ends sooner is followed by a back-off."""
@@ -175,7 +177,7 @@ class Informer(Generic[T]):
 
     def _apply(self, change: port.Change) -> None:
         if change.type in ("BOOKMARK", "DELETED"):
-            identity = _partial.decode(change.object).metadata
+            identity = json_nesting.decode(_partial.decode, change.object).metadata
             if change.type == "DELETED":
                 key = (identity.namespace, identity.name)
                 self.store.observe_deletion(key, identity.uid, identity.resource_version)
@@ -188,11 +190,11 @@ class Informer(Generic[T]):
         try:
             obj = self.store.decode(raw)
         except Exception as error:
-            identity = _partial.decode(raw).metadata
+            identity = json_nesting.decode(_partial.decode, raw).metadata
             if replacement is not None:
                 replacement.skip(identity.uid)
             if self._on_undecodable is not None:
-                self._on_undecodable(raw, error)
+                self._on_undecodable(f"{identity.namespace}/{identity.name}", error)
             return identity.resource_version
         if replacement is None:
             self.store.observe(obj)

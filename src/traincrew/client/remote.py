@@ -16,6 +16,7 @@ import msgspec
 import yarl
 
 from traincrew import errors
+from traincrew.apimachinery import json_nesting
 from traincrew.client import connection, port, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
@@ -270,6 +271,6 @@ def _segment(text: str) -> str:
 
 def _decoded_list(body: bytes) -> _List:
     try:
-        return _list_decoder.decode(body)
+        return json_nesting.decode(_list_decoder.decode, body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.ServerError("the list that the server sent is not valid JSON") from error

@@ -7,6 +7,7 @@ from typing import cast
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import json_nesting
 from traincrew.client import port, status_errors
 
 
@@ -42,7 +43,7 @@ def bookmark(resource_version: str) -> port.Change:
 def change(line: bytes) -> port.Change | None:
     """The change of a line. None: the type of event is not known. Raises ApiError for an ERROR event."""
     try:
-        event = _decoder.decode(line)
+        event = json_nesting.decode(_decoder.decode, line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.ServerError("the watch sent a line that is not an event") from error
     if event.type in _CHANGES:

@@ -16,6 +16,7 @@ from traincrew.kinds import job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
 from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded
 from traincrew.model import jobs
+from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.meta import Struct, Time
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
@@ -283,10 +284,21 @@ def _role_spec(role: Role, spec: jobs.ReplicaSpec | None) -> jobs.RoleSpec:
 
 
 def decode(kind: JobKind, raw: bytes) -> jobs.JobObject[Any]:
+    """A job of a manifest. Raises msgspec.ValidationError."""
     stored: jobs.JobObject[Any] = _decoder(kind.spec).decode(raw)
     return stored
+
+
+def decode_stored(kind: JobKind, raw: bytes) -> tuple[jobs.JobObject[Any], tuple[Unreadable, ...]]:
+    """A job of the API server without the parts that cannot be read, and these parts."""
+    return _lenient_decoder(kind.spec).decode(raw)
 
 
 @functools.cache
 def _decoder(spec: type[jobs.JobSpec]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(jobs.JobObject[spec], strict=False)  # type: ignore[valid-type]
+
+
+@functools.cache
+def _lenient_decoder(spec: type[jobs.JobSpec]) -> LenientDecoder[jobs.JobObject[Any]]:
+    return LenientDecoder(jobs.JobObject[spec], strict=False)  # type: ignore[valid-type]

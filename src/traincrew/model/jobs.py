@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from traincrew.apimachinery import json_nesting
 from traincrew.model.meta import Meta, Struct
 from traincrew.model.status import JobStatus
 
@@ -92,7 +93,7 @@ class RoleSpec:
 
     def fresh_template(self) -> dict[str, Any]:
         """A new copy for each call, which the caller may change. Fields that are null are omitted."""
-        template: dict[str, Any] = _without_nulls(msgspec.json.decode(self.template)) or {}
+        template: dict[str, Any] = _without_nulls(msgspec.json.decode(json_nesting.limited(bytes(self.template)))) or {}
         return template
 
     @functools.cached_property

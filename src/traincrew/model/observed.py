@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 
 from traincrew import settings
 from traincrew.model import objects
+from traincrew.model.lenient_decoding import Unreadable
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
 
@@ -34,6 +35,15 @@ class PodEvent:
 
 
 @dataclasses.dataclass(frozen=True)
+class UnreadableObject:
+    """An object, the job itself or one of its own, of which parts cannot be read. They are ignored."""
+
+    kind: str
+    name: str
+    parts: tuple[Unreadable, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Observed:
     pods: tuple[objects.Pod, ...] = ()
     services: tuple[objects.Plain, ...] = ()
@@ -53,4 +63,5 @@ class Observed:
     """Warnings about pods by UID. The entry exists, possibly empty, once the events have been listed."""
     used_ports: Container[int] = frozenset()
     """Host ports of other jobs."""
+    unreadable: tuple[UnreadableObject, ...] = ()
     planning: settings.Planning = settings.Planning()

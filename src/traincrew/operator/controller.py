@@ -13,6 +13,8 @@ from traincrew import errors
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
+from traincrew.model.observed import Observed
+from traincrew.operator import unreadable_objects
 from traincrew.operator.action_executor import ExecutionContext, Outcome
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import JobMemory
@@ -102,12 +104,23 @@ class Controller:
         return outcome
 
     def _plan(self, key: JobKey, job: jobs.JobObject[Any], memory: JobMemory, now: dt.datetime) -> Plan:
-        kind = self._observer.kinds[key.plural]
-        plan = decide(kind, job, self._observer.observe(job), now)
+        kind, observed = self._observer.kinds[key.plural], self._observer.observe(job)
+        self._report_unreadable(kind.following(job), job, memory, observed)
+        plan = decide(kind, job, observed, now)
         planned = {(each.resource, each.name) for stage in plan.stages for each in stage if isinstance(each, Create)}
         if memory.keep_only(planned):
             plan = decide(kind, job, self._observer.observe(job), now)
         return plan
+
+    def _report_unreadable(self, kind: JobKind, job: jobs.JobObject[Any], memory: JobMemory, observed: Observed) -> None:
+        for found in observed.unreadable:
+            if memory.reported.get((found.kind, found.name)) == found:
+                continue
+            memory.reported[found.kind, found.name] = found
+            event = unreadable_objects.event(found)
+            self._recorder.event(kind, job, event)
+            name = f"{job.metadata.namespace}/{job.metadata.name}"
+            logger.error("ignoring unreadable fields", extra={"kind": kind.kind, "job": name, "error": event.message})
 
     def _is_batched(self, key: JobKey, memory: JobMemory) -> bool:
         """Pods of a job become ready together: their counts are written once, not one after the other."""

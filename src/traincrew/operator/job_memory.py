@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from traincrew.model import objects
-from traincrew.model.observed import PodEvent, RejectedWrite
+from traincrew.model.observed import PodEvent, RejectedWrite, UnreadableObject
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Plan
 
@@ -41,6 +41,8 @@ class JobMemory:
     batched_since: float | None = None
     """Since when a status that changes only counts is delayed (loop time)."""
     uncertain: UncertainStatus | None = None
+    reported: dict[tuple[str, str], UnreadableObject] = dataclasses.field(default_factory=dict)
+    """Unreadable objects that an event on the job and a log line have reported, by kind and name."""
     rejected_status: str = ""
     """The resourceVersion of the job whose new status was rejected; it is not tried again before the job changes."""
 

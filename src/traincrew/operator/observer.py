@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -16,11 +17,13 @@ from traincrew.client.store import Store
 from traincrew.kinds import kind as kinds
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, objects, resources
+from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import JobMemory, ObjectName
+from traincrew.operator.unreadable_objects import Decode, UnreadableObjects
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +41,6 @@ _TYPES: dict[Resource, type[Any]] = {
 }
 _UNWATCHED = (resources.SECRETS,)
 _NO_TEMPLATE = msgspec.Raw(b"{}")
-
-
-class _Named(meta.Struct):
-    metadata: meta.Meta
 
 
 def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
@@ -80,11 +79,13 @@ class Observer:
         self._memories: dict[str, JobMemory] = {}
         self.ports = PortAllocations(handler.job_changed)
         namespace = options.namespace or None
+        self._unreadable = UnreadableObjects()
         self.jobs: dict[str, Store[Any]] = {
-            kind.plural: Store(_job_decoder(kind), self._job_changed(kind.plural)) for kind in kinds
+            kind.plural: Store(self._unreadable.noting(kind.resource, _job_decoder(kind)), self._job_changed(kind.plural))
+            for kind in kinds
         }
         self.objects: dict[Resource, Store[Any]] = {
-            resource: Store(_decoder(_TYPES[resource]), self._object_changed(resource))
+            resource: Store(self._unreadable.noting(resource, _decoder(_TYPES[resource])), self._object_changed(resource))
             for resource in watched(kinds, options.planning)
         }
         self.informers: list[Informer[Any]] = [
@@ -93,9 +94,8 @@ class Observer:
         ]
 
     def _informer(self, reader: port.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
-        def undecodable(raw: bytes, error: Exception) -> None:
-            name = msgspec.json.decode(raw, type=_Named).metadata
-            fields = {"resource": scope.resource.plural, "object": f"{name.namespace}/{name.name}", "error": str(error)}
+        def undecodable(name: str, error: Exception) -> None:
+            fields = {"resource": scope.resource.plural, "object": name, "error": str(error)}
             logger.error("ignoring undecodable object", extra=fields)
 
         return Informer(reader, scope, store, undecodable)
@@ -107,6 +107,7 @@ class Observer:
     def forget(self, uid: str) -> None:
         """The job is gone."""
         self._memories.pop(uid, None)
+        self._unreadable.forget(uid)
         self.ports.forget(uid)
 
     def memory(self, uid: str) -> JobMemory:
@@ -130,7 +131,7 @@ class Observer:
         for launcher in launchers:
             pods += self.owned(resources.PODS, launcher.metadata.uid)
         groups = (resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
-        return Observed(
+        observed = Observed(
             pods=pods,
             services=self.owned(resources.SERVICES, uid),
             config_maps=self.owned(resources.CONFIG_MAPS, uid),
@@ -147,6 +148,7 @@ class Observer:
             used_ports=self.ports.taken(uid),
             planning=self._planning,
         )
+        return dataclasses.replace(observed, unreadable=self._unreadable.among(job, observed)) if self._unreadable else observed
 
     def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         store = self.objects.get(resource)
@@ -174,6 +176,7 @@ class Observer:
             if old is None:
                 self._handler.object_added(owner, resource, obj)
             if new is None:
+                self._unreadable.forget(obj.metadata.uid)
                 self._name_freed(owner, (resource, obj.metadata.name))
                 if resource == resources.PODS:
                     self._pod_deleted(obj)
@@ -215,21 +218,22 @@ class Observer:
             memory.vanished[pod.metadata.uid] = pod
 
 
-def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
-    return msgspec.json.Decoder(type).decode
+def _decoder(type: type[Any]) -> Decode:
+    decoder: LenientDecoder[Any] = LenientDecoder(type)
+    return decoder.decode
 
 
-def _job_decoder(kind: JobKind) -> Callable[[bytes], jobs.JobObject[Any]]:
+def _job_decoder(kind: JobKind) -> Decode:
     """Without the pod templates of finished jobs: they are never used again, and thousands of such jobs may exist."""
 
-    def decode(raw: bytes) -> jobs.JobObject[Any]:
-        stored = kinds.decode(kind, raw)
+    def decode(raw: bytes) -> tuple[jobs.JobObject[Any], tuple[Unreadable, ...]]:
+        stored, unreadable = kinds.decode_stored(kind, raw)
         if not stored.status.finished:
-            return stored
+            return stored, unreadable
         specs = {
             key: msgspec.structs.replace(spec, template=_NO_TEMPLATE) if spec is not None else None
             for key, spec in (stored.spec.replica_specs or {}).items()
         }
-        return msgspec.structs.replace(stored, spec=msgspec.structs.replace(stored.spec, replica_specs=specs))
+        return msgspec.structs.replace(stored, spec=msgspec.structs.replace(stored.spec, replica_specs=specs)), unreadable
 
     return decode

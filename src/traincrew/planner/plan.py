@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import validation_rules
-from traincrew.kinds.kind import JobKind, Violation
+from traincrew.kinds.kind import JobKind, Violation, unenforced
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
@@ -27,12 +27,19 @@ def plan(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, now: Ti
     replicas = Replicas(kind, job, observed)
     if job.status.finished:
         return _finished(replicas, now)
-    violations = validation_rules.violations(kind, job)
+    violations = [*_unreadable_spec(replicas), *validation_rules.violations(kind, job)]
     if violations:
         return _invalid(replicas, violations, now)
     if job.suspended:
         return _suspended(replicas, now)
     return running.run(host_ports.allocate(replicas), now)
+
+
+def _unreadable_spec(replicas: Replicas) -> list[Violation]:
+    """A job is not run without a part of its spec."""
+    own = (replicas.kind.kind, replicas.job.name)
+    parts = [part for each in replicas.observed.unreadable if (each.kind, each.name) == own for part in each.parts]
+    return [unenforced(part.path, f"cannot be read: {part.reason}") for part in parts if part.path.startswith("spec")]
 
 
 def _finished(replicas: Replicas, now: Time) -> Plan:

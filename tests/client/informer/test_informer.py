@@ -29,13 +29,13 @@ class Cache:
     ) -> None:
         self._callback = on_change
         self.changes: list[str] = []
-        self.undecodable: list[bytes] = []
+        self.undecodable: list[str] = []
         self.store: store.Store[Widget] = store.Store(factory.decode, self._on_change)
         self.informer = informer.Informer(
             reader,
             informer.Scope(PODS, namespace),
             self.store,
-            on_undecodable=lambda raw, _: self.undecodable.append(raw),
+            on_undecodable=lambda name, _: self.undecodable.append(name),
         )
         self._changed = asyncio.Event()
 

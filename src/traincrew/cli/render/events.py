@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
+from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Struct, Time
 
 
@@ -41,11 +40,11 @@ class Event(Struct):
         return (self.series.count if self.series is not None else 0) or self.count or 1
 
 
-_decoder = msgspec.json.Decoder(Event)
+_decoder: LenientDecoder[Event] = LenientDecoder(Event)
 
 
 def decode(raw: bytes) -> Event:
-    return _decoder.decode(raw)
+    return _decoder.decode(raw)[0]
 
 
 def in_order(events: Iterable[Event]) -> list[Event]:

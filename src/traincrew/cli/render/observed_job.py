@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-import msgspec
-
-from traincrew.kinds.kind import JobKind, decode
+from traincrew.kinds.kind import JobKind, decode_stored
 from traincrew.model import jobs, naming, objects
+from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus
 
 _STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
-_pods = msgspec.json.Decoder(objects.Pod)
+_pods: LenientDecoder[objects.Pod] = LenientDecoder(objects.Pod)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +40,7 @@ class ObservedJob:
 
 
 def observe(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> ObservedJob:
-    stored = decode(kind, raw)
+    stored, _ = decode_stored(kind, raw)
     handler = kind.following(stored)
     job = handler.job(stored)
     own_pods = [pod for pod in pods if belongs(pod, kind, job.name)]
@@ -49,7 +48,7 @@ def observe(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> Obse
 
 
 def decode_pod(raw: bytes) -> objects.Pod:
-    return _pods.decode(raw)
+    return _pods.decode(raw)[0]
 
 
 def selector(job: str) -> str:

@@ -118,8 +118,9 @@ class _PodGroupInformer(NamedTuple):
 
 
 def _log_undecodable(resource: Resource) -> OnUndecodable:
-    def log_undecodable(raw: bytes, error: Exception) -> None:
-        log.warning("ignoring undecodable object", extra={"resource": resource.plural, "error": str(error)})
+    def log_undecodable(name: str, error: Exception) -> None:
+        fields = {"resource": resource.plural, "object": name, "error": str(error)}
+        log.warning("ignoring undecodable object", extra=fields)
 
     return log_undecodable
 

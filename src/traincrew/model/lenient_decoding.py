@@ -1,0 +1,93 @@
+"""Decodes objects of which a part cannot be read: the part is left out and named.
+
+The API server checks less than a decoder needs. It stores a time of the year 0, which Python's calendar does not have.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from traincrew.apimachinery import json_nesting
+
+T = TypeVar("T")
+
+_ABSENT = object()
+
+
+class Unreadable(NamedTuple):
+    """A part of an object that cannot be read."""
+
+    path: str
+    reason: str
+
+
+class LenientDecoder(Generic[T]):
+    def __init__(self, type_: Any, *, strict: bool = True) -> None:
+        self._type, self._strict = type_, strict
+        self._decode: Callable[[bytes], T] = msgspec.json.Decoder(type_, strict=strict).decode
+
+    def decode(self, raw: bytes) -> tuple[T, tuple[Unreadable, ...]]:
+        """The object, and what was left out. Raises the decoder's error if the rest is no such object, or not its metadata."""
+        try:
+            return json_nesting.decode(self._decode, raw), ()
+        except msgspec.ValidationError:
+            unreadable: list[Unreadable] = []
+            rest = self._readable(json_nesting.decode(msgspec.json.decode, raw), self._type, "", unreadable)
+            if rest is _ABSENT or any(part.path.startswith("metadata") for part in unreadable):
+                raise
+            return self._decode(msgspec.json.encode(rest)), tuple(unreadable)
+
+    def _readable(self, value: Any, type_: Any, path: str, unreadable: list[Unreadable]) -> Any:
+        """The value without its unreadable parts; _ABSENT if nothing can be read."""
+        error = self._error(value, type_)
+        if error is None:
+            return value
+        found: list[Unreadable] = []
+        inner = _inner_types(value, type_)
+        rest = _map(value, inner, path, lambda part, its_type, its_path: self._readable(part, its_type, its_path, found))
+        if not found or self._error(rest, type_) is not None:
+            unreadable.append(Unreadable(path, str(error).partition(" - at ")[0]))
+            return _ABSENT
+        unreadable += found
+        return rest
+
+    def _error(self, value: Any, type_: Any) -> msgspec.ValidationError | None:
+        try:
+            msgspec.json.decode(msgspec.json.encode(value), type=type_, strict=self._strict)
+        except msgspec.ValidationError as error:
+            return error
+        return None
+
+
+def _map(value: Any, inner: dict[Any, Any], path: str, read: Callable[[Any, Any, str], Any]) -> Any:
+    if isinstance(value, dict):
+        dot = "." if path else ""
+        parts = ((key, read(each, inner[key], f"{path}{dot}{key}") if key in inner else each) for key, each in value.items())
+        return {key: part for key, part in parts if part is not _ABSENT}
+    if isinstance(value, list) and inner:
+        parts = ((index, read(each, inner[index], f"{path}[{index}]")) for index, each in enumerate(value))
+        return [part for _, part in parts if part is not _ABSENT]
+    return value
+
+
+def _inner_types(value: Any, type_: Any) -> dict[Any, Any]:
+    """The types of the parts of a value, by key or index."""
+    for each in _alternatives(type_):
+        origin, arguments = typing.get_origin(each) or each, typing.get_args(each)
+        if isinstance(value, dict) and origin is dict and arguments:
+            return dict.fromkeys(value, arguments[1])
+        if isinstance(value, list) and origin is list and arguments:
+            return dict.fromkeys(range(len(value)), arguments[0])
+        if isinstance(value, dict) and isinstance(origin, type) and issubclass(origin, msgspec.Struct):
+            return {field.encode_name: field.type for field in msgspec.structs.fields(each)}
+    return {}
+
+
+def _alternatives(type_: Any) -> Iterator[Any]:
+    union = typing.get_origin(type_) in (types.UnionType, typing.Union)
+    yield from typing.get_args(type_) if union else (type_,)
