@@ -145,6 +145,9 @@ class ProcessRuntime:
         self.containers: dict[tuple[str, str, str], Container] = {}
         self.ports: dict[tuple[str, int], int] = {}
         """Ports of this machine by pod and port. Connections to other ports fail."""
+        self.connectable = asyncio.Event()
+        """While it is not set, no connection is made."""
+        self.connectable.set()
 
     def add(self, namespace: str, pod: str, container: str) -> Container:
         directory = self._directory / namespace / pod / container
@@ -198,6 +201,7 @@ class ProcessRuntime:
         return AttachedSession(target, target.main, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        await self.connectable.wait()
         return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))
 
 

@@ -36,6 +36,7 @@ async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
     async with server:
         node.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         yield connections
+        await wait_until(lambda: all(writer.is_closing() for writer in connections))
 
 
 async def connect(
@@ -166,6 +167,72 @@ async def test_over_a_websocket_each_port_has_two_channels(client: aiohttp.Clien
             received += message[1:]
         await sending
     assert received == content
+
+
+async def receive(socket: aiohttp.ClientWebSocketResponse, size: int) -> bytes:
+    """Data of channel 0, after the messages that announce the ports."""
+    received = bytearray()
+    async with asyncio.timeout(60):
+        while len(received) < size:
+            message = await socket.receive_bytes()
+            received += message[1:] if message[0] == 0 and len(message) > 3 else b""
+    return bytes(received)
+
+
+@pytest.mark.usefixtures("echo")
+async def test_data_that_comes_before_the_connection_is_made_is_kept_in_order(client: aiohttp.ClientSession, node: Node) -> None:
+    node.runtime.connectable.clear()
+    async with client.ws_connect(f"{PATH}?port=80", protocols=("v4.channel.k8s.io",)) as socket:
+        pieces = [b"first", b"second", b"third"]
+        for piece in pieces:
+            await socket.send_bytes(b"\0" + piece)
+        await socket.receive_bytes()  # the port of the data channel: the server waits for the connection now
+        node.runtime.connectable.set()
+        assert await receive(socket, len(b"".join(pieces))) == b"".join(pieces)
+
+
+@pytest.mark.usefixtures("echo")
+async def test_a_client_must_wait_while_too_much_is_kept(client: aiohttp.ClientSession, node: Node) -> None:
+    node.runtime.connectable.clear()
+    content = os.urandom(60_000_000)
+    async with client.ws_connect(f"{PATH}?port=80", protocols=("v4.channel.k8s.io",)) as socket:
+
+        async def send() -> None:
+            for at in range(0, len(content), 100_000):
+                await socket.send_bytes(b"\0" + content[at : at + 100_000])
+
+        sending = asyncio.create_task(send())
+        assert not (await asyncio.wait({sending}, timeout=2))[0]
+        node.runtime.connectable.set()
+        assert await receive(socket, len(content)) == content
+        await sending
+
+
+@pytest.mark.usefixtures("echo")
+async def test_data_for_a_port_that_refuses_does_not_stop_another(client: aiohttp.ClientSession) -> None:
+    async with client.ws_connect(f"{PATH}?port=80,81", protocols=("v4.channel.k8s.io",)) as socket:
+        for _ in range(100):
+            await socket.send_bytes(b"\2" + bytes(100_000))
+        await socket.send_bytes(b"\0" + b"hello")
+        assert await receive(socket, 5) == b"hello"
+
+
+async def test_data_of_a_client_that_disconnects_at_once_is_delivered(client: aiohttp.ClientSession, node: Node) -> None:
+    content = os.urandom(1_000_000)
+    received: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def collect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer):
+            received.set_result(await reader.read())
+
+    async with await asyncio.start_server(collect, "127.0.0.1", 0) as server:
+        node.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        node.runtime.connectable.clear()
+        async with client.ws_connect(f"{PATH}?port=80", protocols=("v4.channel.k8s.io",)) as socket:
+            await socket.send_bytes(b"\0" + content)
+            asyncio.get_running_loop().call_later(0.3, node.runtime.connectable.set)
+        async with asyncio.timeout(20):
+            assert await received == content
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ import contextlib
 import os
 import pathlib
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import kubernetes
 import pytest
 import uvloop
 from tests.embedded.kubelet.server import stream_clients, streaming_apiserver
@@ -74,6 +76,37 @@ async def test_a_disconnect_reaches_the_command(api: StreamingApiServer, user: a
     async with stream_clients.websocket_exec(user, PODS + "/pod/exec?" + query("sleep", "1000", channels="stdout")):
         await wait_until(lambda: len(sessions) > before)
     assert await sessions[-1].wait() == 137
+
+
+async def test_the_official_client_forwards_a_port(api: StreamingApiServer, tmp_path: pathlib.Path) -> None:
+    """It sends its request as soon as the WebSocket is open, before the kubelet has connected to the pod."""
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            await reader.read()  # the client closes first: its thread fails if the server does
+
+    def exchange(client: kubernetes.client.ApiClient) -> bytes:
+        core = kubernetes.client.CoreV1Api(client)
+        forward = kubernetes.stream.portforward(core.connect_get_namespaced_pod_portforward, "pod", "ns", ports="80")
+        with contextlib.closing(forward.socket(80)) as connection:
+            connection.settimeout(30)
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: pod\r\n\r\n")
+            received: bytes = connection.recv(1000)
+        while forward.connected:
+            time.sleep(0.01)  # the client closes its WebSocket in a thread of its own
+        return received
+
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+        api.node.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        client = kubernetes.config.new_client_from_config(str(api.kubeconfig(tmp_path / "kubeconfig")))
+        for _ in range(10):
+            api.node.runtime.connectable.clear()
+            exchanging = asyncio.create_task(asyncio.to_thread(exchange, client))
+            await asyncio.wait({exchanging}, timeout=0.1)
+            api.node.runtime.connectable.set()
+            assert (await exchanging).startswith(b"HTTP/1.1 204 ")
 
 
 async def test_a_server_that_shuts_down_closes_its_tunnels(node: Node, authority: certificates.Authority) -> None:

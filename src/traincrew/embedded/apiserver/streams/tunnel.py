@@ -17,6 +17,8 @@ from traincrew.embedded.serving import upgrades
 from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
+_FLUSH_SECONDS = 5.0
+"""Seconds to deliver the data of a client that has disconnected."""
 _FORWARDED_HEADERS = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers passed on to the kubelet, besides Sec-WebSocket-*. The credentials of the client are not."""
 
@@ -88,9 +90,12 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def _copy_both_directions(client: _Ends, kubelet: _Ends) -> None:
     """Copies until one side ends; the other side is closed after the remaining bytes are delivered."""
     works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), wait_for_disconnect(client[1].transport))
-    tasks = [asyncio.create_task(work) for work in works]
+    tasks = from_client, from_kubelet, _ = [asyncio.create_task(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not from_kubelet.done():
+            # A client may send data and disconnect at once. What it has sent is still delivered.
+            await asyncio.wait({from_client}, timeout=_FLUSH_SECONDS)
     finally:
         for task in tasks:
             task.cancel()

@@ -5,15 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
+from collections.abc import Coroutine
+from typing import Any
 
 from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import StreamError
 from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
+from traincrew.embedded.kubelet.server.channel_buffer import ChannelBuffer
 from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, PortForwardTarget, over_tunnel
+from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 V4, V4_BASE64 = f"v4.{websocket_channels.BINARY}", f"v4.{websocket_channels.BASE64}"
 PROTOCOLS = (V4, V4_BASE64, PROTOCOL, TUNNELED, "")
+BUFFER_BYTES = 256 * 1024
+"""Bytes for one port that are not sent yet. When there are more, the client's connection is not read until they are sent."""
+FLUSH_SECONDS = 5.0
+"""Seconds to deliver the data of a client that has disconnected."""
 _PIECE = 64 * 1024
 
 
@@ -23,8 +31,16 @@ async def over_websocket(request: web.Request, target: PortForwardTarget) -> web
         return await over_tunnel(request, target)
     ports = _ports(request)
     async with websocket_channels.accept(request, protocol) as socket:
-        with contextlib.suppress(ConnectionError):
-            await _Forwarder(websocket_channels.WebSocketChannels(socket, protocol), target, ports).run()
+        channels = websocket_channels.WebSocketChannels(socket, protocol)
+        forwarding = asyncio.create_task(_Forwarder(channels, target, ports).run(wait_for_disconnect(request.transport)))
+        try:
+            await asyncio.shield(forwarding)
+        except asyncio.CancelledError:
+            # The server cancels a handler when its connection is lost. What the client has sent before is still delivered.
+            if request.transport is not None:
+                forwarding.cancel()
+            await asyncio.wait({forwarding})
+            raise
     return socket
 
 
@@ -53,42 +69,65 @@ def _port(text: str, value: str) -> int:
 class _Forwarder:
     def __init__(self, channels: websocket_channels.WebSocketChannels, target: PortForwardTarget, ports: list[int]) -> None:
         self._channels, self._target, self._ports = channels, target, ports
-        self._writers: dict[int, asyncio.StreamWriter] = {}
+        self._buffers = [ChannelBuffer(BUFFER_BYTES) for _ in ports]
 
-    async def run(self) -> None:
+    async def run(self, disconnect: Coroutine[Any, Any, None]) -> None:
         """Runs until every connection has ended, or the client has disconnected."""
+        works = (self._forward_all(), self._listen(), disconnect)
+        tasks = forwarding, listening, _ = [asyncio.create_task(work) for work in works]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not forwarding.done():
+                await self._flush(listening)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _flush(self, listening: asyncio.Task[None]) -> None:
+        """A client may send data and disconnect at once. What it has sent is still delivered."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await listening
+                for buffer in self._buffers:
+                    await buffer.drained()
+
+    async def _forward_all(self) -> None:
         for index, port in enumerate(self._ports):
             for channel in (2 * index, 2 * index + 1):
                 await self._channels.send(channel, struct.pack("<H", port))
-        forwarding = asyncio.create_task(self._forward_all())
-        listening = asyncio.create_task(self._listen())
-        try:
-            await asyncio.wait({forwarding, listening}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            forwarding.cancel()
-            listening.cancel()
-            try:
-                await asyncio.gather(forwarding, listening, return_exceptions=True)
-            finally:
-                for writer in self._writers.values():
-                    writer.close()
-
-    async def _forward_all(self) -> None:
         await asyncio.gather(*(self._forward(index, port) for index, port in enumerate(self._ports)))
 
     async def _forward(self, index: int, port: int) -> None:
+        buffer = self._buffers[index]
         try:
-            reader, self._writers[2 * index] = await self._target.connect(port)
+            reader, writer = await self._target.connect(port)
         except (OSError, StreamError) as error:
+            buffer.discard()
             await self._channels.send(2 * index + 1, self._target.fault(port, error).encode())
             return
-        while piece := await reader.read(_PIECE):
-            await self._channels.send(2 * index, piece)
+        sending = asyncio.create_task(_send(buffer, writer))
+        try:
+            with contextlib.suppress(ConnectionError):
+                while piece := await reader.read(_PIECE):
+                    await self._channels.send(2 * index, piece)
+        finally:
+            sending.cancel()
+            buffer.discard()
+            writer.close()
+            await asyncio.gather(sending, return_exceptions=True)
 
     async def _listen(self) -> None:
         while (message := await self._channels.receive()) is not None:
             channel, data = message
-            if writer := self._writers.get(channel):
-                with contextlib.suppress(ConnectionError):
-                    writer.write(data)
-                    await writer.drain()
+            if channel % 2 == 0 and channel // 2 < len(self._buffers):
+                await self._buffers[channel // 2].put(data)
+
+
+async def _send(buffer: ChannelBuffer, writer: asyncio.StreamWriter) -> None:
+    try:
+        while True:
+            writer.write(await buffer.get())
+            await writer.drain()
+    except ConnectionError:
+        buffer.discard()
