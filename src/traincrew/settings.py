@@ -92,6 +92,8 @@ class Node:
     """Largest number of pods."""
     pod_pids: int = 16_384
     """Largest number of processes and threads of a pod. 0: no limit."""
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
+    """Sysctls that pods may set besides the safe ones: names, or beginnings of names that end with `*`."""
     subnet: str = ""
     """CIDR of the pod addresses, such as 10.244.0.0/16. Empty: a free subnet."""
     domain: str = "cluster.local"

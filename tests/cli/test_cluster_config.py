@@ -52,6 +52,15 @@ def test_devices_are_merged_one_by_one(files: tuple[pathlib.Path, pathlib.Path])
     assert node.devices == {"nvidia.com/vgpu": 8, "nvidia.com/gpumem": 2000, "nvidia.com/gpu": 2}
 
 
+def test_unsafe_sysctls_are_lists_and_must_be_namespaced(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+    files[1].write_text('allowed-unsafe-sysctls: [net.core.somaxconn, "kernel.shm*"]\n')
+    assert chosen(files[1].parent)[0].allowed_unsafe_sysctls == ("net.core.somaxconn", "kernel.shm*")
+    node, _ = chosen(files[1].parent, "--allowed-unsafe-sysctls", "kernel.sem,kernel.msg*")
+    assert node.allowed_unsafe_sysctls == ("kernel.sem", "kernel.msg*")
+    with pytest.raises(errors.SettingsError, match=r'the sysctls "vm\.swappiness" are not known to be namespaced'):
+        chosen(files[1].parent, "--allowed-unsafe-sysctls", "vm.swappiness")
+
+
 def test_without_files_the_flags_keep_their_defaults(files: tuple[pathlib.Path, pathlib.Path]) -> None:
     node, overcommit = chosen(files[1].parent)
     assert (node.devices, node.isolation, node.logs.days, tuple(overcommit)) == ({}, "", 7.0, ("cpu",))
@@ -65,6 +74,8 @@ def test_without_files_the_flags_keep_their_defaults(files: tuple[pathlib.Path, 
         ("isolation: total", "isolation: expected one of auto, root, user, none, got 'total'"),
         ("overcommit: [cpu, mem]", "overcommit: expected a list of values from cpu, memory, none, got .'cpu', 'mem'."),
         ("log-bytes: lots", "expected a size such as 500Mi"),
+        ("allowed-unsafe-sysctls: [kernel.core_pattern]", "expected a list of namespaced sysctls such as net.core.somaxconn"),
+        ("allowed-unsafe-sysctls: kernel.sem", "expected a list of namespaced sysctls"),
         ("color: red", "unknown setting 'color'. Known settings: isolation, devices"),
         ("- devices", "expected a mapping of settings"),
         ("a: [", "as YAML"),

@@ -90,6 +90,13 @@ def _are_resources(value: Any) -> bool:
     return isinstance(value, list) and all(each in node_options.OVERCOMMIT for each in value)
 
 
+def _are_sysctls(value: Any) -> bool:
+    try:
+        return isinstance(value, list) and len(node_options.parse_sysctls([str(each) for each in value])) == len(value)
+    except errors.SettingsError:
+        return False
+
+
 _LEVELS, _OVERCOMMIT = node_options.ISOLATION_LEVELS, node_options.OVERCOMMIT
 _KEYS: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "isolation": (lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}", str),
@@ -97,6 +104,7 @@ _KEYS: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "overcommit": (_are_resources, f"a list of values from {', '.join(_OVERCOMMIT)}", lambda value: tuple(value) or ("none",)),
     "strict-images": (lambda value: isinstance(value, bool), "true or false", bool),
     "pod-pids": (_is_count, "a whole number", int),
+    "allowed-unsafe-sysctls": (_are_sysctls, "a list of namespaced sysctls such as net.core.somaxconn or kernel.shm*", tuple),
     "log-days": (lambda value: _is_count(value) or (isinstance(value, float) and value >= 0), "a number of days", float),
     "log-bytes": (_is_size, "a size such as 500Mi or 2Gi", str),
 }

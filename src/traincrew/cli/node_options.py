@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -32,6 +33,10 @@ _OPTIONS = (
     click.option(
         "--pod-pids", type=click.IntRange(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
         help="Maximum number of processes and threads per pod. 0 disables the limit.",
+    ),
+    click.option(
+        "--allowed-unsafe-sysctls", multiple=True, metavar="NAMES",
+        help="Allow pods to set these sysctls besides the safe ones, such as net.core.somaxconn,kernel.shm*. May be repeated.",
     ),
     click.option(
         "--log-days", type=click.FloatRange(min=0), default=settings.Logs.days, show_default=True, metavar="DAYS",
@@ -70,6 +75,7 @@ def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node
         driver_root=flags["driver_root"],
         strict_images=flags["strict_images"],
         pod_pids=flags["pod_pids"],
+        allowed_unsafe_sysctls=parse_sysctls(flags["allowed_unsafe_sysctls"]),
         logs=settings.Logs(days=flags["log_days"], total_bytes=parse_size(flags["log_bytes"])),
     )
 
@@ -79,6 +85,19 @@ def parse_device(text: str) -> tuple[str, int]:
     if "/" not in name or not count.isdecimal():
         raise errors.SettingsError(f"invalid --device {text!r}: expected NAME=COUNT, such as nvidia.com/gpu=4")
     return name, int(count)
+
+
+def parse_sysctls(texts: Sequence[str]) -> tuple[str, ...]:
+    from traincrew.embedded.kubelet.lifecycle import sysctl_admission
+
+    if not texts:
+        return ()
+    patterns = tuple(pattern.strip() for text in texts for pattern in text.split(","))
+    try:
+        sysctl_admission.SysctlAllowlist.with_unsafe(patterns)
+    except sysctl_admission.InvalidPattern as error:
+        raise errors.SettingsError(f"invalid --allowed-unsafe-sysctls: {error}") from None
+    return patterns
 
 
 def parse_size(text: str) -> int:

@@ -15,6 +15,8 @@ from traincrew import settings
 from traincrew.client import port
 from traincrew.embedded.kubelet.devices import inventory
 from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
+from traincrew.embedded.kubelet.lifecycle.observed import Rejection
+from traincrew.embedded.kubelet.lifecycle.sysctl_admission import SysctlAllowlist
 from traincrew.embedded.kubelet.logs.retention import Retention
 from traincrew.embedded.kubelet.network import api_gateway
 from traincrew.embedded.kubelet.network.names_file import NamesFileWriter
@@ -123,6 +125,7 @@ class _Parts:
         tools = tools_directory.prepare(config.data, self.layout.exec_sockets)
         self.images = ImageResolver.load(config.data, tools, options.strict_images)
         self.logs = ContainerLogs(self.layout.logs, options.logs)
+        self._sysctls = SysctlAllowlist.with_unsafe(options.allowed_unsafe_sysctls)
         self.sync_loop = SyncLoop(self.cache, self.workers, self.new_worker, self.sandboxes, self.layout.pods)
 
     def new_worker(self, obj: Object) -> PodWorker:
@@ -133,7 +136,10 @@ class _Parts:
         prober = Prober(pod, self.network)
         executor = PodExecutor(pod, self.cache, self.sandboxes, mounts, containers, prober, self.logs)
         status = StatusManager(self._client, pod, self.cache)
-        return PodWorker(pod, executor, status, self.recorder, self.sandboxes)
+        return PodWorker(pod, executor, status, self.recorder, self.sandboxes, self.admit)
+
+    def admit(self, pod_spec: Object) -> Rejection | None:
+        return self._sysctls.admit(pod_spec, shares_host_namespaces=self._setup.isolation is Isolation.NONE)
 
     def volume_host(self, directory: PodStateDirectory) -> VolumeHost:
         # Read each time: a netns daemon that dies is replaced.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 
 import pytest
 from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, exists, run_to_exit, wait_for_exit, wait_until
 
-from traincrew.embedded.kubelet.runtime import spec
+from traincrew.embedded.kubelet.runtime import runtime, spec
+
+UNCHANGED = pathlib.Path("/proc/sys/kernel/printk_ratelimit_burst").read_text()
 
 
 def namespace(pid: int, kind: str) -> str:
@@ -77,6 +80,14 @@ async def test_sysctls_apply_to_the_pod_only(isolated: ShimHarness) -> None:
     shim = await isolated.pod(sysctls={"net.ipv4.ip_unprivileged_port_start": "99"})
     _, output = await run_to_exit(isolated, shim, "cat /proc/sys/net/ipv4/ip_unprivileged_port_start")
     assert output == b"99\n"
+
+
+@pytest.mark.parametrize("name", ["kernel.printk_ratelimit_burst", "net.//.kernel.printk_ratelimit_burst"])
+async def test_a_sysctl_of_the_machine_is_rejected(isolated: ShimHarness, name: str) -> None:
+    with pytest.raises(runtime.CreateSandboxError, match="is not in a separate kernel namespace"):
+        await isolated.pod(sysctls={name: UNCHANGED})
+    with pytest.raises(runtime.CreateSandboxError, match="is not in a separate kernel namespace"):
+        await isolated.pod(sysctls={"net.ipv4.ip_unprivileged_port_start": "1024"}, host_network=True)
 
 
 async def test_a_container_cannot_inspect_its_init_process(isolated: ShimHarness) -> None:

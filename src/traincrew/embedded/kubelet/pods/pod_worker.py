@@ -7,12 +7,12 @@ import contextlib
 import dataclasses
 import datetime as dt
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle import next_steps, transitions
-from traincrew.embedded.kubelet.lifecycle.observed import Eviction, Running, SandboxGone
+from traincrew.embedded.kubelet.lifecycle.observed import Eviction, Rejection, Running, SandboxGone
 from traincrew.embedded.kubelet.lifecycle.steps import ReadLogTail, RemovePod, ResolveImage, Step
 from traincrew.embedded.kubelet.pods import adoption
 from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
@@ -28,6 +28,8 @@ RETRY_SECONDS = 5.0
 """Seconds before the next sync or step after an unexpected exception."""
 IDLE_POLL_SECONDS = 0.05
 
+Admit = Callable[[dict[str, Any]], Rejection | None]
+"""Decides whether a pod with this spec may have a sandbox. None: it may."""
 UnmarkedStep = ResolveImage | ReadLogTail | RemovePod
 """Steps that leave no mark in the observed state."""
 
@@ -40,11 +42,13 @@ class PodWorker:
         status: StatusManager,
         recorder: PodEventRecorder,
         sandboxes: Sandboxes,
+        admit: Admit,
     ) -> None:
         self.pod = pod
         self.adopted = asyncio.Event()
         """Set when the state of a previous daemon's pod is restored."""
         self._executor, self._status, self._recorder, self._sandboxes = executor, status, recorder, sandboxes
+        self._admit = admit
         self._tasks: set[asyncio.Task[None]] = set()
         self._unmarked: set[UnmarkedStep] = set()
         """Unmarked steps in progress."""
@@ -99,6 +103,8 @@ class PodWorker:
         self.pod.shim = await adoption.adopt(self.pod, self._sandboxes)
         if self.pod.shim is not None:
             self._spawn(self._executor.adopt_volumes())
+        elif self.pod.observed.sandbox is None:
+            self.pod.observed = dataclasses.replace(self.pod.observed, rejection=self._admit(self.pod.object["spec"]))
         self.adopted.set()
 
     async def _sync_until_removed(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from traincrew.apimachinery import go_format
+from traincrew.apimachinery import sysctls as sysctl_names
 from traincrew.apimachinery.resource_info import Object
 
 Finding = tuple[str, str] | None
@@ -15,14 +16,6 @@ _CAPABILITIES = frozenset(
     (
         "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP", "SETGID",
         "SETPCAP", "SETUID", "SYS_CHROOT",
-    )
-)  # fmt: skip
-_SYSCTLS = frozenset(
-    (
-        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
-        "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem",
-        "net.ipv4.tcp_wmem",
     )
 )  # fmt: skip
 _SELINUX = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
@@ -234,7 +227,7 @@ def seccomp_required(obj: Object) -> Finding:
 
 def sysctls(obj: Object) -> Finding:
     names = [each.get("name") or "" for each in _context(obj).get("sysctls") or ()]
-    bad = [name for name in names if name not in _SYSCTLS]
+    bad = [name for name in names if name not in sysctl_names.SAFE]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 
+from traincrew.apimachinery import sysctls
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Hierarchies
@@ -85,10 +86,20 @@ def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> tuple[int, int]:
     if not pod.host_network:
         syscalls.sethostname(pod.hostname)
         _bring_up_loopback()
-    for name, value in pod.sysctls.items():
-        with open("/proc/sys/" + name.replace(".", "/"), "w") as file:
-            file.write(value)
+    _set_sysctls(pod)
     return _shared_pid_namespace() if pod.share_processes and not pod.host_pid else (-1, 0)
+
+
+def _set_sysctls(pod: spec.Pod) -> None:
+    """The kubelet admits sysctls. This check holds whoever asks: without a namespace of the pod, the machine would change."""
+    own = {sysctls.Namespace.NET: not pod.host_network, sysctls.Namespace.IPC: not pod.host_ipc}
+    for given, value in pod.sysctls.items():
+        name = sysctls.normalize_name(given)
+        namespace, path = sysctls.namespace_of(name), sysctls.file_of(name)
+        if namespace is None or path is None or not own[namespace]:
+            raise errors.OperationFailed("FailedCreatePodSandBox", f'sysctl "{name}" is not in a separate kernel namespace')
+        with open(f"/proc/sys/{path}", "w") as file:
+            file.write(value)
 
 
 def _bring_up_loopback() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traincrew.apimachinery import field_errors, name_validation
+from traincrew.apimachinery import field_errors, name_validation, sysctls
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.pods import mounts
@@ -12,7 +12,6 @@ from traincrew.embedded.apiserver.registry.builtin.pods import mounts
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_FORM = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _sysctl_form = re.compile(_SYSCTL_FORM)
-_IPC = frozenset(("kernel.sem",))
 
 
 def check_pod(spec: Object, path: str, errors: list[FieldError]) -> None:
@@ -117,9 +116,9 @@ def _check_sysctls(spec: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(field_errors.invalid(at, name, message))
         elif name in seen:
             errors.append(field_errors.duplicate(at, name))
-        dotted = name.replace("/", ".")
-        if spec.get("hostNetwork") and dotted.startswith("net."):
+        namespace = sysctls.namespace_of(sysctls.normalize_name(name))
+        if spec.get("hostNetwork") and namespace is sysctls.Namespace.NET:
             errors.append(field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true"))
-        elif spec.get("hostIPC") and (dotted in _IPC or dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))):
+        elif spec.get("hostIPC") and namespace is sysctls.Namespace.IPC:
             errors.append(field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true"))
         seen.add(name)
