@@ -101,6 +101,7 @@ _MESSAGES: dict[str, Callable[[Violation], str]] = {
     violations.MAX_PROPERTIES: _count("at most", "entries"),
     violations.REQUIRED: lambda each: "is required",
     violations.COMPOSITE: lambda each: str(each.limit),
+    violations.UNFINISHED: lambda each: str(each.limit),
     violations.DUPLICATE: _duplicate,
     violations.NO_MAP_ENTRY: lambda each: "must be a mapping",
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from traincrew.apimachinery.resource_info import Schema
-from traincrew.apimachinery.structural import regular_expressions, string_formats
+from traincrew.apimachinery.structural import string_formats
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
@@ -21,6 +21,27 @@ _SILENT = {
 
 
 _CLASSES_OF_TYPES: dict[tuple[str, ...], type] = {("string",): str, ("boolean",): bool, ("integer",): int}
+
+
+class AllowedValues(NamedTuple):
+    """The values of an enum by their types."""
+
+    strings: frozenset[str]
+    integers: frozenset[int]
+    floats: frozenset[float]
+    flags: frozenset[bool]
+    others: list[Any]
+    """Objects and lists."""
+
+    @staticmethod
+    def of(enum: list[Any]) -> AllowedValues:
+        return AllowedValues(
+            frozenset(each for each in enum if each.__class__ is str),
+            frozenset(each for each in enum if each.__class__ is int),
+            frozenset(each for each in enum if each.__class__ is float),
+            frozenset(each for each in enum if each.__class__ is bool),
+            [each for each in enum if each.__class__ is dict or each.__class__ is list],
+        )
 
 
 class Structure:
@@ -38,8 +59,9 @@ class Structure:
         self.default: Any = schema.get("default")
         self.types = _types(schema)
         self.format_check = string_formats.validator(schema["format"]) if schema.get("format") else None
-        self.pattern = regular_expressions.compile_pattern(schema["pattern"]) if schema.get("pattern") else None
+        self.pattern: str = schema.get("pattern") or ""
         self.enum: list[Any] | None = schema.get("enum") or None
+        self._allowed: AllowedValues | None = None
         self.any_of, self.one_of, self.all_of = (
             [Structure(each) for each in schema.get(keyword, ())] for keyword in ("anyOf", "oneOf", "allOf")
         )
@@ -64,6 +86,11 @@ class Structure:
         self.has_embedded: bool = self.embedded or any(part.has_embedded for part in parts)
         self.has_lists: bool = self.list_type in ("set", "map") or any(part.has_lists for part in parts)
         self.has_rules: bool = bool(self.schema.get(VALIDATIONS)) or any(part.has_rules for part in (*parts, *self.all_of))
+
+    def allowed_values(self) -> AllowedValues:
+        if self._allowed is None:
+            self._allowed = AllowedValues.of(self.enum or [])
+        return self._allowed
 
     def child(self, key: str) -> Structure | None:
         return self.properties.get(key) or self.extra

@@ -7,22 +7,25 @@ zero fraction is accepted for an integer. Integers beyond 64 bits are floats.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.structural import violations
-from traincrew.apimachinery.structural.schemas import NOTHING, Structure
-from traincrew.apimachinery.structural.violations import Path, Violation
+from traincrew.apimachinery.structural.schemas import NOTHING, AllowedValues, Structure
+from traincrew.apimachinery.structural.validation_cost import LimitExceeded, ValidationCost
+from traincrew.apimachinery.structural.violations import Path, Violation, Violations
 
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
-Violations = list[Violation]
 
-
-def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> Violations:
-    """All violations. Those of a part that equals its old value are ignored (ratcheting)."""
-    errors: Violations = []
-    _validate(value, node, path, errors, old)
+def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> list[Violation]:
+    """All violations, up to a limit. Those of a part that equals its old value are ignored (ratcheting)."""
+    errors = Violations(ValidationCost())
+    try:
+        _validate(value, node, path, errors, old)
+    except LimitExceeded as exceeded:
+        return [*errors, Violation(violations.UNFINISHED, path, None, node, str(exceeded))]
     return errors
 
 
@@ -47,6 +50,8 @@ def is_integral(value: float) -> bool:
 def _validate(value: Any, node: Structure, path: Path, errors: Violations, old: Any) -> int:
     """Returns a score of the valid parts, by which the best of several schemas is chosen."""
     before, score = len(errors), 1
+    if errors.tried:
+        errors.cost.add_steps(1 + len(value) if value.__class__ is list or value.__class__ is dict else 1)
     if node.types or node.format_check:
         score += 1 + _validate_type(value, node, path, errors)
     if value is None:
@@ -74,7 +79,7 @@ def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) 
     expected = node.types
     if value is None:
         if expected and not node.nullable:
-            errors.append(Violation(violations.TYPE, path, value, node))
+            errors.add(Violation(violations.TYPE, path, value, node))
             return 0
         return 1
     actual = json_type(value)
@@ -85,11 +90,11 @@ def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) 
     )
     scalar = actual in ("string", "array")
     if node.format_check and not scalar and not passes:
-        errors.append(Violation(violations.FORMAT_TYPE, path, value, node))
+        errors.add(Violation(violations.FORMAT_TYPE, path, value, node))
         return 0
     if passes or (node.format_check and scalar and not {"number", "integer"} & set(expected)):
         return 1
-    errors.append(Violation(violations.TYPE, path, value, node))
+    errors.add(Violation(violations.TYPE, path, value, node))
     return 0
 
 
@@ -97,13 +102,13 @@ def _validate_string(value: str, node: Structure, path: Path, errors: Violations
     schema = node.schema
     most, least = schema.get("maxLength"), schema.get("minLength")
     if most is not None and len(value) > most:
-        errors.append(Violation(violations.MAX_LENGTH, path, value, node, most))
+        errors.add(Violation(violations.MAX_LENGTH, path, value, node, most))
     elif least is not None and len(value) < least:
-        errors.append(Violation(violations.MIN_LENGTH, path, value, node, least))
-    elif node.pattern is not None and not node.pattern.search(value):
-        errors.append(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
+        errors.add(Violation(violations.MIN_LENGTH, path, value, node, least))
+    elif node.pattern and not errors.cost.matches(node.pattern, value):
+        errors.add(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
     if node.format_check and not node.format_check(value):
-        errors.append(Violation(violations.FORMAT, path, value, node, schema["format"]))
+        errors.add(Violation(violations.FORMAT, path, value, node, schema["format"]))
 
 
 def _validate_number(value: float, node: Structure, path: Path, errors: Violations) -> None:
@@ -114,23 +119,23 @@ def _validate_number(value: float, node: Structure, path: Path, errors: Violatio
     if (least := schema.get("minimum")) is not None:
         least = native(least)
         if value < least or (schema.get("exclusiveMinimum") and value == least):
-            errors.append(Violation(violations.MINIMUM, path, value, node, least))
+            errors.add(Violation(violations.MINIMUM, path, value, node, least))
     if (most := schema.get("maximum")) is not None:
         most = native(most)
         if value > most or (schema.get("exclusiveMaximum") and value == most):
-            errors.append(Violation(violations.MAXIMUM, path, value, node, most))
+            errors.add(Violation(violations.MAXIMUM, path, value, node, most))
 
 
 def _validate_multiple(value: float, factor: float, node: Structure, path: Path, errors: Violations) -> None:
     if factor <= 0:
-        errors.append(Violation(violations.INVALID_FACTOR, path, value, node, factor))
+        errors.add(Violation(violations.INVALID_FACTOR, path, value, node, factor))
         return
     if value.__class__ is int:
         multiple = value % factor == 0
     else:
         multiple = is_integral(1 / factor * value if factor < 1 else value / factor)
     if not multiple:
-        errors.append(Violation(violations.MULTIPLE_OF, path, value, node, factor))
+        errors.add(Violation(violations.MULTIPLE_OF, path, value, node, factor))
 
 
 def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violations, old: Any) -> int:
@@ -146,11 +151,11 @@ def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violat
     schema = node.schema
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
-        errors.append(Violation(violations.MIN_ITEMS, path, len(value), node, least))
+        errors.add(Violation(violations.MIN_ITEMS, path, len(value), node, least))
     if most is not None and len(value) > most:
-        errors.append(Violation(violations.MAX_ITEMS, path, len(value), node, most))
+        errors.add(Violation(violations.MAX_ITEMS, path, len(value), node, most))
     if schema.get("uniqueItems") and len({json.dumps(inner, sort_keys=True) for inner in value}) < len(value):
-        errors.append(Violation(violations.UNIQUE_ITEMS, path, "", node))
+        errors.add(Violation(violations.UNIQUE_ITEMS, path, "", node))
     return score
 
 
@@ -158,9 +163,9 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors:
     schema, score = node.schema, 0
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
-        errors.append(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
+        errors.add(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
     if most is not None and len(value) > most:
-        errors.append(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
+        errors.add(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
     old_fields = old if old.__class__ is dict else {}
     properties, extra = node.properties, node.extra
     for key, inner in value.items():
@@ -173,22 +178,33 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors:
             score += _validate(inner, child, (*path, key), errors, old_fields.get(key, NOTHING))
     for key in schema.get("required", ()):
         if key not in value:
-            errors.append(Violation(violations.REQUIRED, (*path, key), None, node))
+            errors.add(Violation(violations.REQUIRED, (*path, key), None, node))
     return score
 
 
 def _validate_enum(value: Any, node: Structure, path: Path, errors: Violations) -> None:
-    if node.enum is not None and not any(_equals_allowed(value, each) for each in node.enum):
-        errors.append(Violation(violations.ENUM, path, value, node, node.enum))
+    if node.enum is not None and not _is_allowed(value, node, errors):
+        errors.add(Violation(violations.ENUM, path, value, node, node.enum))
 
 
-def _equals_allowed(value: Any, allowed: Any) -> bool:
+def _is_allowed(value: Any, node: Structure, errors: Violations) -> bool:
+    allowed = node.allowed_values()
+    if value.__class__ is str:
+        return value in allowed.strings
+    if value.__class__ is int or value.__class__ is float:
+        return _is_allowed_number(value, allowed)
+    if value is None or value.__class__ is bool:
+        return value is not None and value in allowed.flags
+    errors.cost.add_steps(len(allowed.others))
+    return value in allowed.others
+
+
+def _is_allowed_number(value: float, allowed: AllowedValues) -> bool:
     """Numbers are converted to the type of the allowed value, even if that truncates them."""
-    if isinstance(value, bool) or isinstance(allowed, bool):
-        return value is allowed
-    if isinstance(value, int | float) and isinstance(allowed, int | float):
-        return type(allowed)(value) == allowed
-    return bool(value is not None and value == allowed)
+    try:
+        return (math.isfinite(value) and int(value) in allowed.integers) or float(value) in allowed.floats
+    except OverflowError:  # an integer that is no float
+        return value in allowed.integers
 
 
 def _validate_combined(value: Any, node: Structure, path: Path, errors: Violations) -> int:
@@ -199,47 +215,48 @@ def _validate_combined(value: Any, node: Structure, path: Path, errors: Violatio
         score += _validate_one(value, node, path, errors)
     valid = 0
     for each in node.all_of:
-        tried_score, tried = _try(value, each, path)
+        tried_score, tried = _try(value, each, path, errors)
         score += tried_score
-        errors += tried
+        errors.add_all(tried)
         valid += not tried
     if valid != len(node.all_of):
-        errors.append(_composite(path, node, f"must validate all the schemas (allOf){'' if valid else '. None validated'}"))
-    if node.negated is not None and not _try(value, node.negated, path)[1]:
-        errors.append(_composite(path, node, "must not validate the schema (not)"))
+        errors.add(_composite(path, node, f"must validate all the schemas (allOf){'' if valid else '. None validated'}"))
+    if node.negated is not None and not _try(value, node.negated, path, errors)[1]:
+        errors.add(_composite(path, node, "must not validate the schema (not)"))
     return score
 
 
-def _try(value: Any, node: Structure, path: Path) -> tuple[int, Violations]:
-    errors: Violations = []
-    return _validate(value, node, path, errors, NOTHING), errors
+def _try(value: Any, node: Structure, path: Path, errors: Violations) -> tuple[int, Violations]:
+    """The score of an alternative, and its violations."""
+    tried = Violations(errors.cost, tried=True)
+    return _validate(value, node, path, tried, NOTHING), tried
 
 
 def _validate_any(value: Any, node: Structure, path: Path, errors: Violations) -> int:
     best: tuple[int, Violations] | None = None
     for each in node.any_of:
-        tried = _try(value, each, path)
+        tried = _try(value, each, path, errors)
         if not tried[1]:
             return tried[0]
         if best is None or tried[0] > best[0]:
             best = tried
     assert best is not None
-    errors.append(_composite(path, node, "must validate at least one schema (anyOf)"))
-    errors += best[1]
+    errors.add(_composite(path, node, "must validate at least one schema (anyOf)"))
+    errors.add_all(best[1])
     return best[0]
 
 
 def _validate_one(value: Any, node: Structure, path: Path, errors: Violations) -> int:
-    tries = [_try(value, each, path) for each in node.one_of]
+    tries = [_try(value, each, path, errors) for each in node.one_of]
     valid = [tried for tried in tries if not tried[1]]
     if len(valid) == 1:
         return valid[0][0]
     outcome = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    errors.append(_composite(path, node, f"must validate one and only one schema (oneOf). {outcome}"))
+    errors.add(_composite(path, node, f"must validate one and only one schema (oneOf). {outcome}"))
     if valid:
         return 0
     best = max(tries, key=lambda tried: tried[0])
-    errors += best[1]
+    errors.add_all(best[1])
     return best[0]
 
 

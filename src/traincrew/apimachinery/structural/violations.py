@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from traincrew.apimachinery.structural.schemas import Structure
+from traincrew.apimachinery.structural.validation_cost import ValidationCost
 
 Path = tuple[str | int, ...]
 """Keys and list indexes from the root of the value."""
@@ -16,6 +17,8 @@ class MapKey(str):
     __slots__ = ()
 
 
+UNFINISHED = "unfinished"
+"""The validation exceeded a limit: `limit` says which."""
 TYPE, FORMAT_TYPE, FORMAT, PATTERN, ENUM = "type", "format type", "format", "pattern", "enum"
 MIN_LENGTH, MAX_LENGTH = "minLength", "maxLength"
 MINIMUM, MAXIMUM, MULTIPLE_OF, INVALID_FACTOR = "minimum", "maximum", "multipleOf", "invalid multipleOf"
@@ -34,3 +37,26 @@ class Violation(NamedTuple):
     node: Structure
     limit: Any = None
     """The limit that the rule sets."""
+
+
+class Violations(list[Violation]):
+    """The violations of a value, and what the validation has cost. Adding to it may raise LimitExceeded."""
+
+    __slots__ = ("cost", "tried")
+
+    def __init__(self, cost: ValidationCost, *, tried: bool = False) -> None:
+        super().__init__()
+        self.cost = cost
+        self.tried = tried
+        """Of one of several alternatives: it may be discarded."""
+
+    def add(self, violation: Violation) -> None:
+        if self.tried:
+            self.cost.add_steps(1)
+        else:
+            self.cost.add_violation()
+        self.append(violation)
+
+    def add_all(self, violations: Violations) -> None:
+        for each in violations:
+            self.add(each)

@@ -106,3 +106,27 @@ def test_scope_and_kind_stay_once_they_are_established() -> None:
 def test_every_definition_is_accepted_or_rejected() -> None:
     for _, crd in crd_cases.cases():
         assert isinstance(crd_validation.validate(defaulted(crd)), list)
+
+
+def with_patterns(*patterns: str) -> dict[str, Any]:
+    crd = crd_cases.gadgets()
+    fields = {f"p{number}": {"type": "string", "pattern": pattern} for number, pattern in enumerate(patterns)}
+    crd["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": {"type": "object", "properties": fields}}
+    return defaulted(crd)
+
+
+def test_patterns_of_go_are_accepted_and_those_of_other_languages_rejected() -> None:
+    # The first is that of Kueue's AdmissionCheck.
+    assert crd_validation.validate(with_patterns("^(?i)[a-z]+$", r"\pL", r"\Qa.b\E", "(?U)a+")) == []
+    errors = [str(error) for error in crd_validation.validate(with_patterns("a(?=b)", "a*+"))]
+    assert [each.partition("isn't: ")[2] for each in errors] == [
+        "error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+        "error parsing regexp: invalid nested repetition operator: `*+`",
+    ]
+
+
+def test_the_patterns_of_a_definition_are_compiled_up_to_a_limit() -> None:
+    large = [rf"\pL{{{number}}}" for number in range(100, 200)]
+    errors = crd_validation.validate(with_patterns(*large))
+    assert [error.message for error in errors] == ["Forbidden: the patterns of the schema are too large"]
+    assert crd_validation.validate(with_patterns(*(f"^a{{0,{number}}}$" for number in range(1, 500)))) == []

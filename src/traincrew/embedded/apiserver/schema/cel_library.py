@@ -48,13 +48,11 @@ def _is_integer(value: Any) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    match = regular_expressions.python(pattern).search(text)
-    return match[0] if match else ""
+    return regular_expressions.compile_pattern(pattern).find(text)
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    matches = [match[0] for match in regular_expressions.python(pattern).finditer(text)]
-    return matches if limit < 0 else matches[:limit]
+    return regular_expressions.compile_pattern(pattern).find_all(text, limit)
 
 
 def _is_sorted(values: list[Any]) -> bool:

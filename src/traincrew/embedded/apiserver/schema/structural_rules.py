@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Schema
-from traincrew.apimachinery.structural import pruning, regular_expressions, schemas
+from traincrew.apimachinery.structural import pruning, schemas
 from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS
-from traincrew.embedded.apiserver.schema import embedded_resources, value_validation
+from traincrew.embedded.apiserver.schema import embedded_resources, pattern_validation, value_validation
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _ALTERNATIVES = [{"type": "integer"}, {"type": "string"}]
@@ -37,7 +36,7 @@ _NOT_NESTED = {
 
 def check(schema: Schema, path: str) -> list[FieldError]:
     """All errors of a schema's structure; if there are none, those of its defaults."""
-    errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path)]
+    errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path), *pattern_validation.check(schema, path)]
     return sorted(errors, key=str) or list(_defaults(schema, path))
 
 
@@ -77,25 +76,6 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
             yield from _nested({**inner, "anyOf": []} if first else inner, f"{path}.{keyword}[{index}]")
     if "not" in schema:
         yield from _nested(schema["not"], f"{path}.not")
-    if schema.get("pattern"):
-        try:
-            re.compile(regular_expressions.translate(schema["pattern"]))
-        except re.error as error:
-            message = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_message(error)}"
-            yield field_errors.invalid(f"{path}.pattern", schema["pattern"], message)
-
-
-def _regexp_message(error: re.error) -> str:
-    pattern, position = str(error.pattern), error.pos or 0
-    for ours, theirs in (
-        ("unterminated character set", f"missing closing ]: `{pattern[position:]}`"),
-        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
-        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
-        ("nothing to repeat", f"missing argument to repetition operator: `{pattern[position : position + 1]}`"),
-    ):
-        if error.msg.startswith(ours):
-            return theirs
-    return error.msg
 
 
 def _nested(schema: Schema, path: str) -> Iterator[FieldError]:

@@ -121,4 +121,5 @@ _RULES: dict[str, Callable[[Violation], FieldError]] = {
     violations.MAX_PROPERTIES: _max_properties,
     violations.REQUIRED: lambda each: field_errors.required(_field(each)),
     violations.COMPOSITE: _composite,
+    violations.UNFINISHED: lambda each: field_errors.forbidden(ROOT, f"the object {each.limit}"),
 }
