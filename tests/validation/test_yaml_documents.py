@@ -96,6 +96,10 @@ def test_anchors_and_merges_are_written_out() -> None:
     assert found.line(("mine", "a")) == 1
 
 
+def test_a_quoted_merge_key_is_an_ordinary_key() -> None:
+    assert only('mine:\n  "<<": {a: 1}\n').value == {"mine": {"<<": {"a": 1}}}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [

@@ -55,6 +55,8 @@ class Tree:
     anchor: str | None = None
     key: str | None = None
     key_line: int = 0
+    is_merge_key: bool = False
+    """A plain `<<`, as the part itself or as its pending key. In quotes it is an ordinary key."""
     merged: list[Tree] = dataclasses.field(default_factory=list)
 
 
@@ -88,7 +90,8 @@ class DocumentBuilder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._finish(self._open.pop())
             case yaml.ScalarEvent():
-                self._finish(Tree(line, self._scalar(event), anchor=event.anchor))
+                is_merge_key = event.value == _MERGE and event.implicit[0]
+                self._finish(Tree(line, self._scalar(event), anchor=event.anchor, is_merge_key=is_merge_key))
             case yaml.AliasEvent():
                 self._finish(self._aliased(event))
 
@@ -132,7 +135,7 @@ class DocumentBuilder:
             parent.value.append(tree.value)
             parent.where.append((tree.line, tree.where))
         elif parent.key is None:
-            parent.key, parent.key_line = self._as_key(tree), tree.line
+            parent.key, parent.key_line, parent.is_merge_key = self._as_key(tree), tree.line, tree.is_merge_key
         else:
             self._set(parent, tree)
 
@@ -149,7 +152,8 @@ class DocumentBuilder:
 
     def _set(self, parent: Tree, tree: Tree) -> None:
         key, parent.key = parent.key or "", None
-        if key == _MERGE:
+        if parent.is_merge_key:
+            parent.is_merge_key = False
             self._add_merge(parent, tree)
             return
         if key in parent.where:
