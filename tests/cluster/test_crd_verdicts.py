@@ -118,7 +118,7 @@ def test_no_rule_rejects_an_mpijob_whose_violations_are_reported_by_event(
 def test_an_elastic_policy_needs_workers(api: Api, namespace: str) -> None:
     document = minimal("PyTorchJob", Master=1)
     document["spec"]["elasticPolicy"] = {}
-    with rejected(422, "Worker must be configured if elastic policy is used"):
+    with rejected(422, "pytorchReplicaSpecs[Worker] must be configured if elastic policy is used"):
         api.create(namespace, document, **DRY)
 
 

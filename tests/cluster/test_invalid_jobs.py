@@ -37,14 +37,14 @@ _NATIVE = {"kube-root-ca.crt"}  # the config map that a controller manager, wher
 def test_an_mpi_job_without_a_launcher_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Worker=2))
 
-    refused_at_birth(job, "MPIJobFailedValidation", "Master ReplicaSpec must be present")
+    refused_at_birth(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher]: must be present")
 
 
 @pytest.mark.contract(32)
 def test_an_mpi_job_with_two_launchers_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Launcher=2, Worker=2))
 
-    refused_at_birth(job, "MPIJobFailedValidation", "There must be only 1 launcher replica")
+    refused_at_birth(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher].replicas: must be 1, got 2")
 
 
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
@@ -186,7 +186,7 @@ def test_an_mpi_job_that_loses_its_launcher_by_an_edit_keeps_its_pods(submit: Su
 
     job.patch({"mpiReplicaSpecs": {"Launcher": None}})
 
-    job.event("InvalidSpec", "Master ReplicaSpec must be present")
+    job.event("InvalidSpec", "spec.mpiReplicaSpecs[Launcher]: must be present")
     consistently(lambda: job.uids() == before, 0.5)
     assert all("deletionTimestamp" not in pod["metadata"] for pod in job.pods().values())
     assert job.is_true("Running")

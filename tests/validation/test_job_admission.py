@@ -129,7 +129,7 @@ def test_what_the_go_operators_let_pass_is_not_refused(document: Manifest) -> No
     [
         (minimal("TFJob", Sidekick=1), "spec.tfReplicaSpecs.Sidekick"),
         (minimal("TFJob", Worker=1, worker=1), "spec.tfReplicaSpecs.worker"),
-        (minimal("MPIJob", Worker=1), "spec.mpiReplicaSpecs"),
+        (minimal("MPIJob", Worker=1), "spec.mpiReplicaSpecs.Launcher"),
         (minimal("MPIJob", Launcher=2), "spec.mpiReplicaSpecs.Launcher.replicas"),
         ({**minimal("JAXJob"), "metadata": {"name": "x" * 60}}, "metadata.name"),
         ({**minimal("JAXJob"), "spec": {"jaxReplicaSpecs": {}}}, "spec.jaxReplicaSpecs"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traincrew.kinds import validation_rules
+from traincrew.kinds import violations
 from traincrew.kinds.kind import JobKind, Violation, unenforced
 from traincrew.model import jobs
 
-_CLEAN_POD_POLICIES = ("None", "Running", "All")
 _POLICY_FIELDS = {
     "clean_pod_policy": "cleanPodPolicy",
     "ttl_seconds_after_finished": "ttlSecondsAfterFinished",
@@ -23,8 +22,8 @@ def of_job(kind: JobKind, job: jobs.Job) -> list[Violation]:
 
 def _roles(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in job.roles.values():
-        for key, _ in validation_rules.entries(kind, job, role.name):
-            path = validation_rules.replica_path(kind, key)
+        for key, _ in violations.entries(kind, job, role.name):
+            path = violations.replica_path(kind, key)
             if role.replicas == 0:
                 yield unenforced(f"{path}.replicas", "is 0: no pods are created for this replica type")
             ignored = (role.parsed.get("spec") or {}).get("restartPolicy")
@@ -35,8 +34,8 @@ def _roles(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
 
 def _policy(job: jobs.Job) -> Iterator[Violation]:
     clean_pod_policy = job.policy.clean_pod_policy
-    if clean_pod_policy and clean_pod_policy not in _CLEAN_POD_POLICIES:
-        message = f"{clean_pod_policy!r} is not one of {', '.join(_CLEAN_POD_POLICIES)} and is treated as All"
+    if clean_pod_policy and clean_pod_policy not in jobs.CLEAN_POD_POLICIES:
+        message = f"{clean_pod_policy!r} is not one of {', '.join(jobs.CLEAN_POD_POLICIES)} and is treated as All"
         yield unenforced(_policy_path(job, "clean_pod_policy"), message)
     if job.policy.active_deadline_seconds is not None and job.policy.active_deadline_seconds <= 0:
         yield unenforced(_policy_path(job, "active_deadline_seconds"), "the job fails as soon as it starts")

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-from traincrew.apimachinery import merge_patch_diff
-from traincrew.kinds import validation_rules
+from traincrew.kinds import violations
 from traincrew.kinds.kind import Dependent, Dependents, JobKind, Violation, unenforced
+from traincrew.kinds.spec_schema import Metric
 from traincrew.model import jobs, resources
-from traincrew.model.observed import Observed
+from traincrew.model.meta import Struct
 
 
-class ElasticPolicy(Protocol):
+class ElasticPolicy(Struct):
     """The fields that the elastic policies of all kinds share."""
 
-    @property
-    def min_replicas(self) -> int | None: ...
-    @property
-    def max_replicas(self) -> int | None: ...
-    @property
-    def metrics(self) -> list[dict[str, Any]] | None: ...
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    max_restarts: int | None = None
+    metrics: list[Metric] | None = None
+
+
+def fixed_size(job: jobs.Job) -> bool:
+    return job.spec.elastic_policy is None
 
 
 def bounds(job: jobs.Job, elastic: ElasticPolicy) -> tuple[int, int]:
@@ -39,15 +39,15 @@ def advise(kind: JobKind, job: jobs.Job, elastic: ElasticPolicy) -> list[Violati
         return [unenforced("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}")]
     if "Worker" in job.roles and not low <= job.count("Worker") <= high:
         message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
-        return [unenforced(f"{validation_rules.replica_path(kind, 'Worker')}.replicas", message)]
+        return [unenforced(f"{violations.replica_path(kind, 'Worker')}.replicas", message)]
     return []
 
 
 def dependents(kind: str) -> Dependents:
-    return Dependents(lambda job, observed: _autoscalers(kind, job, observed), (resources.AUTOSCALERS,))
+    return Dependents(lambda job, observed: _autoscalers(kind, job), (resources.AUTOSCALERS,))
 
 
-def _autoscalers(kind: str, job: jobs.Job, observed: Observed) -> list[Dependent]:
+def _autoscalers(kind: str, job: jobs.Job) -> list[Dependent]:
     elastic = job.spec.elastic_policy
     if elastic is None or elastic.metrics is None:
         return []
@@ -58,9 +58,4 @@ def _autoscalers(kind: str, job: jobs.Job, observed: Observed) -> list[Dependent
         "maxReplicas": high,
         "metrics": elastic.metrics,
     }
-    existing = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
-    drift = {
-        key: value for key, value in spec.items() if existing and not merge_patch_diff.contains(existing.spec.get(key), value)
-    }
-    body = {"metadata": {"name": job.name}, "spec": spec}
-    return [Dependent(resources.AUTOSCALERS, body, existing is not None, {"spec": drift} if drift else None)]
+    return [Dependent(resources.AUTOSCALERS, {"metadata": {"name": job.name}, "spec": spec}, reconciled_field="spec")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from traincrew.model import jobs
+
 
 @dataclasses.dataclass(frozen=True)
 class ConditionMessages:
@@ -29,3 +31,7 @@ QUALIFIED = ConditionMessages(
     running="{kind} {namespace}/{name} is running.",
     succeeded="{kind} {namespace}/{name} successfully completed.",
 )
+
+
+def qualified_without_master(job: jobs.Job) -> ConditionMessages:
+    return PLAIN if "Master" in job.roles else QUALIFIED

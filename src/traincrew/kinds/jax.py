@@ -6,7 +6,7 @@ import msgspec
 
 from traincrew.kinds.condition_messages import QUALIFIED
 from traincrew.kinds.kind import CRD, JobKind, PodConfig, Reporting
-from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
+from traincrew.kinds.replica import Env, Replica, Role, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "jax"
@@ -17,15 +17,15 @@ class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="jaxReplicaSpecs", default=None)
 
 
-def env(replica: Replica) -> list[Manifest]:
+def env(replica: Replica) -> Env:
     job = replica.job
-    return [
-        env_var("PYTHONUNBUFFERED", 1),
-        env_var("COORDINATOR_PORT", port_number(job, "Worker", CONTAINER, PORT)),
-        env_var("COORDINATOR_ADDRESS", naming.replica(job.name, "Worker", 0)),
-        env_var("NUM_PROCESSES", job.total),
-        env_var("PROCESS_ID", replica.index),
-    ]
+    return {
+        "PYTHONUNBUFFERED": 1,
+        "COORDINATOR_PORT": port_number(job, "Worker", CONTAINER, PORT),
+        "COORDINATOR_ADDRESS": naming.replica(job.name, "Worker", 0),
+        "NUM_PROCESSES": job.total,
+        "PROCESS_ID": replica.index,
+    }
 
 
 KIND = JobKind(

@@ -14,10 +14,10 @@ import msgspec
 
 from traincrew.kinds import job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
-from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded
-from traincrew.model import jobs
+from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
+from traincrew.model import jobs, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
-from traincrew.model.meta import Struct, Time
+from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 
@@ -29,7 +29,6 @@ class Violation(Struct):
 
     path: str
     message: str
-    type: Literal["Required", "Invalid", "NotSupported", "Forbidden"] = "Invalid"
     server: bool = True
     """The API server rejects the job too, by schema or CEL. False: the operator reports it on the job."""
 
@@ -69,24 +68,13 @@ class Option:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
-    """The result of a job, as the object of another controller reports it."""
-
-    succeeded: bool
-    reason: str = ""
-    message: str = ""
-    time: Time | None = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Dependent:
     """An object other than a pod or a replica's service that a job needs."""
 
     resource: Resource
     body: Manifest
-    exists: bool
-    drift: Manifest | None = None
-    """The merge patch that restores the desired state of the existing object."""
+    reconciled_field: Literal["", "data", "rules", "spec"] = ""
+    """The field that is restored if it differs from the desired state. All other fields are set at the creation only."""
     owned: bool = True
     """False: the object may belong to the user. It is created if it does not exist, and never changed."""
     shared: bool = False
@@ -94,17 +82,23 @@ class Dependent:
     generate: Literal["", "ssh-keypair"] = ""
     """Content that the executor generates, because a pure function cannot."""
 
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
 
 @dataclasses.dataclass(frozen=True)
 class PodConfig:
     """How the pod of a replica differs from the template of its role."""
 
-    env: Callable[[Replica], list[Manifest]]
+    env: Callable[[Replica], Env]
     """Environment variables that the operator adds."""
     container: str = ""
     """Name of the container that trains. Empty: the first container."""
     port: tuple[str, int] | None = None
     """Name and default number of the port at which a replica listens."""
+    default_env: Callable[[Replica], Env] = lambda replica: {}
+    """Environment variables that the operator adds to containers that do not set them themselves."""
     env_in: Literal["all", "main"] = "all"
     """Containers that get the environment variables."""
     services: bool = True
@@ -124,6 +118,8 @@ class Dependents:
     build: Callable[[jobs.Job, Observed], list[Dependent]] = lambda job, observed: []
     resources: tuple[Resource, ...] = ()
     """Resources of these objects. The operator watches them and needs permissions for them."""
+    labels: Callable[[jobs.Job], dict[str, str]] = lambda job: {}
+    """Labels of these objects, in addition to the operator's own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,8 +134,8 @@ class Lifecycle:
         pod.active for role in leading for pod in pods.get(role, ())
     )
     """Whether the job is running. Default: a pod of a leading role is active."""
-    outcome: Callable[[jobs.Job, Observed], Outcome | None] = lambda job, observed: None
-    """The result of a job whose leading role is delegated."""
+    delegate_waits: Callable[[jobs.Job, Observed], bool] = lambda job, observed: False
+    """The batch Job of a delegated role is neither created nor resumed yet."""
     tolerates_failure: Callable[[jobs.Job, str], bool] = lambda job, role: False
     """A failed pod of this role with restartPolicy Never does not fail the job."""
     rendezvous: Callable[[jobs.Job], str] = lambda job: ""
@@ -169,12 +165,12 @@ class Validation:
     """The checks of the kind in addition to the checks of every kind."""
 
     rules: tuple[Rule, ...] = ()
-    check: Callable[[jobs.Job], list[Violation]] = lambda job: []
+    checks: tuple[Callable[[JobKind, jobs.Job], Iterable[Violation]], ...] = ()
     """Checks that the API server does not enforce."""
     advise: Callable[[jobs.Job], list[Violation]] = lambda job: []
     """Values that are allowed but probably a mistake. They never fail the job."""
     server_rules: bool = True
-    """The API server checks names, containers and replica types. False: only the operator reports violations."""
+    """The API server checks the rules, and names, containers and replica types. False: only the operator reports violations."""
     open_roles: bool = False
     """The API server accepts unknown replica types. The operator reports them."""
     strict_cases: bool = False
@@ -242,6 +238,16 @@ class JobKind:
     @property
     def resource(self) -> Resource:
         return Resource(jobs.GROUP, "v1", self.plural, self.kind)
+
+    @property
+    def created_resources(self) -> tuple[Resource, ...]:
+        """The resources of all objects that the operator creates for jobs of this kind and of its variants."""
+        created = [resources.PODS]
+        for kind in (self, *self.variants.values()):
+            created += [resources.SERVICES] if kind.pods.services else []
+            created += [resources.BATCH_JOBS] if any(role.delegated for role in kind.roles) else []
+            created += kind.dependents.resources
+        return tuple(dict.fromkeys(created))
 
     def role(self, key: str) -> Role | None:
         """The role for a key of the replica map. Case does not matter, unless the kind is strict."""

@@ -5,43 +5,35 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import autoscaling, job_from_command
-from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
+from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting
-from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
-from traincrew.kinds.spec_schema import Metric
+from traincrew.kinds.replica import Env, Replica, Role, port_number
 from traincrew.model import jobs, naming
-from traincrew.model.meta import Struct
 
 CONTAINER = "paddle"
 PORT = ("master", 36543)
 
 
-class ElasticPolicy(Struct):
-    min_replicas: int | None = None
-    max_replicas: int | None = None
-    max_restarts: int | None = None
-    metrics: list[Metric] | None = None
-
-
 class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="paddleReplicaSpecs", default=None)
-    elastic_policy: ElasticPolicy | None = None
+    elastic_policy: autoscaling.ElasticPolicy | None = None
 
 
-def env(replica: Replica) -> list[Manifest]:
+def env(replica: Replica) -> Env:
     job = replica.job
     (role,) = KIND.leading(job)
-    port = port_number(job, role, CONTAINER, PORT)
-    variables = [env_var("PYTHONUNBUFFERED", 1), env_var("PADDLE_JOB_ID", job.name), env_var("PADDLE_NNODES", job.total)]
-    if replica.role.name == role and replica.index == 0:
-        # The rendezvous host binds its own address; its service name may not resolve yet.
-        variables.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
-        variables.append(env_var("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}"))
-    else:
-        variables.append(env_var("PADDLE_MASTER", f"{naming.replica(job.name, role, 0)}:{port}"))
-    if role == "Master":
-        variables.append(env_var("PADDLE_SERVER_NUM" if replica.role.name == "Master" else "PADDLE_TRAINER_NUM", 1))
-    return variables
+    # The rendezvous host binds its own address; its service name may not resolve yet.
+    is_master = replica.role.name == role and replica.index == 0
+    master = "$(POD_IP_DUMMY)" if is_master else naming.replica(job.name, role, 0)
+    return {
+        "PYTHONUNBUFFERED": 1,
+        "PADDLE_JOB_ID": job.name,
+        "PADDLE_NNODES": job.total,
+        "POD_IP_DUMMY": {"fieldRef": {"fieldPath": "status.podIP"}} if is_master else None,
+        "PADDLE_MASTER": f"{master}:{port_number(job, role, CONTAINER, PORT)}",
+        "PADDLE_SERVER_NUM": 1 if replica.role.name == "Master" else None,
+        "PADDLE_TRAINER_NUM": 1 if role == "Master" and replica.role.name == "Worker" else None,
+    }
 
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
@@ -59,11 +51,8 @@ KIND = JobKind(
     leaders=("Master", "Worker"),
     pods=PodConfig(env, CONTAINER, PORT),
     dependents=autoscaling.dependents("PaddleJob"),
-    lifecycle=Lifecycle(fixed_size=lambda job: job.spec.elastic_policy is None),
-    reporting=Reporting(
-        messages=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-        ttl_event="SuccessfulDeletePod",
-    ),
+    lifecycle=Lifecycle(fixed_size=autoscaling.fixed_size),
+    reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     crd=CRD(scalable=True),
     from_command=from_command,
 )

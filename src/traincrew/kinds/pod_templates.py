@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.kinds.kind import JobKind
-from traincrew.kinds.replica import Manifest, Replica
+from traincrew.kinds.replica import Env, Manifest, Replica, env_vars
 from traincrew.model import naming
 
 
@@ -18,13 +18,13 @@ def labels(kind: JobKind, replica: Replica) -> dict[str, str]:
 
 
 def selector(kind: JobKind, replica: Replica) -> dict[str, str]:
-    """The four labels that select one replica: labels and selector of its Service."""
-    return {
+    """The labels that select one replica: labels and selector of its Service."""
+    labels = {
         naming.OPERATOR_NAME: kind.controller,
         naming.JOB_NAME: replica.job.name,
         naming.REPLICA_TYPE: replica.role.label,
-        naming.REPLICA_INDEX: str(replica.index),
     }
+    return {**labels, naming.REPLICA_INDEX: str(replica.index)} if replica.role.indexed else labels
 
 
 def build(kind: JobKind, replica: Replica) -> Manifest:
@@ -44,10 +44,9 @@ def build(kind: JobKind, replica: Replica) -> Manifest:
         _add_port(main, kind.pods.port)
         if (host_port := replica.job.port(replica.role.name, replica.index)) is not None:
             _set_port(spec, main, kind.pods.port[0], host_port)
-    env = kind.pods.env(replica)
+    env, default_env = kind.pods.env(replica), kind.pods.default_env(replica)
     for container in spec["containers"] if kind.pods.env_in == "all" else [main]:
-        if env:
-            container["env"] = [*container.get("env", []), *env]
+        _add_env(container, env, default_env)
     kind.pods.customize(pod, replica)
     for container in [*spec.get("initContainers", []), *spec["containers"]]:
         # The last log lines become the termination message: the status keeps the cause after the pod is deleted.
@@ -61,6 +60,13 @@ def main_container(kind: JobKind, containers: list[Any]) -> Manifest:
     return main
 
 
+def mount(kind: JobKind, pod: Manifest, name: str, path: str, source: Manifest) -> None:
+    """Add a volume to the pod and mount it into the main container."""
+    pod["spec"].setdefault("volumes", []).append({"name": name, **source})
+    main = main_container(kind, pod["spec"]["containers"])
+    main.setdefault("volumeMounts", []).append({"name": name, "mountPath": path})
+
+
 def add_init_containers(kind: JobKind, pod: Manifest, containers: list[Manifest]) -> None:
     """Add init containers with the security context of the main container, which `restricted` namespaces require of all."""
     main = main_container(kind, pod["spec"]["containers"])
@@ -68,6 +74,14 @@ def add_init_containers(kind: JobKind, pod: Manifest, containers: list[Manifest]
         if "securityContext" in main:
             container.setdefault("securityContext", main["securityContext"])
     pod["spec"].setdefault("initContainers", []).extend(containers)
+
+
+def _add_env(container: Manifest, env: Env, default_env: Env) -> None:
+    given = container.get("env", [])
+    names = {entry.get("name") for entry in given}
+    added = env_vars({**env, **{name: value for name, value in default_env.items() if name not in names}})
+    if added:
+        container["env"] = [*given, *added]
 
 
 def _add_port(container: Manifest, port: tuple[str, int]) -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from traincrew.kinds import autoscaling, job_from_command, pod_templates, validation_rules
-from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
+from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.dns_wait import DnsWait
-from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
-from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded, env_var, port_number
-from traincrew.kinds.spec_schema import Metric
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation, Violation, unenforced
+from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
 
 CONTAINER = "pytorch"
 PORT = ("pytorchjob-port", 23456)
-NO_SHARED_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
-"""Without this variable recent PyTorch reuses the store of the first rendezvous, and new workers get outdated addresses."""
 MASTER_WAIT = DnsWait("init-pytorch", flags="pytorch-init-container", former_image_flag="init-container-image")
 
 
@@ -27,9 +24,7 @@ class RdzvConf(Struct, gc=False):
     value: str = ""
 
 
-class ElasticPolicy(Struct):
-    min_replicas: int | None = None
-    max_replicas: int | None = None
+class ElasticPolicy(autoscaling.ElasticPolicy):
     rdzv_backend: str | None = None
     rdzv_port: int | None = None
     rdzv_host: str | None = None
@@ -37,8 +32,6 @@ class ElasticPolicy(Struct):
     rdzv_conf: list[RdzvConf] = []
     standalone: bool = False
     n_proc_per_node: int | None = None
-    max_restarts: int | None = None
-    metrics: list[Metric] | None = None
 
 
 class Spec(jobs.JobSpec):
@@ -47,51 +40,53 @@ class Spec(jobs.JobSpec):
     elastic_policy: ElasticPolicy | None = None
 
 
-def env(replica: Replica) -> list[Manifest]:
-    job = replica.job
-    variables = [env_var("PYTHONUNBUFFERED", 1)]
-    if "Master" in job.roles:
-        variables += _master_env(replica)
-    elastic = job.spec.elastic_policy
-    if elastic is None or elastic.n_proc_per_node is None:
-        variables.append(env_var("PET_NPROC_PER_NODE", job.spec.nproc_per_node or "auto"))
-    return variables + (_elastic_env(job, elastic) if elastic else [env_var("PET_NNODES", job.total)])
+def env(replica: Replica) -> Env:
+    job, elastic = replica.job, replica.job.spec.elastic_policy
+    deprecated = elastic.n_proc_per_node if elastic else None
+    return {
+        "PYTHONUNBUFFERED": 1,
+        **(_master_env(replica) if "Master" in job.roles else {}),
+        "PET_NPROC_PER_NODE": deprecated if deprecated is not None else job.spec.nproc_per_node or "auto",
+        **(_elastic_env(job, elastic) if elastic else {"PET_NNODES": job.total}),
+    }
 
 
-def _master_env(replica: Replica) -> list[Manifest]:
+def _master_env(replica: Replica) -> Env:
     job = replica.job
-    address = naming.replica(job.name, "Master", 0)
-    port = port_number(job, "Master", CONTAINER, PORT)
+    address, port = naming.replica(job.name, "Master", 0), port_number(job, "Master", CONTAINER, PORT)
     rank = replica.index if replica.role.name == "Master" else replica.index + 1
     nproc = job.spec.nproc_per_node or ""
-    return [
-        env_var("MASTER_PORT", port),
-        env_var("PET_MASTER_PORT", port),
-        env_var("MASTER_ADDR", address),
-        env_var("PET_MASTER_ADDR", address),
-        env_var("WORLD_SIZE", job.total * (int(nproc) if nproc.isdecimal() else 1)),
-        env_var("RANK", rank),
-        env_var("PET_NODE_RANK", rank),
-    ]
+    return {
+        "MASTER_PORT": port,
+        "PET_MASTER_PORT": port,
+        "MASTER_ADDR": address,
+        "PET_MASTER_ADDR": address,
+        "WORLD_SIZE": job.total * (int(nproc) if nproc.isdecimal() else 1),
+        "RANK": rank,
+        "PET_NODE_RANK": rank,
+    }
 
 
-def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
+def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> Env:
     first = naming.replica(job.name, "Worker", 0)
     host = elastic.rdzv_host or first
     host_port = job.port("Worker", 0) if host.partition(".")[0] == first else None
     port = host_port or elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
     low, high = autoscaling.bounds(job, elastic)
-    variables = {
+    return {
         "PET_RDZV_ENDPOINT": f"{host}:{port}",
         "PET_RDZV_BACKEND": elastic.rdzv_backend or "c10d",
         "PET_NNODES": f"{low}:{high}",
         "PET_MAX_RESTARTS": elastic.max_restarts,
-        "PET_NPROC_PER_NODE": elastic.n_proc_per_node,
         "PET_RDZV_ID": elastic.rdzv_id,
         "PET_RDZV_CONF": ",".join(f"{conf.key}={conf.value}" for conf in elastic.rdzv_conf) or None,
         "PET_STANDALONE": "" if elastic.standalone else None,
     }
-    return [env_var(name, value) for name, value in variables.items() if value is not None]
+
+
+def default_env(replica: Replica) -> Env:
+    """Without this variable recent PyTorch reuses the store of the first rendezvous, and new workers get outdated addresses."""
+    return {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": 1} if rendezvous(replica.job) else {}
 
 
 def rendezvous(job: jobs.Job) -> str:
@@ -105,10 +100,6 @@ def rendezvous(job: jobs.Job) -> str:
 
 def customize(pod: Manifest, replica: Replica) -> None:
     """Workers wait until the master's name resolves, so that none of them fails before the master exists."""
-    if rendezvous(replica.job):
-        for container in pod["spec"]["containers"]:
-            if not any(entry.get("name") == NO_SHARED_STORE for entry in container["env"]):
-                container["env"] = [*container["env"], env_var(NO_SHARED_STORE, 1)]
     if replica.role.name == "Worker" and "Master" in replica.job.roles:
         master = naming.replica(replica.job.name, "Master", 0)
         pod_templates.add_init_containers(KIND, pod, MASTER_WAIT.containers(replica, master))
@@ -122,33 +113,25 @@ def succeeded(job: jobs.Job, pods: PodsByRole, leading: Sequence[str]) -> bool:
     return all_succeeded(job, pods, role)
 
 
-def _elastic_without_workers(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
-    if job.spec.elastic_policy is not None and "Worker" not in job.roles:
-        message = "must be configured if elastic policy is used"
-        yield Violation(path=validation_rules.replica_path(kind, "Worker"), message=message, type="Required")
-
-
-def _nproc_given_twice(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+def _nproc_given_twice(job: jobs.Job) -> bool:
     elastic = job.spec.elastic_policy
-    if elastic is not None and elastic.n_proc_per_node is not None and job.spec.nproc_per_node is not None:
-        message = "must not be used with spec.nprocPerNode"
-        yield Violation(path="spec.elasticPolicy.nProcPerNode", message=message, type="Forbidden")
+    return elastic is not None and elastic.n_proc_per_node is not None and job.spec.nproc_per_node is not None
 
 
 RULES = (
     validation_rules.exactly_one("Master"),
-    validation_rules.at_least_one("Worker"),
-    Rule(
-        at="spec",
+    validation_rules.at_least(1, "Worker"),
+    validation_rules.spec_rule(
+        "pytorchReplicaSpecs[Worker]",
+        "must be configured if elastic policy is used",
         cel="!has(self.elasticPolicy) || self.pytorchReplicaSpecs.exists(k, k.lowerAscii() == 'worker')",
-        message="pytorchReplicaSpecs.Worker must be configured if elastic policy is used",
-        check=_elastic_without_workers,
+        violated=lambda job: job.spec.elastic_policy is not None and "Worker" not in job.roles,
     ),
-    Rule(
-        at="spec",
+    validation_rules.spec_rule(
+        "elasticPolicy.nProcPerNode",
+        "must not be used with spec.nprocPerNode",
         cel="!has(self.elasticPolicy) || !has(self.elasticPolicy.nProcPerNode) || !has(self.nprocPerNode)",
-        message="elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode",
-        check=_nproc_given_twice,
+        violated=_nproc_given_twice,
     ),
 )
 
@@ -180,17 +163,10 @@ KIND = JobKind(
     spec=Spec,
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),
-    pods=PodConfig(env, CONTAINER, PORT, customize=customize, wait_containers=(MASTER_WAIT.container,)),
+    pods=PodConfig(env, CONTAINER, PORT, default_env, customize=customize, wait_containers=(MASTER_WAIT.container,)),
     dependents=autoscaling.dependents("PyTorchJob"),
-    lifecycle=Lifecycle(
-        succeeded=succeeded,
-        rendezvous=rendezvous,
-        fixed_size=lambda job: job.spec.elastic_policy is None,
-    ),
-    reporting=Reporting(
-        messages=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-        ttl_event="SuccessfulDeletePod",
-    ),
+    lifecycle=Lifecycle(succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size),
+    reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     validation=Validation(RULES, advise=advise),
     crd=CRD(scalable=True),
     options=MASTER_WAIT.options,

@@ -10,6 +10,8 @@ from traincrew import settings
 from traincrew.model import jobs, naming, objects
 
 Manifest = dict[str, Any]
+Env = Mapping[str, object]
+"""Environment variables by name. A value that is a map is the `valueFrom` of the variable. None: the variable is not set."""
 PodsByRole = Mapping[str, Sequence[objects.Pod]]
 """The pods of a job by role name, each list in the order of the replica index."""
 
@@ -26,7 +28,7 @@ class Role:
     indexed: bool = True
     """False: the role has one pod, named `<job>-<role>` without an index."""
     delegated: bool = False
-    """Another controller creates the pods of the role, from one of the dependents (a batch Job)."""
+    """The operator creates a batch Job, whose controller creates the pod of the role."""
     shared_port: bool = False
     """The environment variables of the kind hold one port for the whole role: only one replica per node can listen."""
 
@@ -69,5 +71,9 @@ def port_number(job: jobs.Job, role: str, container: str, port: tuple[str, int])
     return port[1]
 
 
-def env_var(name: str, value: object) -> Manifest:
-    return {"name": name, "value": str(value)}
+def env_vars(variables: Env) -> list[Manifest]:
+    return [_env_var(name, value) for name, value in variables.items() if value is not None]
+
+
+def _env_var(name: str, value: object) -> Manifest:
+    return {"name": name, "valueFrom": value} if isinstance(value, Mapping) else {"name": name, "value": str(value)}

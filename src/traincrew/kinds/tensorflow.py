@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import job_from_command, validation_rules
+from traincrew.kinds import job_from_command, violations
 from traincrew.kinds.condition_messages import ConditionMessages
 from traincrew.kinds.kind import JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
-from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded, env_var, port_number
+from traincrew.kinds.replica import Env, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"
@@ -24,14 +24,14 @@ class Spec(jobs.JobSpec):
     enable_dynamic_worker: bool = False
 
 
-def env(replica: Replica) -> list[Manifest]:
+def env(replica: Replica) -> Env:
     if replica.job.total == 1:
-        return []  # a local job: with TF_CONFIG TensorFlow would wait for a cluster of one
+        return {}  # a local job: with TF_CONFIG TensorFlow would wait for a cluster of one
     if replica.job.spec.enable_dynamic_worker:
         config: dict[str, Any] = {"cluster": _sparse(replica), "task": _task(replica)}
     else:
         config = {"cluster": _dense(replica), "task": _task(replica), "environment": "cloud"}
-    return [env_var("TF_CONFIG", json.dumps(config, separators=(",", ":")))]
+    return {"TF_CONFIG": json.dumps(config, separators=(",", ":"))}
 
 
 def _task(replica: Replica) -> dict[str, Any]:
@@ -80,10 +80,10 @@ def _is_first_worker_succeeded(job: jobs.Job, pod: objects.Pod) -> bool:
 
 
 def _two_leaders(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
-    leaders = [entry for role in ("Chief", "Master") for entry in validation_rules.entries(kind, job, role)]
+    leaders = [entry for role in ("Chief", "Master") for entry in violations.entries(kind, job, role)]
     if len(leaders) > 1:
         message = "must not have more than 1 Chief or Master role"
-        yield Violation(path="spec.tfReplicaSpecs", message=message, type="Forbidden")
+        yield Violation(path="spec.tfReplicaSpecs", message=message)
 
 
 def advise(job: jobs.Job) -> list[Violation]:

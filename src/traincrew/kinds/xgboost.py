@@ -6,7 +6,7 @@ import msgspec
 
 from traincrew.kinds import job_from_command, validation_rules
 from traincrew.kinds.kind import JobKind, PodConfig, Reporting, Validation
-from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
+from traincrew.kinds.replica import Env, Replica, Role, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "xgboost"
@@ -17,21 +17,18 @@ class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="xgbReplicaSpecs", default=None)
 
 
-def env(replica: Replica) -> list[Manifest]:
+def env(replica: Replica) -> Env:
     job = replica.job
-    rank = replica.index + (job.count("Master") if replica.role.name == "Worker" else 0)
-    variables = [
-        env_var("MASTER_PORT", port_number(job, "Master", CONTAINER, PORT)),
-        env_var("MASTER_ADDR", naming.replica(job.name, "Master", 0)),
-        env_var("WORLD_SIZE", job.total),
-        env_var("RANK", rank),
-        env_var("PYTHONUNBUFFERED", 1),
-    ]
-    if job.total > 1:
-        workers = ",".join(naming.replica(job.name, "Worker", index) for index in range(job.total - 1))
-        port = port_number(job, "Worker", CONTAINER, PORT)
-        variables += [env_var("WORKER_PORT", port), env_var("WORKER_ADDRS", workers)]
-    return variables
+    workers = [naming.replica(job.name, "Worker", index) for index in range(job.total - 1)]
+    return {
+        "MASTER_PORT": port_number(job, "Master", CONTAINER, PORT),
+        "MASTER_ADDR": naming.replica(job.name, "Master", 0),
+        "WORLD_SIZE": job.total,
+        "RANK": replica.index + (job.count("Master") if replica.role.name == "Worker" else 0),
+        "PYTHONUNBUFFERED": 1,
+        "WORKER_PORT": port_number(job, "Worker", CONTAINER, PORT) if workers else None,
+        "WORKER_ADDRS": ",".join(workers) if workers else None,
+    }
 
 
 KIND = JobKind(

@@ -16,6 +16,7 @@ from traincrew.model.status import JobStatus
 GROUP = "kubeflow.org"
 MAX_REPLICAS = 20_000
 """Largest number of replicas of a role. It protects the operator from absurd numbers."""
+CLEAN_POD_POLICIES = ("None", "Running", "All")
 
 
 class SchedulingPolicy(Struct, gc=False):
@@ -41,6 +42,10 @@ class ReplicaSpec(Struct):
     restart_policy: str | None = None
     template: msgspec.Raw = msgspec.Raw(b"{}")
     """Decoded only when a pod is built."""
+
+    @property
+    def containers(self) -> list[dict[str, Any]]:
+        return RoleSpec("", 0, "", self.template).containers
 
 
 class JobSpec(Struct):

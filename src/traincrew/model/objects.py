@@ -146,6 +146,10 @@ class BatchJob(Struct):
     def condition(self, type: str) -> JobCondition | None:
         return next((c for c in self.status.conditions if c.type == type and c.status == "True"), None)
 
+    @property
+    def finished(self) -> bool:
+        return self.condition("Complete") is not None or self.condition("Failed") is not None
+
 
 class Autoscaler(Struct):
     metadata: Meta

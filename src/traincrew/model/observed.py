@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Mapping
+from typing import Any
 
 from traincrew import settings
-from traincrew.model import objects
+from traincrew.model import objects, resources
 from traincrew.model.lenient_decoding import Unreadable
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -32,6 +33,20 @@ class PodEvent:
     reason: str
     message: str
     time: Time | None = None
+
+
+_FIELDS = {
+    resources.PODS: "pods",
+    resources.SERVICES: "services",
+    resources.CONFIG_MAPS: "config_maps",
+    resources.ROLES: "roles",
+    resources.ROLE_BINDINGS: "role_bindings",
+    resources.SERVICE_ACCOUNTS: "service_accounts",
+    resources.BATCH_JOBS: "batch_jobs",
+    resources.AUTOSCALERS: "autoscalers",
+    resources.VOLCANO_POD_GROUPS: "pod_groups",
+    resources.PLUGINS_POD_GROUPS: "pod_groups",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,3 +80,12 @@ class Observed:
     """Host ports of other jobs."""
     unreadable: tuple[UnreadableObject, ...] = ()
     planning: settings.Planning = settings.Planning()
+
+    def find(self, resource: Resource, name: str) -> Any:
+        """The object of a watched resource, or None."""
+        return next((entry for entry in getattr(self, _FIELDS[resource]) if entry.metadata.name == name), None)
+
+    def exists(self, resource: Resource, name: str) -> bool:
+        if (resource.plural, name) in self.known:
+            return True
+        return resource in _FIELDS and self.find(resource, name) is not None

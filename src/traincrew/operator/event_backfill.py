@@ -22,7 +22,7 @@ from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.resources import Resource
 from traincrew.operator import job_events
 from traincrew.operator.job_events import JobEventRecorder
-from traincrew.planner import desired
+from traincrew.planner import pods_and_services
 from traincrew.planner.actions import JobEvent
 
 logger = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ def _generations(missing: dict[str, str]) -> list[dict[str, str]]:
 
 def announced(kind: JobKind) -> tuple[Resource, ...]:
     """Resources whose creation is an event; a Service that is not a replica's own is not announced."""
-    return desired.WITH_EVENTS if kind.pods.services else (resources.PODS,)
+    return pods_and_services.WITH_EVENTS if kind.pods.services else (resources.PODS,)
 
 
 def is_recent(obj: meta.Named, now: dt.datetime) -> bool:

@@ -45,10 +45,7 @@ _NO_TEMPLATE = msgspec.Raw(b"{}")
 
 def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
     """Every resource of which some enabled kind creates objects."""
-    used = [resources.PODS]
-    for kind in kinds:
-        for each in (kind, *kind.variants.values()):
-            used += [*each.dependents.resources, *([resources.SERVICES] if each.pods.services else [])]
+    used = [resource for kind in kinds for resource in kind.created_resources]
     if planning.gang_scheduler:
         volcano = planning.gang_scheduler.lower() == "volcano"
         used.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)

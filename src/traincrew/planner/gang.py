@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import merge_patch_diff, quantities
+from traincrew.apimachinery import quantities
 from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Manifest, Role
 from traincrew.model import jobs, objects, resources
@@ -31,20 +31,21 @@ def pod_groups(replicas: Replicas) -> list[Dependent]:
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler:
         return []
-    existing = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
-    spec = _spec(replicas, existing)
-    drift = {
-        key: value for key, value in spec.items() if existing and not merge_patch_diff.contains(existing.spec.get(key), value)
-    }
     meta: Manifest = {"name": replicas.job.name}
     annotations = {key: text for key, text in replicas.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:
         meta["annotations"] = annotations
-    body = {"metadata": meta, "spec": spec}
-    return [Dependent(resource(scheduler), body, existing is not None, {"spec": drift} if drift else None)]
+    return [Dependent(resource(scheduler), {"metadata": meta, "spec": _spec(replicas)}, reconciled_field="spec")]
 
 
-def _spec(replicas: Replicas, existing: objects.PodGroup | None) -> Manifest:
+def _existing(replicas: Replicas) -> objects.PodGroup | None:
+    group: objects.PodGroup | None = replicas.observed.find(
+        resource(replicas.observed.planning.gang_scheduler), replicas.job.name
+    )
+    return group
+
+
+def _spec(replicas: Replicas) -> Manifest:
     policy = replicas.job.policy.scheduling_policy or jobs.SchedulingPolicy()
     least = policy.min_available if policy.min_available is not None else replicas.job.total
     spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(replicas.job, least)}
@@ -53,6 +54,7 @@ def _spec(replicas: Replicas, existing: objects.PodGroup | None) -> Manifest:
             spec["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
         return spec
     annotated = replicas.job.metadata.annotations.get(QUEUE_ANNOTATION)
+    existing = _existing(replicas)
     spec["queue"] = (existing and existing.spec.get("queue")) or policy.queue or annotated or "default"
     priority = policy.priority_class or _template_priority(replicas)
     if priority:
@@ -99,7 +101,7 @@ def awaits_admission(replicas: Replicas) -> bool:
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler or not is_volcano(scheduler) or replicas.delegates:
         return False
-    existing = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
+    existing = _existing(replicas)
     return existing is None or existing.status.phase in ("", "Pending")
 
 

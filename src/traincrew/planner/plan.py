@@ -7,13 +7,23 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import validation_rules
+from traincrew.kinds import violations
 from traincrew.kinds.kind import JobKind, Violation, unenforced
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
-from traincrew.planner import clock, desired, failure_summary, host_ports, progress, run_policy, running, waiting_reason
+from traincrew.planner import (
+    clock,
+    dependents,
+    failure_summary,
+    host_ports,
+    pods_and_services,
+    progress,
+    run_policy,
+    running,
+    waiting_reason,
+)
 from traincrew.planner.actions import NO_ACTION, Action, JobEvent, Plan
 from traincrew.planner.replicas import Replicas
 
@@ -27,9 +37,8 @@ def plan(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, now: Ti
     replicas = Replicas(kind, job, observed)
     if job.status.finished:
         return _finished(replicas, now)
-    violations = [*_unreadable_spec(replicas), *validation_rules.violations(kind, job)]
-    if violations:
-        return _invalid(replicas, violations, now)
+    if invalid := [*_unreadable_spec(replicas), *violations.of_job(kind, job)]:
+        return _invalid(replicas, invalid, now)
     if job.suspended:
         return _suspended(replicas, now)
     return running.run(host_ports.allocate(replicas), now)
@@ -57,20 +66,20 @@ def _finished(replicas: Replicas, now: Time) -> Plan:
         status = msgspec.structs.replace(status, why=waiting_reason.with_since(status.why, "PodsStillRunning", message, now))
     elif status.ended_by != "Validation":
         status = msgspec.structs.replace(status, why=failure_summary.of(status))
-    stages = (tuple(actions + desired.delete_unwanted_dependents(replicas)),)
+    stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
     return running.build_plan(replicas, status, stages, clock.earliest((expiry, next_clean_up)))
 
 
 def _delete_job(replicas: Replicas) -> Plan:
     job, kind = replicas.job, replicas.kind
     event = JobEvent("Normal", kind.reporting.ttl_event, f"Deleted job: {job.name}")
-    return Plan(stages=((desired.delete(kind.resource, job),),), events=(event,), milestones=("deleted",))
+    return Plan(stages=((pods_and_services.delete(kind.resource, job),),), events=(event,), milestones=("deleted",))
 
 
-def _invalid(replicas: Replicas, violations: list[Violation], now: Time) -> Plan:
+def _invalid(replicas: Replicas, invalid: list[Violation], now: Time) -> Plan:
     """A job that was not started fails, so that clients do not wait for it. The pods of a started job are kept."""
     reason = replicas.kind.reporting.invalid_reason or f"{replicas.kind.kind}FailedValidation"
-    text = "; ".join(f"{violation.path}: {violation.message}" for violation in violations)
+    text = "; ".join(f"{violation.path}: {violation.message}" for violation in invalid)
     if replicas.job.status.start_time is not None:
         return running.status_only(replicas, "InvalidSpec", f"the changed spec is invalid: {text}", now)
     status = progress.initial_status(replicas.kind, replicas.job, clock.whole(now))
@@ -90,12 +99,12 @@ def _suspended(replicas: Replicas, now: Time) -> Plan:
         status = progress.with_condition(status, entry, stamp)
     status = _idle(replicas, progress.with_condition(status, progress.condition(kind, job, "Suspended"), stamp))
     updated: list[Action] = []
-    deleted = desired.delete_unwanted_dependents(replicas)
+    deleted = dependents.delete_unwanted(replicas)
     if replicas.delegates:  # the launcher is suspended, not deleted
-        _, updated, deleted = desired.dependents(replicas, gangs=False)
-    deleted = [*desired.delete_pods(replicas.own_pods), *deleted]
+        _, updated, deleted = dependents.reconcile(replicas, gangs=False)
+    deleted = [*pods_and_services.delete_pods(replicas.own_pods), *deleted]
     if kind.pods.services:
-        deleted += desired.delete_services(replicas, ())
+        deleted += pods_and_services.delete_services(replicas, ())
     return running.build_plan(replicas, status, (tuple(updated), tuple(deleted)), None)
 
 

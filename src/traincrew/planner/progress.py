@@ -6,12 +6,13 @@ import msgspec
 
 from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import JobKind, Outcome
+from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Role
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
-from traincrew.planner import conditions, failure_summary
+from traincrew.planner import conditions, delegated_role, failure_summary
+from traincrew.planner.delegated_role import Outcome
 from traincrew.planner.replicas import Replicas
 
 
@@ -87,9 +88,8 @@ def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
 
 def outcome(replicas: Replicas) -> Outcome | None:
     """The result of a job, decided by its leading roles. None: the job is not finished."""
-    reported = replicas.kind.lifecycle.outcome(replicas.job, replicas.observed)
-    if reported is not None or replicas.delegates:
-        return reported
+    if replicas.delegates:
+        return delegated_role.outcome(replicas)
     leading = replicas.kind.leading(replicas.job)
     return Outcome(True) if replicas.kind.lifecycle.succeeded(replicas.job, replicas.by_role, leading) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.model import objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
-from traincrew.planner import clock, desired, restarts
+from traincrew.planner import clock, pods_and_services, restarts
 from traincrew.planner.actions import Action, Patch
 from traincrew.planner.replicas import Replicas
 
@@ -43,9 +43,9 @@ def clean_up(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[Act
         return _leftovers(replicas, status, now)
     unwanted = [pod for pod in live if not pod.finished] if policy == "Running" else live
     kept = {pod.name for pod in replicas.own_pods if policy == "Running" and pod.finished}
-    actions = desired.delete_pods(unwanted)
+    actions = pods_and_services.delete_pods(unwanted)
     if replicas.kind.pods.services:
-        actions += desired.delete_services(replicas, kept)
+        actions += pods_and_services.delete_services(replicas, kept)
     return actions, None
 
 
@@ -62,7 +62,7 @@ def _leftovers(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[A
     waiting = [pod for pod in running if not pod.spec.node_name]
     placed = [pod for pod in running if pod.spec.node_name]
     limits = [Patch(resources.PODS, pod.name, {"spec": {"activeDeadlineSeconds": 1}}) for pod in placed]
-    return [*desired.delete_pods(waiting), *limits], None
+    return [*pods_and_services.delete_pods(waiting), *limits], None
 
 
 def _has_deadline(pod: objects.Pod) -> bool:

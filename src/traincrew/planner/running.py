@@ -6,12 +6,25 @@ import dataclasses
 
 import msgspec
 
-from traincrew.kinds.kind import Outcome
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
-from traincrew.planner import clock, desired, events, gang, host_ports, progress, restarts, run_policy, scale_down, waiting_reason
+from traincrew.planner import (
+    clock,
+    dependents,
+    events,
+    gang,
+    host_ports,
+    mounted_files,
+    pods_and_services,
+    progress,
+    restarts,
+    run_policy,
+    scale_down,
+    waiting_reason,
+)
 from traincrew.planner.actions import Action, Plan
+from traincrew.planner.delegated_role import Outcome
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 from traincrew.planner.restarts import Accounting
@@ -175,7 +188,7 @@ def _lost_role(replicas: Replicas, accounting: Accounting) -> str | None:
 def _finish(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> Plan:
     """The reconcile in which a job ends also cleans up. If it is interrupted, the next one repeats the clean-up."""
     actions, next_clean_up = run_policy.clean_up(replicas, status, now)
-    stages = (tuple(actions + desired.delete_unwanted_dependents(replicas)),)
+    stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
     expiry = run_policy.expiry(replicas, status)
     plan = build_plan(replicas, status, stages, clock.earliest((next_clean_up, expiry)))
     return dataclasses.replace(plan, events=(*events.exit_codes(replicas.job, accounting.new_losses), *plan.events))
@@ -190,17 +203,17 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
 
     The host list of the launcher is updated before a worker is deleted.
     """
-    first, updated, unwanted = desired.dependents(replicas)
+    first, updated, unwanted = dependents.reconcile(replicas)
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
     surplus, drain_end = scale_down.remove_surplus(replicas, now)
-    deleted = surplus + desired.delete_pods(replaced) + desired.delete_surplus_services(replicas) + unwanted
+    deleted = surplus + pods_and_services.delete_pods(replaced) + pods_and_services.delete_surplus_services(replicas) + unwanted
     held_back = gang.awaits_admission(replicas) or _backing_off(status, now)
     missing = [] if held_back else [slot.replica for slot in replicas.slots if slot.pod is None]
-    services, created = desired.create_pods_and_services(replicas, missing)
+    services, created = pods_and_services.create(replicas, missing)
     created = scale_down.mark_replacements(replicas, status, created)
     queries = waiting_reason.event_queries(replicas, now)
-    refreshed = tuple(desired.refresh_mounted_files(replicas))
+    refreshed = tuple(mounted_files.refresh(replicas))
     return (tuple(first), (*updated, *services), refreshed, (*deleted, *created, *queries)), drain_end
 
 

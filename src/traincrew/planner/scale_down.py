@@ -11,7 +11,7 @@ from traincrew.apimachinery import times
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus
-from traincrew.planner import clock, desired
+from traincrew.planner import clock, pods_and_services
 from traincrew.planner.actions import Action, Create, Patch
 from traincrew.planner.replicas import Replicas
 
@@ -20,7 +20,7 @@ def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | 
     """Drain and delete surplus pods. Also returns when the next drain ends."""
     seconds = replicas.kind.lifecycle.drain_seconds(replicas.job)
     if not seconds or not _launcher_is_running(replicas):
-        return desired.delete_pods(replicas.surplus_pods), None
+        return pods_and_services.delete_pods(replicas.surplus_pods), None
     drain = dt.timedelta(seconds=seconds)
     pods = [slot.pod for slot in replicas.slots if slot.pod is not None]
     actions: list[Action] = [_annotate(pod, None) for pod in pods if _draining_since(pod)]
@@ -28,7 +28,7 @@ def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | 
     for pod in replicas.surplus_pods:
         since = _draining_since(pod)
         if not pod.active or (since is not None and now >= since + drain):
-            actions += desired.delete_pods([pod])
+            actions += pods_and_services.delete_pods([pod])
             continue
         if since is None:
             actions.append(_annotate(pod, now))

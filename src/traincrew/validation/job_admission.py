@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.structural import value_validation
-from traincrew.kinds import KINDS, advice, validation_rules
+from traincrew.kinds import KINDS, advice, violations
 from traincrew.kinds.kind import JobKind, Violation, decode
 from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
@@ -74,7 +74,7 @@ def _validate_job(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any
     named = {**document, "metadata": object_meta.for_new_object(document.get("metadata", {}))}
     job = decode(kind, msgspec.json.encode(_with_integers(named)))
     follows = kind.following(job)
-    return job, validation_rules.violations(follows, follows.job(job))
+    return job, violations.of_job(follows, follows.job(job))
 
 
 def _with_integers(value: Value) -> Value:

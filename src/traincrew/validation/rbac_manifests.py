@@ -26,8 +26,8 @@ _VERBS: dict[Resource, tuple[str, ...]] = {
 
 def operator_rules() -> list[Manifest]:
     """The permissions for all requests of the operator, and those that it grants to launchers: RBAC forbids escalation."""
-    created = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.dependents.resources}
-    always = {resources.PODS, resources.SERVICES, resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
+    created = {resource for kind in KINDS for resource in kind.created_resources}
+    always = {resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
     permissions = {(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in created | always}
     permissions["", "pods/exec"] = ("create",)
     permissions["batch", "jobs/status"] = ("patch",)

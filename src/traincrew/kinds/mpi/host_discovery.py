@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Callable
+from typing import NamedTuple
 
 from traincrew.kinds.mpi import launch_command
 from traincrew.kinds.mpi.spec import launcher_name, reachable, worker_names
@@ -22,7 +23,15 @@ from traincrew.model.observed import Observed
 ALIAS_SUFFIX = ".again-"
 REFRESH_SECONDS = 5
 """Time between two changes of the list."""
-Alias = Callable[[str, str], str]
+
+
+class HostNames(NamedTuple):
+    """The names by which a launcher knows its workers."""
+
+    host: Callable[[str], str]
+    """The host name of a pod."""
+    alias: Callable[[str, str], str]
+    """Another spelling of a host name, different for each variant."""
 
 
 def exec_alias(name: str, variant: str) -> str:
@@ -36,13 +45,24 @@ def dns_alias(host: str, variant: str) -> str:
     return "".join(letter.upper() if bits >> position & 1 else letter for position, letter in enumerate(host))
 
 
-def hosts(job: jobs.Job, observed: Observed, alias: Alias, host: Callable[[str], str] = str) -> list[str]:
-    """Reachable workers, by index."""
-    names = reachable(job, observed.pods)
+POD_NAMES = HostNames(str, exec_alias)
+
+
+def echo_lines(job: jobs.Job, observed: Observed, names: HostNames, slots: str = "") -> list[str]:
+    """Shell code that prints the reachable workers by index, and the changing alias if a notification may have been lost."""
+    pods = reachable(job, observed.pods)
     if not launch_command.is_elastic(job):
-        return [host(name) for name in names]
-    pods = {pod.name: pod for pod in observed.pods}
-    return [alias(host(name), variant) if (variant := _variant(pods[name])) else host(name) for name in names]
+        return [f"echo {names.host(pod.name)}{slots}" for pod in pods]
+    lines = []
+    for pod in pods:
+        host, variant = names.host(pod.name), _variant(pod)
+        lines.append(f"echo {names.alias(host, variant) if variant else host}{slots}")
+    return [*lines, _refresh_line(names.host(pods[0].name), names)] if _has_late_worker(job, observed, pods) else lines
+
+
+def _refresh_line(host: str, names: HostNames) -> str:
+    even, odd = names.alias(host, "even"), names.alias(host, "odd")
+    return f"if [ $(($(date +%s) / {REFRESH_SECONDS} % 2)) = 0 ]; then echo {even}:0; else echo {odd}:0; fi"
 
 
 def _variant(pod: objects.Pod) -> str:
@@ -53,22 +73,11 @@ def _variant(pod: objects.Pod) -> str:
     return f"{pod.metadata.uid[:8]}-{restarts}"
 
 
-def refresh_line(job: jobs.Job, observed: Observed, alias: Alias, host: Callable[[str], str] = str) -> str:
-    """Shell code that prints the changing alias. Empty if no notification can have been lost."""
-    names = reachable(job, observed.pods)
-    if not names or not launch_command.is_elastic(job) or not _has_late_worker(job, observed, names):
-        return ""
-    first = host(names[0])
-    even, odd = alias(first, "even"), alias(first, "odd")
-    return f"if [ $(($(date +%s) / {REFRESH_SECONDS} % 2)) = 0 ]; then echo {even}:0; else echo {odd}:0; fi"
-
-
-def _has_late_worker(job: jobs.Job, observed: Observed, names: list[str]) -> bool:
+def _has_late_worker(job: jobs.Job, observed: Observed, pods: list[objects.Pod]) -> bool:
     """Whether a worker became ready after the launcher started, other than those that the launcher waits for."""
     started = _launcher_started(job, observed)
     if started is None:
         return False
-    pods = [pod for pod in observed.pods if pod.name in names]
     if any(_variant(pod) for pod in pods):
         return True
     times = sorted(time for pod in pods if (time := _ready_since(pod)) is not None)

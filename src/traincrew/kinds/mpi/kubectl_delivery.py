@@ -8,7 +8,7 @@ from __future__ import annotations
 from traincrew.kinds.kind import Option
 from traincrew.kinds.mpi import launch_command
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT
-from traincrew.kinds.replica import Manifest, Replica, env_var
+from traincrew.kinds.replica import Manifest, Replica, env_vars
 from traincrew.model import jobs
 
 CONTAINER = "kubectl-delivery"
@@ -46,7 +46,7 @@ def container(replica: Replica, workers: str) -> Manifest:
         "image": replica.planning.options.get(IMAGE.flag) or IMAGE.default,
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", script(replica.job, workers)],
-        "env": [env_var("TARGET_DIR", TARGET), env_var("NAMESPACE", replica.job.namespace)],
+        "env": env_vars({"TARGET_DIR": TARGET, "NAMESPACE": replica.job.namespace}),
         "volumeMounts": [{"name": VOLUME, "mountPath": TARGET}, {"name": CONFIG_VOLUME, "mountPath": MOUNT}],
         "resources": {"requests": dict(resources), "limits": dict(resources)},
     }

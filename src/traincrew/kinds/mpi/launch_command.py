@@ -15,8 +15,7 @@ ELASTIC_ENV = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
 """The other workers wait this long for one that joins. The default, 30 s, is shorter than some imports; then all would abort."""
 LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "orterun", "prterun")
 _DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
-_LAUNCH = re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b")
-_PROCESSES = re.compile(r"\s(?:-np|--np|-n)\s+([0-9]+)(?:\s|$)")
+_LAUNCH = re.compile(rf"\b(?:{'|'.join(LAUNCHERS)})\b")
 _NUMBER = ("-np", "--num-proc")
 _MINIMUM = ("--min-np", "--min-num-proc")
 
@@ -36,31 +35,28 @@ def drain_seconds(job: jobs.Job) -> float:
 
 def initial_workers(job: jobs.Job) -> int:
     """Number of workers with which an elastic launcher starts its ranks: -np, else --min-np."""
-    return _workers(job, _split(_words(job)), (_NUMBER, _MINIMUM))
+    return _workers(job, _words(job), (_NUMBER, _MINIMUM))
 
 
 def minimum_workers(job: jobs.Job) -> int | None:
     """Number of workers that an elastic launcher needs: --min-np, else -np. None: it has no host discovery script."""
-    words = _split(_words(job, first_container=True))
+    words = _words(job, first_container=True)
     if not any(word.startswith("--host-discovery-script") for word in words):
         return None
     return _workers(job, words, (_MINIMUM, _NUMBER))
 
 
 def _words(job: jobs.Job, *, first_container: bool = False) -> list[str]:
+    """The words of the command. One of its strings may be a shell script of many words."""
     containers = job.roles["Launcher"].containers[: 1 if first_container else None]
-    return [str(word) for each in containers for word in (*(each.get("command") or []), *(each.get("args") or []))]
-
-
-def _split(words: list[str]) -> list[str]:
-    """A word may be a shell script."""
-    return [part for word in words for part in word.split()]
+    strings = (text for container in containers for key in ("command", "args") for text in container.get(key) or [])
+    return [word for text in strings for word in str(text).split()]
 
 
 def _workers(job: jobs.Job, words: list[str], flags: tuple[tuple[str, ...], ...]) -> int:
     """The number of processes, divided by the slots of a worker and rounded up."""
     values = (value for names in flags if (value := _flag(words, names)) is not None)
-    return max(-(-next(values, 1) // max(int(job.spec.slots_per_worker or 1), 1)), 1)
+    return max(-(-next(values, 1) // max(slots(job), 1)), 1)
 
 
 def _flag(words: list[str], names: tuple[str, ...]) -> int | None:
@@ -87,10 +83,9 @@ def advise(job: jobs.Job) -> list[Violation]:
 
 
 def _processes(job: jobs.Job) -> int | None:
-    command = " ".join(_words(job, first_container=True))
-    launch = _LAUNCH.search(command)
-    number = _PROCESSES.search(command, launch.end()) if launch else None
-    return int(number[1]) if number else None
+    words = _words(job, first_container=True)
+    launch = next((index for index, word in enumerate(words) if _LAUNCH.search(word)), len(words))
+    return _flag(words[launch:], ("-np", "--np", "-n"))
 
 
 RUN_ENV = {

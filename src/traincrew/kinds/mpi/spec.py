@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
+from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import Dependent
-from traincrew.kinds.replica import Manifest, Replica, env_var
+from traincrew.kinds.replica import Env, Manifest
 from traincrew.model import jobs, naming, objects, resources
-from traincrew.model.observed import Observed
 
 MANAGERS = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator")
 MOUNT = "/etc/mpi"
+HOSTFILE = f"{MOUNT}/hostfile"
 CONFIG_VOLUME = "mpi-job-config"
+LAUNCHER_RULES = (validation_rules.required_role("Launcher"), validation_rules.exactly_one("Launcher"))
+NO_DEVICES: Env = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
+"""A launcher must not see the devices of a worker on the same node."""
 
 
 class Spec(jobs.JobSpec):
@@ -44,18 +47,15 @@ def launcher_name(job: jobs.Job) -> str:
 
 
 def gpu_launcher(job: jobs.Job) -> bool:
-    """A launcher that requests GPUs trains too, so it is one of the hosts."""
-    for container in job.roles["Launcher"].containers:
-        limits = (container.get("resources") or {}).get("limits") or {}
-        if any(name.endswith(".com/gpu") or "gpu" in name for name in limits):
-            return True
-    return False
+    """A v1 launcher that requests GPUs trains too, so it is one of the hosts."""
+    limits = ((container.get("resources") or {}).get("limits") or {} for container in job.roles["Launcher"].containers)
+    return any("gpu" in name for names in limits for name in names)
 
 
-def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[str]:
+def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
     """Workers that the launcher can use now, by index: running, not terminating, not reported unready."""
-    usable = {pod.name for pod in pods if pod.active and not _unready(pod)}
-    return [name for name in worker_names(job) if name in usable]
+    usable = {pod.name: pod for pod in pods if pod.active and not _unready(pod)}
+    return [usable[name] for name in worker_names(job) if name in usable]
 
 
 def _unready(pod: objects.Pod) -> bool:
@@ -63,33 +63,12 @@ def _unready(pod: objects.Pod) -> bool:
     return ready is not None and ready.status == "False"
 
 
-def env_unless_set(replica: Replica, variables: Mapping[str, str]) -> list[Manifest]:
-    """Variables that the first container of the template does not set itself."""
-    container = next(iter(replica.job.roles[replica.role.name].containers), {})
-    names = {entry.get("name") for entry in container.get("env") or []}
-    return [env_var(name, value) for name, value in variables.items() if name not in names]
+def config_map(job: jobs.Job, data: Mapping[str, str]) -> Dependent:
+    body = {"metadata": {"name": f"{job.name}-config"}, "data": data}
+    return Dependent(resources.CONFIG_MAPS, body, reconciled_field="data")
 
 
-def metadata(job: jobs.Job, name: str) -> Manifest:
-    return {"name": name, "labels": {"app": job.name}}
-
-
-def named(entries: Iterable[Any], name: str) -> Any:
-    """The object of this name, or None."""
-    return next((entry for entry in entries if entry.metadata.name == name), None)
-
-
-def config_map(job: jobs.Job, observed: Observed, data: dict[str, str]) -> Dependent:
-    name = f"{job.name}-config"
-    existing = named(observed.config_maps, name)
-    drift = {"data": data} if existing and existing.data != data else None
-    return Dependent(resources.CONFIG_MAPS, {"metadata": metadata(job, name), "data": data}, existing is not None, drift)
-
-
-def mount_config(pod: Manifest, job: jobs.Job, modes: Mapping[str, int]) -> None:
-    """Mount files of the ConfigMap into the first container."""
-    spec = pod["spec"]
+def config_volume(job: jobs.Job, modes: Mapping[str, int]) -> Manifest:
+    """The volume with these files of the ConfigMap."""
     items = [{"key": key, "path": key, "mode": mode} for key, mode in modes.items()]
-    source = {"name": f"{job.name}-config", "items": items}
-    spec.setdefault("volumes", []).append({"name": CONFIG_VOLUME, "configMap": source})
-    spec["containers"][0].setdefault("volumeMounts", []).append({"name": CONFIG_VOLUME, "mountPath": MOUNT})
+    return {"configMap": {"name": f"{job.name}-config", "items": items}}

@@ -1,127 +1,69 @@
-"""The pods of a v2beta1 MPIJob: workers that run sshd, and the launcher's batch Job."""
+"""The pods of a v2beta1 MPIJob: workers that run sshd, and a launcher with the key to them."""
 
 from __future__ import annotations
 
-from typing import Any
+from traincrew.kinds import pod_templates
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.mpi import implementations, launch_command, spec
+from traincrew.kinds.replica import Env, Manifest, Replica
+from traincrew.model import jobs, naming
 
-from traincrew.kinds.mpi import launch_command
-from traincrew.kinds.mpi.spec import MOUNT, env_unless_set, launcher_name, mount_config, slots
-from traincrew.kinds.replica import Manifest, Replica, env_var
-from traincrew.model import naming, objects
-
-_SSH_ARGS = "-o ConnectionAttempts=10"
-_HOSTFILE = f"{MOUNT}/hostfile"
+SSH_PATH = "/root/.ssh"
+_KEYS = (("ssh-privatekey", "id_rsa"), ("ssh-publickey", "id_rsa.pub"), ("ssh-publickey", "authorized_keys"))
+_LAUNCHER_FILES = {"hostfile": 0o444, "discover_hosts.sh": 0o555}
 
 
-def env(replica: Replica) -> list[Manifest]:
-    role = env_var("K_MPI_JOB_ROLE", replica.role.label)
+def env(replica: Replica) -> Env:
+    role = {"K_MPI_JOB_ROLE": replica.role.label}
     if replica.role.name == "Worker":
-        return [role]
-    job = replica.job
-    implementation = job.spec.mpi_implementation or "OpenMPI"
-    optional = launch_command.elastic_env(job)
-    if implementation == "OpenMPI":
-        # Open MPI 5 reads only these names. Without them every rank would run on the launcher, without an error.
-        optional = {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS, **optional}
-    variables = [role, *_implementation(implementation, slots(job)), *env_unless_set(replica, optional)]
-    if not job.spec.run_launcher_as_worker:
-        variables += [env_var("NVIDIA_VISIBLE_DEVICES", ""), env_var("NVIDIA_DRIVER_CAPABILITIES", "")]
-    return variables
+        return role
+    implementation = implementations.of(replica.job)
+    slots = {implementation.slots_variable: spec.slots(replica.job)} if implementation.slots_variable else {}
+    no_devices = {} if replica.job.spec.run_launcher_as_worker else spec.NO_DEVICES
+    return {**role, **implementation.env, **slots, **no_devices}
 
 
-def _implementation(name: str, count: int) -> list[Manifest]:
-    if name == "Intel":
-        return [
-            env_var("I_MPI_HYDRA_HOST_FILE", _HOSTFILE),
-            env_var("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", _SSH_ARGS),
-            env_var("I_MPI_PERHOST", count),
-        ]
-    if name == "MPICH":
-        return [env_var("HYDRA_HOST_FILE", _HOSTFILE), env_var("HYDRA_LAUNCH_EXTRA_ARGS", _SSH_ARGS)]
-    return [
-        env_var("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
-        env_var("OMPI_MCA_orte_default_hostfile", _HOSTFILE),
-        env_var("OMPI_MCA_plm_rsh_args", _SSH_ARGS),
-        env_var("OMPI_MCA_orte_set_default_slots", count),
-    ]
+def default_env(replica: Replica) -> Env:
+    if replica.role.name == "Worker":
+        return {}
+    return {**implementations.of(replica.job).default_env, **launch_command.elastic_env(replica.job)}
 
 
-def labels(replica: Replica) -> dict[str, str]:
-    job = replica.job
-    shift = 1 if job.spec.run_launcher_as_worker else 0
+def labels(kind: JobKind, replica: Replica) -> dict[str, str]:
     labels = {
-        naming.OPERATOR_NAME: "mpi-operator",
-        naming.JOB_NAME: job.name,
+        naming.OPERATOR_NAME: kind.controller,
+        naming.JOB_NAME: replica.job.name,
         naming.JOB_ROLE: replica.role.label,
     }
+    launcher_works = bool(replica.job.spec.run_launcher_as_worker)
     if replica.role.name == "Worker":
-        labels[naming.REPLICA_INDEX] = str(replica.index + shift)
-    elif shift:
+        labels[naming.REPLICA_INDEX] = str(replica.index + launcher_works)
+    elif launcher_works:
         labels[naming.REPLICA_INDEX] = "0"
     return labels
 
 
-def customize(pod: Manifest, replica: Replica) -> None:
-    spec = pod["spec"]
-    main = spec["containers"][0]
-    job = replica.job
-    spec["hostname"] = replica.name
-    spec["subdomain"] = job.name
-    if spec.get("hostNetwork"):
-        spec["dnsPolicy"] = "ClusterFirstWithHostNet"
-    _mount_keys(spec, main, replica)
+def customize(kind: JobKind, pod: Manifest, replica: Replica) -> None:
+    job, pod_spec, main = replica.job, pod["spec"], pod["spec"]["containers"][0]
+    pod_spec["hostname"], pod_spec["subdomain"] = replica.name, job.name
+    if pod_spec.get("hostNetwork"):
+        pod_spec["dnsPolicy"] = "ClusterFirstWithHostNet"
+    pod_templates.mount(kind, pod, "ssh-auth", job.spec.ssh_auth_mount_path or SSH_PATH, _keys(job))
     if replica.role.name == "Launcher":
-        mount_config(pod, job, {"hostfile": 0o444, "discover_hosts.sh": 0o555})
+        pod_templates.mount(kind, pod, spec.CONFIG_VOLUME, spec.MOUNT, spec.config_volume(job, _LAUNCHER_FILES))
         return
     if not main.get("command") and not main.get("args"):
         main["command"] = ["/usr/sbin/sshd", "-De"]
     domain = replica.planning.cluster_domain or "cluster.local"
-    searches = spec.setdefault("dnsConfig", {}).setdefault("searches", [])
-    searches.append(f"{job.name}.{job.namespace}.svc.{domain}")
+    pod_spec.setdefault("dnsConfig", {}).setdefault("searches", []).append(f"{job.name}.{job.namespace}.svc.{domain}")
 
 
-def _mount_keys(spec: Manifest, main: Manifest, replica: Replica) -> None:
-    path = replica.job.spec.ssh_auth_mount_path or "/root/.ssh"
-    items = [
-        {"key": "ssh-privatekey", "path": "id_rsa"},
-        {"key": "ssh-publickey", "path": "id_rsa.pub"},
-        {"key": "ssh-publickey", "path": "authorized_keys"},
-    ]
-    secret: Manifest = {"secretName": f"{replica.job.name}-ssh", "items": items}
-    if path == "/root/.ssh":
+def secret_name(job: jobs.Job) -> str:
+    return f"{job.name}-ssh"
+
+
+def _keys(job: jobs.Job) -> Manifest:
+    secret: Manifest = {"secretName": secret_name(job), "items": [{"key": key, "path": path} for key, path in _KEYS]}
+    if (job.spec.ssh_auth_mount_path or SSH_PATH) == SSH_PATH:
         secret["defaultMode"] = 0o600  # sshd rejects keys that others can read; at other paths users set the modes themselves
-    spec.setdefault("volumes", []).append({"name": "ssh-auth", "secret": secret})
-    main.setdefault("volumeMounts", []).append({"name": "ssh-auth", "mountPath": path})
-
-
-def launcher_job(replica: Replica, template: Manifest) -> Manifest:
-    policy = replica.job.policy
-    limits = {
-        "ttlSecondsAfterFinished": policy.ttl_seconds_after_finished,
-        "activeDeadlineSeconds": policy.active_deadline_seconds,
-        "backoffLimit": policy.backoff_limit,
-    }
-    spec: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    spec["podReplacementPolicy"] = "Failed"
-    if replica.job.suspended:
-        spec["suspend"] = True
-    spec["template"] = template
-    return {"metadata": {"name": launcher_name(replica.job)}, "spec": spec}
-
-
-def scheduling_directives(template: Manifest, existing: objects.BatchJob) -> Manifest:
-    """The fields of a suspended Job that a queueing system may have changed and that may be updated.
-
-    The result is a merge patch: a node selector that is left over from an earlier admission becomes null. Labels are never
-    removed, since some of them belong to other controllers.
-    """
-    spec, meta = template.get("spec") or {}, template.get("metadata") or {}
-    selector = spec.get("nodeSelector") or {}
-    stale = sorted(existing.spec.template.spec.node_selector.keys() - selector.keys())
-    return {
-        "metadata": {key: meta[key] for key in ("labels", "annotations") if key in meta},
-        "spec": {
-            "nodeSelector": {**dict.fromkeys(stale), **selector},
-            **{key: spec.get(key) for key in ("tolerations", "schedulingGates")},
-        },
-    }
+    return {"secret": secret}
