@@ -20,10 +20,14 @@ from tests.cluster.operators import OperatorProcess
 from tests.cluster.proxy import DelayedResponse, InjectedResponse
 from tools.kube import cluster
 
+from traincrew.validation import crds
+
 ROOT = pathlib.Path(__file__).parents[2]
 LEASE = "1ca428e5.training-operator.kubeflow.org"
 PYTORCH = lifecycle.ALL_KINDS[0]
 NAMES = ("j-master-0", "j-worker-0")
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+JAX = "jaxjobs.kubeflow.org"
 
 
 @pytest.fixture(scope="module")
@@ -245,20 +249,28 @@ def test_json_logs_are_json_and_hold_no_key(there: Api, account: pathlib.Path) -
         assert json.loads(account.read_text())["users"][0]["user"]["token"] not in process.log
 
 
-def test_readiness_says_that_no_crd_is_installed(tmp_path: pathlib.Path) -> None:
+def test_readiness_names_the_crds_that_are_not_installed_or_deleted() -> None:
     with cluster.start() as bare:
+        api, jax = Api(bare.kubeconfig), next(each for each in crds.crds() if each["metadata"]["name"] == JAX)
         process = OperatorProcess(bare.kubeconfig)
         try:
-            eventually(lambda: _unready(process))
+            eventually(lambda: f"CRDs are not installed: {JAX}, mpijobs.kubeflow.org, " in _unready_reason(process))
+            eventually(lambda: "traincrew manifests crds | kubectl apply -f -" in process.log)
+            assert "404" not in process.log
+            api.call("POST", CRDS, jax)
+            process.wait_ready()
+            api.call("DELETE", f"{CRDS}/{JAX}")
+            eventually(lambda: f"CRDs are not installed: {JAX}, mpijobs.kubeflow.org, " in _unready_reason(process))
         finally:
             process.stop()
 
 
-def _unready(process: OperatorProcess) -> bool:
+def _unready_reason(process: OperatorProcess) -> str:
+    """Empty if it is ready, or not listening yet."""
     try:
         process.fetch(process.health_port, "/readyz")
     except urllib.error.HTTPError as error:
-        return error.code == 503 and "no CRD of a job kind is installed" in error.read().decode()
+        return error.read().decode() if error.code == 503 else ""
     except urllib.error.URLError:
-        return False  # not listening yet
-    return False
+        pass
+    return ""

@@ -102,6 +102,10 @@ class Informer(Generic[T]):
         """Set once the first list is stored, or the server has no such resource."""
         self.failure: errors.ApiError | None = None
         """Why the store is not being updated at this moment; None while the watch is established."""
+        self.served = False
+        """Whether the server has ever listed the resource."""
+        self.on_failure: Callable[[], None] = lambda: None
+        """Called when `failure` has changed."""
         self._reader = reader
         self._on_undecodable = on_undecodable
         self._version = ""
@@ -133,6 +137,7 @@ class Informer(Generic[T]):
                 self._version = ""
             if not self._version:
                 self._version = await self._list()
+                self.served = True
                 self.synced.set()
             await self._watch()
         except errors.ApiError as error:
@@ -141,6 +146,8 @@ class Informer(Generic[T]):
             self._was_unreachable |= isinstance(error, errors.Unreachable)
             if isinstance(error, errors.NotFound):
                 # The server has no such resource (yet): its CRD is not installed, so there are no objects.
+                self._version = ""
+                ListReplacement(self.store, self.scope.namespace).finish("")
                 self.synced.set()
             return error
         return None
@@ -228,11 +235,16 @@ class Informer(Generic[T]):
 
     def _contacted(self) -> None:
         self._last_contact = asyncio.get_running_loop().time()
-        self.failure = None
+        if self.failure is not None:
+            self.failure = None
+            self.on_failure()
 
     def _report(self, error: errors.ApiError, delay: float) -> None:
         known = self.failure is not None and self.failure.message == error.message
         self.failure = error
-        level = logging.INFO if isinstance(error, errors.Expired) else logging.WARNING
-        fields = {"resource": self.scope.resource.plural, "error": error.message, "retry_in": round(delay, 3)}
+        if not known:
+            self.on_failure()
+        level = logging.INFO if isinstance(error, errors.Expired | errors.NotFound) else logging.WARNING
+        text = "the API server has no such resource" if isinstance(error, errors.NotFound) else error.message
+        fields = {"resource": self.scope.resource.plural, "error": text, "retry_in": round(delay, 3)}
         logger.log(logging.DEBUG if known else level, "watch interrupted", extra=fields)

@@ -99,6 +99,7 @@ class ControlPlane:
     def _crd_changed(self, change: Change) -> None:
         if change.type == "DELETED":
             self.registry.undefine(change.record.key.name)
+            self.store.change_logs.of(change.record.key.name).end_watches()
         else:
             self.registry.define(decoded(change.record))
 

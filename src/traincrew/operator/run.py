@@ -28,6 +28,7 @@ from traincrew.operator.event_backfill import EventBackfill, ExpectedEvents
 from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.metrics import Metrics
+from traincrew.operator.missing_crds import MissingCRDs
 from traincrew.operator.observer import Observer
 from traincrew.planner.events import implied
 
@@ -69,6 +70,7 @@ class Operator:
         self._active = False
         """Whether this process leads and its workers run."""
         self.observer = Observer(clients.work, kinds, options, self)
+        self._missing_crds = MissingCRDs(self.observer.informers)
         self._event_recorder = EventRecorder(
             clients.work,
             job_events.name,
@@ -86,10 +88,7 @@ class Operator:
         unsynced = [each.scope.resource.plural for each in self.observer.informers if not each.synced.is_set()]
         if unsynced:
             return f"waiting for the first list of {', '.join(unsynced)}"
-        absent = [each for each in self.observer.informers if isinstance(each.failure, errors.NotFound)]
-        if len(absent) >= len(self.observer.kinds):
-            return "no CRD of a job kind is installed on this cluster: run `traincrew manifests crds | kubectl apply -f -`"
-        return ""
+        return self._missing_crds.unready_reason()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; then finishes the current work and releases the lease."""

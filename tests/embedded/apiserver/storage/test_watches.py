@@ -9,7 +9,7 @@ from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.stored_objects import body, event_summary, pod
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew, StoreUnavailable, WatchTooSlow
-from traincrew.embedded.apiserver.storage.records import Key, StorageLimits
+from traincrew.embedded.apiserver.storage.records import Change, Key, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
@@ -44,6 +44,24 @@ async def test_a_watch_is_limited_to_one_resource_and_one_namespace(opened: Open
     for key in (pod("a", "x"), pod("b", "y"), Key("services", "x", "c"), pod("d", "x")):
         await store.put(key, body(key))
     assert [change.record.key.name for change in [await anext(watch), await anext(watch)]] == ["a", "d"]
+
+
+async def test_the_watches_of_a_resource_that_is_no_longer_served_end_after_its_last_change(opened: Open) -> None:
+    store = opened()
+    watch, waiting = (store.watch("pods", "", store.revision) for _ in range(2))
+    waiter = asyncio.create_task(_all(waiting))
+    await store.put(pod("a"), body(pod("a")))
+    await store.delete(pod("a"))
+    store.change_logs.of("pods").end_watches()
+    again = store.watch("pods", "", store.revision)
+    assert [change.type for change in await _all(watch)] == ["ADDED", "DELETED"]
+    assert [change.type for change in await waiter] == ["ADDED", "DELETED"]
+    await store.put(pod("b"), body(pod("b")))
+    assert (await anext(again)).record.key.name == "b"
+
+
+async def _all(watch: StorageWatch) -> list[Change]:
+    return [change async for change in watch]
 
 
 @pytest.mark.parametrize("restart", [False, True])

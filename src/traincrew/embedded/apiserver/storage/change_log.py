@@ -16,10 +16,12 @@ _revision = attrgetter("revision")
 class ChangeLog:
     """The changes of one resource after the revision `trimmed`. Changes are numbered from the first one logged."""
 
-    __slots__ = ("_changes", "_first", "_readers", "trimmed")
+    __slots__ = ("_changes", "_first", "_readers", "generation", "trimmed")
 
     def __init__(self, trimmed: int) -> None:
         self.trimmed = trimmed
+        self.generation = 0
+        """Watches of an earlier generation end when they have delivered all changes."""
         self._changes: list[Change] = []
         self._first = 0
         self._readers: list[asyncio.Future[None]] = []
@@ -61,6 +63,11 @@ class ChangeLog:
         for reader in readers:
             if not reader.done():
                 reader.set_result(None)
+
+    def end_watches(self) -> None:
+        """The resource is no longer served."""
+        self.generation += 1
+        self.wake()
 
 
 class ChangeLogs:

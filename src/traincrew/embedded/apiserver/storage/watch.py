@@ -17,7 +17,7 @@ BATCH_SIZE = 256
 
 
 class StorageWatch:
-    """An asynchronous iterator for one reader. It ends when the watch or the store is closed.
+    """An asynchronous iterator for one reader. It ends when the watch or the store is closed, or the resource is not served.
 
     Raises WatchTooSlow if it is read too slowly, RevisionCompacted if compaction overtakes it while it reads the file.
     """
@@ -25,6 +25,7 @@ class StorageWatch:
     def __init__(self, store: Store, resource: str, namespace: str, after: int) -> None:
         self._store, self._resource, self._namespace = store, resource, namespace
         self._log = store.change_logs.of(resource)
+        self._generation = self._log.generation
         self._ready: deque[Change] = deque()
         self._complete = after
         self._number: int | None = None
@@ -68,6 +69,8 @@ class StorageWatch:
             if self._number is None:
                 await self._catch_up()
             elif self._number == self._log.end:
+                if self._generation != self._log.generation:
+                    return False
                 await self._log.more()
             else:
                 self._follow(self._number)

@@ -1,0 +1,64 @@
+"""CRDs that the cluster does not have, or has no longer: named in the log and by the readiness probe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from traincrew import errors
+from traincrew.client.informer import Informer
+from traincrew.model.jobs import GROUP
+
+logger = logging.getLogger(__name__)
+
+INSTALL = "traincrew manifests crds | kubectl apply -f -"
+REPORT_DELAY = 1.0
+"""Seconds. Informers find out one after the other; one line names all of their CRDs."""
+
+
+class MissingCRDs:
+    def __init__(self, informers: Collection[Informer[Any]]) -> None:
+        self._informers = informers
+        self._reported: list[str] = []
+        self._report_pending = False
+        for each in informers:
+            each.on_failure = self._failure_changed
+
+    def unready_reason(self) -> str:
+        """An operator is ready if it serves a kind, unless a CRD was deleted while it runs."""
+        missing = [each for each in self._missing() if each.scope.resource.group == GROUP]
+        kinds = sum(each.scope.resource.group == GROUP for each in self._informers)
+        if missing and (len(missing) == kinds or any(each.served for each in missing)):
+            return f"CRDs are not installed: {', '.join(_names(missing))}. {_remedy(missing)}"
+        return ""
+
+    def _missing(self) -> list[Informer[Any]]:
+        return [each for each in self._informers if isinstance(each.failure, errors.NotFound)]
+
+    def _failure_changed(self) -> None:
+        if not self._report_pending:
+            self._report_pending = True
+            asyncio.get_running_loop().call_later(REPORT_DELAY, self._report)
+
+    def _report(self) -> None:
+        self._report_pending = False
+        missing = self._missing()
+        names = _names(missing)
+        if names != self._reported:
+            self._reported = names
+            if missing:
+                logger.error("CRDs are not installed", extra={"crds": ", ".join(names), "remedy": _remedy(missing)})
+            else:
+                logger.info("all CRDs are installed")
+
+
+def _names(informers: Iterable[Informer[Any]]) -> list[str]:
+    return sorted(f"{each.scope.resource.plural}.{each.scope.resource.group}" for each in informers)
+
+
+def _remedy(missing: Iterable[Informer[Any]]) -> str:
+    if any(each.scope.resource.group == GROUP for each in missing):
+        return f"Run `{INSTALL}`, or enable only the kinds that are installed (--enable-scheme)."
+    return "Install the gang scheduler, or run the operator without --gang-scheduler-name."
