@@ -85,7 +85,7 @@ class ScenarioClient:
         if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and body["metadata"].get("generateName"):
             self._tokens.expect_generated(body["metadata"]["generateName"])
         response = self._exchange(request)
-        seen = {"status": response.status, "header": response.headers, "body": keep(response.body)}
+        seen = {"status": response.status, "header": response.headers, "body": keep(response.body), "newline": response.newline}
         self._record(request, {**seen, "indented": response.indented} if "pretty" in query else seen)
         return response
 

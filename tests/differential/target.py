@@ -42,6 +42,8 @@ class Response:
     body: Any
     """Decoded, if it is JSON or YAML; else text."""
     indented: bool = False
+    newline: bool = False
+    """Whether the body ends with a newline."""
 
     def at(self, path: str, default: Any = "missing") -> Any:
         """A value of the body, such as `metadata.uid`. A missing value is only reported where it is compared."""
@@ -102,9 +104,8 @@ def start(connection: http.client.HTTPSConnection, target: Target, request: Requ
 
 def read_response(response: http.client.HTTPResponse) -> Response:
     body = response.read()
-    return Response(
-        response.status, compared_headers(response), decoded(body, response.getheader("Content-Type", "")), b"\n  " in body
-    )
+    content = decoded(body, response.getheader("Content-Type", ""))
+    return Response(response.status, compared_headers(response), content, b"\n  " in body, body.endswith(b"\n"))
 
 
 def compared_headers(response: http.client.HTTPResponse) -> dict[str, list[str]]:

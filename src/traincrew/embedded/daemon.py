@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import logging
 import pathlib
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
 
 from traincrew import errors, settings
 from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod
+from traincrew.embedded.apiserver.endpoints.health_checks import HealthChecks
 from traincrew.embedded.apiserver.endpoints.non_resource_urls import NonResourceHandler
 from traincrew.embedded.apiserver.endpoints.pod_streams import PodStreamHandler
 from traincrew.embedded.apiserver.http import origins
@@ -52,9 +54,8 @@ async def run(options: Options) -> AsyncIterator[RunningCluster]:
     try:
         await bootstrap.bootstrap(control_plane.system_client("bootstrap"), options.bootstrap)
         async with contextlib.AsyncExitStack() as stack:
-            if options.controllers:
-                await stack.enter_async_context(_controllers(control_plane))
-            url = await stack.enter_async_context(_http_server(control_plane))
+            tasks = await stack.enter_async_context(_controllers(control_plane)) if options.controllers else {}
+            url = await stack.enter_async_context(_http_server(control_plane, tasks))
             kubeconfig = options.data / "kubeconfig"
             admin_kubeconfig.write(kubeconfig, url, control_plane.pki.authority, control_plane.admin_token)
             node = await stack.enter_async_context(_kubelet(control_plane, url, runtime))
@@ -70,23 +71,29 @@ async def run(options: Options) -> AsyncIterator[RunningCluster]:
 
 
 @contextlib.asynccontextmanager
-async def _controllers(control_plane: ControlPlane) -> AsyncIterator[None]:
+async def _controllers(control_plane: ControlPlane) -> AsyncIterator[Mapping[str, asyncio.Task[None]]]:
     client, options = control_plane.system_client, control_plane.options
     metadata = MetadataControllers(client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
     controllers = Controllers(client, options.data.resolve() / "volumes", options.controller_names)
-    tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
+    works: dict[str, Coroutine[Any, Any, None]] = {"metadata-controllers": metadata.run(), "controllers": controllers.run()}
     if options.scheduling is not None:
-        tasks.append(asyncio.create_task(Scheduler(client("kube-scheduler"), options.scheduling).run()))
-    for task in tasks:
+        works["scheduler"] = Scheduler(client("kube-scheduler"), options.scheduling).run()
+    tasks = {name: asyncio.create_task(work) for name, work in works.items()}
+    for task in tasks.values():
         task.add_done_callback(_log_failure)
     try:
-        yield
+        yield tasks
     finally:
-        for task in tasks:
+        for task in tasks.values():
             task.cancel()
         # None of them may use the store after it is closed.
-        await asyncio.wait(tasks, timeout=SHUTDOWN_SECONDS)
+        await asyncio.wait(tasks.values(), timeout=SHUTDOWN_SECONDS)
+
+
+def _ended(task: asyncio.Task[None]) -> str:
+    """A controller runs as long as the cluster."""
+    return "ended, see the log" if task.done() else ""
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
@@ -95,11 +102,13 @@ def _log_failure(task: asyncio.Task[None]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _http_server(control_plane: ControlPlane) -> AsyncIterator[str]:
+async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.Task[None]]) -> AsyncIterator[str]:
     """Yields the URL of the API server."""
     options, names = control_plane.options, control_plane.pki.names
     gate = AuthenticationFilter(origins.allowed_origins(names, 0), control_plane.authenticator, control_plane.policy)
-    pages = NonResourceHandler(control_plane.registry, "", lambda: True)
+    ready = {name: functools.partial(_ended, task) for name, task in tasks.items()}
+    health = HealthChecks(live={"storage": lambda: control_plane.store.problem}, ready=ready)
+    pages = NonResourceHandler(control_plane.registry, "", health)
     streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
     server = ApiServer(control_plane.handler, gate, pages, streaming)
     port = await server.start(options.host, options.port, control_plane.pki.server_context())

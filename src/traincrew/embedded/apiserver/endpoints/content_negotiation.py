@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping, Sequence
 
 from traincrew.apimachinery.api_errors import StatusError, router_error
@@ -136,3 +137,12 @@ def _quality(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header names gzip. `*` does not, as in kube-apiserver."""
+    for clause in header.split(","):
+        coding, *parameters = (part.strip().lower() for part in clause.split(";"))
+        if coding == "gzip":
+            return not any(re.fullmatch(r"q=0(\.0*)?", parameter) for parameter in parameters)
+    return False

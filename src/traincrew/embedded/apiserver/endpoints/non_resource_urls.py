@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+import zlib
+from typing import NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -12,25 +13,35 @@ from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.discovery import aggregated
 from traincrew.embedded.apiserver.discovery import documents as discovery_documents
-from traincrew.embedded.apiserver.endpoints import content_negotiation
+from traincrew.embedded.apiserver.endpoints import content_negotiation, response_encoding
+from traincrew.embedded.apiserver.endpoints.health_checks import HealthChecks
 from traincrew.embedded.apiserver.openapi import documents, gnostic, v2
 from traincrew.embedded.apiserver.registry.resources import Registry
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 HEALTH = ("/healthz", "/livez", "/readyz")
+COMPRESSED = "/openapi/v2"
+"""The one document that kube-apiserver compresses."""
+
+
+class Document(NamedTuple):
+    body: bytes
+    etag: str
+    compressed: bytes
+    """With gzip; empty if the document is never compressed."""
 
 
 class NonResourceHandler:
     """Documents are built on first use, and again when the served resources change."""
 
-    def __init__(self, registry: Registry, address: str, healthy: Callable[[], bool]) -> None:
-        self._registry, self.address, self._healthy = registry, address, healthy
-        self._documents: dict[tuple[str, str], tuple[bytes, str]] = {}
+    def __init__(self, registry: Registry, address: str, health: HealthChecks) -> None:
+        self._registry, self.address, self._health = registry, address, health
+        self._documents: dict[tuple[str, str], Document] = {}
         self._generation = -1
 
     def page(self, http_request: web.BaseRequest, path: str) -> web.Response:
         if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
-            return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
+            return self._health_page(http_request, path)
         path = path.removesuffix("/") or "/"
         representation = self._negotiate(path, http_request)
         if refreshed := self._redirect(path, http_request):
@@ -43,15 +54,20 @@ class NonResourceHandler:
             content = self._document(path, representation)
             if content is None:
                 raise self.missing(path)
-            body = (
-                gnostic.encode(content)
-                if representation.media_type == gnostic.RESPONSE_MEDIA_TYPE
-                else msgspec.json.encode(content)
-            )
-            self._documents[key] = body, aggregated.etag(body)
+            body = _encoded(path, representation, content)
+            compressed = zlib.compress(body, zlib.Z_BEST_SPEED, wbits=31) if path == COMPRESSED else b""
+            self._documents[key] = Document(body, aggregated.etag(body), compressed)
         if http_request.method != "GET" and self._routed(path):
             raise api_errors.method_not_allowed()
         return self._respond(http_request, key)
+
+    def _health_page(self, http_request: web.BaseRequest, path: str) -> web.Response:
+        query = http_request.rel_url.query
+        report = self._health.report(path, "verbose" in query, query.getall("exclude", []))
+        if report is None:
+            raise api_errors.page_not_found()
+        headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
+        return web.Response(status=200 if report.healthy else 500, text=report.text, headers=headers)
 
     def missing(self, path: str) -> api_errors.StatusError | api_errors.PlainTextError:
         """The error for an unknown path: a Status from the router of the built-in groups, otherwise plain text."""
@@ -80,12 +96,14 @@ class NonResourceHandler:
         return None if requested == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
 
     def _respond(self, http_request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
-        body, etag = self._documents[key]
+        body, etag, compressed = self._documents[key]
         cache_control = "public, immutable" if http_request.rel_url.query.get("hash") else "no-cache, private"
         content_type = "text/plain; charset=utf-8" if key[0] == "/openapi/v3" else key[1]  # as Kubernetes has it
         headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": cache_control}
         if http_request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
+        if compressed and content_negotiation.accepts_gzip(http_request.headers.get("Accept-Encoding", "")):
+            return web.Response(body=compressed, headers={**headers, "Content-Encoding": "gzip"})
         return web.Response(body=body, headers=headers)
 
     def _document(self, path: str, representation: content_negotiation.Representation) -> Object | None:
@@ -127,3 +145,13 @@ class NonResourceHandler:
                 described = tuple(each for each in info if each.schema)
                 return documents.document(described, group, version, builtin_kinds.load().definitions)
         return None
+
+
+def _encoded(path: str, representation: content_negotiation.Representation, content: Object) -> bytes:
+    """As kube-apiserver writes it: the version is indented, OpenAPI documents do not end with a newline."""
+    if representation.media_type == gnostic.RESPONSE_MEDIA_TYPE:
+        return gnostic.encode(content)
+    body = msgspec.json.encode(content)
+    if path == "/version":
+        return msgspec.json.format(body, indent=2)
+    return body if path.startswith("/openapi/") else body + response_encoding.NEWLINE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors
@@ -43,11 +44,9 @@ async def list_chunks(scope: RequestScope, request: Request, given: list[Record]
     if representation.kind == "PartialObjectMetadata":
         raise partial_metadata.a_list(request.info)
     serializer = response_encoding.serializer_for(request, representation)
-    if serializer.plain and not representation.kind:
-        return ChunkedBody(serializer.content_type, lists.encode_chunks(request, result))
     chunks = _transformed(scope, request, result, representation) if representation.kind else lists.encode_chunks(request, result)
     if serializer.plain:
-        return ChunkedBody(serializer.content_type, chunks)
+        return ChunkedBody(serializer.content_type, itertools.chain(chunks, [response_encoding.NEWLINE]))
     if len(result.records) <= ROWS_PER_CHUNK:
         return ChunkedBody(serializer.content_type, iter([serializer.encode(b"".join(chunks))]))
     return ChunkedBody(serializer.content_type, iter([await asyncio.to_thread(lambda: serializer.encode(b"".join(chunks)))]))

@@ -16,6 +16,8 @@ from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 PRETTY_USER_AGENTS = ("curl", "Wget", "Mozilla/5.0")
 """User agents whose responses are shown to people."""
+NEWLINE = b"\n"
+"""Ends JSON that is not indented, as Go's encoder ends it."""
 NO_TRANSFORMS: frozenset[tuple[str, str, str]] = frozenset()
 
 
@@ -88,7 +90,7 @@ def transform(
         response.body = _transformed(scope, request, representation, response.body)
     chosen = serializer_for(request, representation)
     if not chosen.plain:
-        response.body, response.content_type = chosen.encode(response.body), chosen.content_type
+        response.body, response.content_type, response.tail = chosen.encode(response.body), chosen.content_type, b""
     return response
 
 

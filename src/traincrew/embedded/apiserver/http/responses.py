@@ -53,7 +53,8 @@ def _too_large() -> api_errors.StatusError:
 
 def full(response: Response) -> web.Response:
     headers = _headers(response.warnings) if response.warnings else UNCACHED
-    return web.Response(status=response.code, body=response.body, content_type=response.content_type, headers=headers)
+    body = response.body + response.tail
+    return web.Response(status=response.code, body=body, content_type=response.content_type, headers=headers)
 
 
 def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
@@ -121,7 +122,7 @@ def status_error(http_request: web.BaseRequest, error: api_errors.StatusError) -
     wire = response_encoding.error_serializer(
         headers.get("Accept", ""), http_request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")
     )
-    body = wire.encode(msgspec.json.encode(error.status()))
+    body = wire.encode(msgspec.json.encode(error.status())) + (response_encoding.NEWLINE if wire.plain else b"")
     http_response = web.Response(status=error.code, body=body, content_type=wire.content_type, headers=_headers(error.warnings))
     if error.retry_after:
         http_response.headers["Retry-After"] = str(error.retry_after)

@@ -60,3 +60,5 @@ class Response:
     body: bytes
     warnings: tuple[str, ...] = ()
     content_type: str = JSON
+    tail: bytes = b"\n"
+    """Follows the body over HTTP: Go's encoder ends JSON that is not indented with a newline."""

@@ -42,6 +42,8 @@ class Store:
         meta = database.meta()
         self.revision, self.compacted = meta.revision, meta.compacted
         self.closed = False
+        self.problem = ""
+        """Why the last group of writes failed; empty if it did not."""
         self.change_logs = ChangeLogs(meta.revision, limits)
         self.history = History(database.path, get_selectable)
         self._get_selectable, self._limits = get_selectable, limits
@@ -182,6 +184,7 @@ class Store:
         return entry.done
 
     def _committed(self, count: int) -> None:
+        self.problem = ""
         entries = [self._accepted.popleft() for _ in range(count)]
         for entry in entries:
             self._publish(entry)
@@ -208,6 +211,7 @@ class Store:
     def _failed(self, problem: StoreUnavailable) -> None:
         # Later writes fail too: they build on states that are not durable. The writer drops them by their generation.
         self._generation += 1
+        self.problem = str(problem)
         entries = [*self._accepted]
         self._accepted.clear()
         self._heads.clear()
