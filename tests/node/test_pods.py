@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
+from typing import Any
 
 from tests.cluster.api import eventually
 from tests.node.local_cluster import SOURCE, LocalCluster, pod, terminated
@@ -48,6 +50,31 @@ def test_exec_probes_and_lifecycle_hooks_run_without_an_error_in_the_log(any_clu
     any_cluster.create(probed)
     any_cluster.running("probed")
     assert "Traceback" not in any_cluster.whole_log()[before:]
+
+
+def test_the_events_of_failed_probes_are_those_of_the_kubelet(any_cluster: LocalCluster) -> None:
+    port, often = {"ports": [{"name": "web", "containerPort": 8123}]}, {"periodSeconds": 1, "timeoutSeconds": 1}
+    cases: dict[str, dict[str, Any]] = {
+        "by-name": {"httpGet": {"port": "web", "path": "/"}},
+        "unnamed": {"tcpSocket": {"port": "other"}},
+        "failing": {"exec": {"command": ["sh", "-c", "echo no; exit 1"]}},
+        "slow": {"exec": {"command": ["sleep", "60"]}},
+    }
+    for name, action in cases.items():
+        any_cluster.create(pod(name, "sleep", "600", readinessProbe={**action, **often}, **port))
+    expected = {
+        "by-name": 'Readiness probe failed: Get "http://IP:8123/": dial tcp IP:8123: connect: connection refused',
+        "unnamed": 'Readiness probe errored: strconv.Atoi: parsing "other": invalid syntax',
+        "failing": "Readiness probe failed: no\n",
+        "slow": 'Readiness probe failed: command timed out: "sleep 60" timed out after 1s',
+    }
+    for name, message in expected.items():
+        seen = eventually(functools.partial(_unhealthy, any_cluster, name))
+        assert seen[0] == message.replace("IP", any_cluster.pod(name)["status"]["podIP"])
+
+
+def _unhealthy(cluster: LocalCluster, name: str) -> list[str]:
+    return [message for reason, message in cluster.events(name) if reason == "Unhealthy"]
 
 
 def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(cluster: LocalCluster) -> None:
