@@ -16,7 +16,7 @@ import pytest
 USER = 61_234
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[3]
-TESTS = ("containers", "exec", "attach", "exec_socket", "logs", "start_errors", "namespaces")
+TESTS = ("containers", "exec", "attach", "exec_socket", "logs", "start_errors", "namespaces", "hostile_containers")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import random
@@ -96,3 +97,45 @@ def test_modes_do_not_depend_on_the_umask(tmp_path: pathlib.Path) -> None:
         os.umask(before)
     assert os.stat(tmp_path / "d").st_mode & 0o777 == 0o755
     assert os.stat(tmp_path / "d" / "f").st_mode & 0o777 == 0o755
+
+
+def test_a_link_in_place_of_the_shown_directory_is_not_followed(tmp_path: pathlib.Path) -> None:
+    volume, outside = tmp_path / "volume", tmp_path / "outside"
+    volume.mkdir()
+    outside.mkdir()
+    (outside / "f").write_bytes(b"1")
+    (volume / "..data").symlink_to(outside)
+    assert atomic_writer.write(volume, {"f": ProjectedFile(b"1")})
+    assert (volume / "f").resolve().is_relative_to(volume)
+    assert os.listdir(outside) == ["f"]
+
+
+REPLACE = """import os, sys
+volume, outside = sys.argv[1:]
+print("ready", flush=True)
+while True:
+    for name in os.listdir(volume):
+        if name.startswith("..2") and not os.path.islink(f"{volume}/{name}"):
+            try:
+                os.rename(f"{volume}/{name}", f"{volume}/moved-{os.urandom(8).hex()}")
+                os.symlink(outside, f"{volume}/{name}")
+            except OSError:
+                pass
+"""
+
+
+def test_a_process_that_replaces_new_directories_by_links_does_not_redirect_the_files(tmp_path: pathlib.Path) -> None:
+    volume, outside = tmp_path / "volume", tmp_path / "outside"
+    volume.mkdir()
+    outside.mkdir()
+    with subprocess.Popen([sys.executable, "-ISc", REPLACE, volume, outside], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            for version in range(10):
+                payload = {f"a/b/{number}": ProjectedFile(str(version).encode()) for number in range(300)}
+                with contextlib.suppress(OSError):
+                    atomic_writer.write(volume, payload)
+        finally:
+            process.kill()
+    assert os.listdir(outside) == []

@@ -75,7 +75,8 @@ def test_symlinks_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None
     (mount,) = build_mounts(
         container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), MountedVolumes({"v": Volume(str(tmp_path))})
     )
-    assert mount.source == str(tmp_path / "real" / "new")
+    assert (mount.volume, mount.source) == (str(tmp_path), str(tmp_path / "link" / "new"))
+    assert (tmp_path / "real" / "new").is_dir()
 
 
 def test_a_sub_path_of_a_config_map_keeps_the_version_of_its_mount(tmp_path: pathlib.Path) -> None:

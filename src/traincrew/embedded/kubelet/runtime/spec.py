@@ -20,6 +20,7 @@ class Isolation(enum.StrEnum):
 class Mount:
     path: str
     source: str = ""
+    """A path of the host; of a subPath the path of the volume, followed by the subPath."""
     read_only: bool = False
     kind: str = "bind"
     """bind or tmpfs."""
@@ -27,6 +28,8 @@ class Mount:
     """Bytes of a tmpfs; 0: no limit."""
     optional: bool = False
     """Isolation level "none" has no mounts: leave this one out instead of failing."""
+    volume: str = ""
+    """Of a subPath: the path of the volume. No symbolic link in the rest of `source` may lead out of it."""
 
 
 @dataclasses.dataclass(frozen=True)

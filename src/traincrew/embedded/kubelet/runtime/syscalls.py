@@ -60,7 +60,7 @@ _SYS_MOVE_MOUNT = 429
 _SYS_CLONE3 = 435
 _SYS_CLOSE_RANGE = 436
 _SYS_MOUNT_SETATTR = 442
-_AT_FDCWD = -100
+_AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
 _MOVE_MOUNT_F_EMPTY_PATH = 4
@@ -110,26 +110,28 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     _check(result, f"mount {kind or source} at {target}")
 
 
-def restrict_mount(target: str, attributes: int) -> None:
-    """Adds MOUNT_ATTR flags to the mount at target and to all mounts below it. ENOSYS before Linux 5.12."""
+def restrict_mount(mount_descriptor: int, attributes: int) -> None:
+    """Adds MOUNT_ATTR flags to a mount, attached or not, and to all mounts below it. ENOSYS before Linux 5.12."""
     words = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
     result = _libc.syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
-        ctypes.c_long(_AT_FDCWD),
-        os.fsencode(target),
-        ctypes.c_long(_AT_RECURSIVE),
+        ctypes.c_long(mount_descriptor),
+        b"",
+        ctypes.c_long(_AT_EMPTY_PATH | _AT_RECURSIVE),
         ctypes.byref(words),
         ctypes.c_size_t(ctypes.sizeof(words)),
     )
-    _check(result, f"mount_setattr {target}")
+    _check(result, "mount_setattr")
 
 
-def clone_mount(path: str) -> int:
-    """A descriptor of a detached copy of the mount at path. It can be attached in another mount namespace."""
-    result = _libc.syscall(
-        ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_long(_AT_FDCWD), os.fsencode(path), ctypes.c_long(_OPEN_TREE_CLONE | os.O_CLOEXEC)
-    )
-    _check(result, f"open_tree {path}")
+def clone_mount(descriptor: int) -> int:
+    """A descriptor of a detached mount of the open file or directory, with all mounts below it. ENOSYS before Linux 5.2.
+
+    The mount can be attached in another mount namespace. It stays the descriptor's after it was attached.
+    """
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE
+    result = _libc.syscall(ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_long(descriptor), b"", ctypes.c_long(flags))
+    _check(result, "open_tree")
     return int(result)
 
 

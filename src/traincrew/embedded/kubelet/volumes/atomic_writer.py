@@ -12,8 +12,10 @@ import os
 import pathlib
 import secrets
 import shutil
+import stat
 from collections.abc import Callable
 
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile, validate_paths
 
 DATA = "..data"
@@ -26,59 +28,64 @@ Prepare = Callable[[pathlib.Path], None]
 def write(volume: pathlib.Path, payload: Payload, prepare: Prepare | None = None) -> bool:
     """Writes the payload. Returns whether anything changed. Raises VolumeSourceError, OSError."""
     payload = validate_paths(payload)
-    shown = _current(volume)
-    changed = shown is None or _differs(volume / shown, payload)
-    if changed:
-        fresh = _write_payload(volume, payload)
-        if prepare is not None:
-            prepare(fresh)
-        _publish(volume, fresh.name)
-        shown = fresh.name
-    _link(volume, {path.split("/")[0] for path in payload})
-    _clean_up(volume, shown or "")
+    # By descriptors: a container that may mount can write to the volume, and must not lead this process elsewhere.
+    with contextlib.closing(RootDirectory(str(volume), Resolve.NO_SYMLINKS)) as directory:
+        shown = _current(directory)
+        changed = not shown or _differs(directory, shown, payload)
+        if changed:
+            shown = _write_payload(directory, payload)
+            if prepare is not None:
+                prepare(volume / shown)
+            _publish(directory.top, shown)
+        _link(directory.top, {path.split("/")[0] for path in payload})
+        _clean_up(directory.top, shown)
     return changed
 
 
-def _current(volume: pathlib.Path) -> str | None:
+def _current(directory: RootDirectory) -> str:
+    """The name of the directory that is shown; empty: none."""
+    with contextlib.suppress(OSError):
+        name = os.readlink(DATA, dir_fd=directory.top)
+        if "/" not in name and stat.S_ISDIR(os.lstat(name, dir_fd=directory.top).st_mode):
+            return name
+    return ""
+
+
+def _differs(directory: RootDirectory, shown: str, payload: Payload) -> bool:
+    existing = set()
+    for path, _, files, _ in os.fwalk(shown, dir_fd=directory.top):
+        existing |= {os.path.relpath(os.path.join(path, name), shown) for name in files}
+    return existing != payload.keys() or any(_read(directory, f"{shown}/{path}") != file.data for path, file in payload.items())
+
+
+def _read(directory: RootDirectory, path: str) -> bytes | None:
+    found = directory.open(path)
     try:
-        name = os.readlink(volume / DATA)
-    except FileNotFoundError:
-        return None
-    return name if (volume / name).is_dir() else None
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            return None
+        with open(descriptor_path(found), "rb") as file:
+            return file.read()
+    finally:
+        os.close(found)
 
 
-def _differs(directory: pathlib.Path, payload: Payload) -> bool:
-    existing = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
-    return existing != payload.keys() or any(not _same(directory / path, file) for path, file in payload.items())
-
-
-def _same(path: pathlib.Path, file: ProjectedFile) -> bool:
-    return path.read_bytes() == file.data
-
-
-def _write_payload(volume: pathlib.Path, payload: Payload) -> pathlib.Path:
+def _write_payload(directory: RootDirectory, payload: Payload) -> str:
+    """Returns the name of the new directory."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("..%Y_%m_%d_%H_%M_%S.")
-    fresh = volume / f"{stamp}{secrets.randbelow(10**10)}"
-    fresh.mkdir()
-    fresh.chmod(0o755)
+    fresh = f"{stamp}{secrets.randbelow(10**10)}"
+    # Other users may enter, whatever the umask is.
+    os.close(directory.open(fresh, make="directory", mode=0o755))
     for path, file in payload.items():
-        _directories(fresh, path)
-        _write(fresh / path, file)
+        parent = directory.open(f"{fresh}/{os.path.dirname(path)}", make="directory", mode=0o755)
+        try:
+            _write(parent, os.path.basename(path), file)
+        finally:
+            os.close(parent)
     return fresh
 
 
-def _directories(fresh: pathlib.Path, path: str) -> None:
-    """Creates directories that other users may enter, whatever the umask is."""
-    inner = fresh
-    for part in path.split("/")[:-1]:
-        inner /= part
-        if not inner.is_dir():
-            inner.mkdir()
-            inner.chmod(0o755)
-
-
-def _write(path: pathlib.Path, file: ProjectedFile) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _write(parent: int, name: str, file: ProjectedFile) -> None:
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(file.data)
         if file.user is not None and file.user != os.geteuid():
@@ -86,27 +93,33 @@ def _write(path: pathlib.Path, file: ProjectedFile) -> None:
         os.fchmod(opened.fileno(), file.mode)
 
 
-def _publish(volume: pathlib.Path, name: str) -> None:
+def _publish(directory: int, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
-        (volume / NEW).unlink()
-    (volume / NEW).symlink_to(name)
-    os.rename(volume / NEW, volume / DATA)
+        os.unlink(NEW, dir_fd=directory)
+    os.symlink(name, NEW, dir_fd=directory)
+    os.rename(NEW, DATA, src_dir_fd=directory, dst_dir_fd=directory)
 
 
-def _link(volume: pathlib.Path, names: set[str]) -> None:
+def _link(directory: int, names: set[str]) -> None:
     for name in names:
         with contextlib.suppress(FileExistsError):
-            (volume / name).symlink_to(f"{DATA}/{name}")
-    for entry in list(os.scandir(volume)):
+            os.symlink(f"{DATA}/{name}", name, dir_fd=directory)
+    for name, is_link in _entries(directory):
         # Mount points in the volume are directories and must stay.
-        if not entry.name.startswith("..") and entry.name not in names and entry.is_symlink():
-            os.unlink(entry.path)
+        if not name.startswith("..") and name not in names and is_link:
+            os.unlink(name, dir_fd=directory)
 
 
-def _clean_up(volume: pathlib.Path, shown: str) -> None:
-    for entry in list(os.scandir(volume)):
-        if entry.name.startswith("..") and entry.name not in (DATA, shown):
-            if entry.is_symlink():
-                os.unlink(entry.path)
+def _clean_up(directory: int, shown: str) -> None:
+    for name, is_link in _entries(directory):
+        if name.startswith("..") and name not in (DATA, shown):
+            if is_link:
+                os.unlink(name, dir_fd=directory)
             else:
-                shutil.rmtree(entry.path, ignore_errors=True)
+                shutil.rmtree(name, ignore_errors=True, dir_fd=directory)
+
+
+def _entries(directory: int) -> list[tuple[str, bool]]:
+    """Names, and whether they are symbolic links."""
+    with os.scandir(descriptor_path(directory)) as entries:
+        return [(entry.name, entry.is_symlink()) for entry in entries]

@@ -10,7 +10,6 @@ from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.expansion import expand_all
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
-from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes
 
 Object = dict[str, Any]
@@ -34,17 +33,22 @@ def _mount(volume_mount: Object, container: str, mounted: MountedVolumes, variab
     if volume is None:
         raise ConfigError(f'cannot find volume "{name}" to mount into container "{container}"')
     inner = _sub_path(volume_mount, variables)
-    source = volume.path
     if inner:
         try:
-            source = sub_path.resolve(volume.path, inner)
-        except (VolumeSourceError, OSError):
+            sub_path.prepare(volume.path, inner)
+        except OSError:
             # The message must not reveal paths of the machine to the pod's user.
             message = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(message, "CreateContainerConfigError") from None
     path = posixpath.normpath(posixpath.join("/", volume_mount["mountPath"]))
-    # Optional: few pods need their service account, and isolation level "none" cannot mount it.
-    return spec.Mount(path, source, bool(volume_mount.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
+    return spec.Mount(
+        path,
+        posixpath.join(volume.path, inner) if inner else volume.path,
+        bool(volume_mount.get("readOnly")) or volume.read_only,
+        # Few pods need their service account, and isolation level "none" cannot mount it.
+        optional=path == ACCOUNT,
+        volume=volume.path if inner else "",
+    )
 
 
 def _sub_path(volume_mount: Object, variables: Mapping[str, str]) -> str:

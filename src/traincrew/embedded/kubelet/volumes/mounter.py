@@ -11,6 +11,7 @@ from typing import Any
 
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes import (
     atomic_writer,
@@ -164,9 +165,9 @@ def _write_payload(path: pathlib.Path, payload: Payload, mounts: _PodMounts) -> 
     if os.geteuid():  # only root can change the owner of a file
         payload = {name: file if file.user is None else type(file)(file.data, file.mode) for name, file in payload.items()}
     changed = atomic_writer.write(path, payload, lambda fresh: _apply_to_payload(path.name, fresh, mounts))
-    for inner in mount_nesting.nested_mount_points(path.name, mounts.pod):
-        if not os.path.lexists(path / inner):
-            os.makedirs(path / inner, mode=0o755, exist_ok=True)
+    with contextlib.closing(RootDirectory(str(path), Resolve.BENEATH)) as directory:
+        for inner in mount_nesting.nested_mount_points(path.name, mounts.pod):
+            os.close(directory.open(inner, make="directory"))
     return changed
 
 

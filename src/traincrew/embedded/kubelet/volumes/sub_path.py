@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
-from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory
 
 
-def resolve(volume: str, inner: str) -> str:
-    """The path in the volume without symbolic links. Creates a missing directory. Raises VolumeSourceError or OSError."""
-    base = os.path.realpath(volume)
-    target = os.path.join(base, inner)
-    if not os.path.lexists(target):
-        _create(base, inner)
-    real = os.path.realpath(target, strict=True)
-    _check(real, base)
-    return os.path.normpath(os.path.join(volume, os.path.relpath(real, base)))
+def prepare(volume: str, inner: str) -> None:
+    """Creates a missing directory, and fails early. Raises OSError.
 
-
-def _check(path: str, base: str) -> None:
-    if os.path.commonpath((path, base)) != base:
-        raise VolumeSourceError(f"{path} is outside of {base}")
-
-
-def _create(base: str, inner: str) -> None:
-    """Creates directories by descriptors, so that a symbolic link that appears meanwhile is not followed."""
-    mode = stat.S_IMODE(os.stat(base).st_mode)
-    parts = [part for part in inner.split("/") if part not in ("", ".")]
-    known = base
-    while parts and os.path.lexists(os.path.join(known, parts[0])):
-        known = os.path.realpath(os.path.join(known, parts.pop(0)), strict=True)
-        _check(known, base)
-    here = os.open(known, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        for part in parts:
-            os.mkdir(part, dir_fd=here)
-            inside = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
-            os.close(here)
-            here = inside
-            os.fchmod(here, mode | stat.S_ISGID & os.fstat(here).st_mode)
-    finally:
-        os.close(here)
+    The runtime opens the path again: pods may change the volume in between.
+    """
+    with contextlib.closing(RootDirectory(volume, Resolve.BENEATH)) as directory:
+        mode = stat.S_IMODE(os.fstat(directory.top).st_mode)
+        os.close(directory.open(inner, make="directory", mode=mode))

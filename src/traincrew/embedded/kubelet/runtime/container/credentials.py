@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.container import capabilities
@@ -14,6 +15,10 @@ _SUBORDINATE = (
     "needs subordinate ids. Install newuidmap and newgidmap (package uidmap), run `usermod --add-subuids 100000-165535 "
     "--add-subgids 100000-165535 USER`, and restart the cluster."
 )
+
+
+_MOST_CHARACTERS = 4 << 20
+"""Of /etc/passwd and /etc/group."""
 
 
 class CredentialsError(OSError):
@@ -48,17 +53,17 @@ def identity(container: Container, isolation: Isolation) -> tuple[int, int, tupl
 
 
 def group_of(uid: int, table: str = "/etc/passwd") -> int:
-    for fields in _entries(table):
+    for fields in read_table(table):
         if len(fields) > 3 and fields[2] == str(uid) and fields[3].isdecimal():
             return int(fields[3])
     return 0
 
 
 def member_of(uid: int, users: str = "/etc/passwd", groups: str = "/etc/group") -> tuple[int, ...]:
-    name = next((fields[0] for fields in _entries(users) if len(fields) > 2 and fields[2] == str(uid)), "")
+    name = next((fields[0] for fields in read_table(users) if len(fields) > 2 and fields[2] == str(uid)), "")
     if not name:
         return ()
-    entries = (fields for fields in _entries(groups) if len(fields) > 3 and fields[2].isdecimal())
+    entries = (fields for fields in read_table(groups) if len(fields) > 3 and fields[2].isdecimal())
     return tuple(int(fields[2]) for fields in entries if name in fields[3].split(","))
 
 
@@ -67,12 +72,18 @@ def _mapped(groups: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(group for group in groups if mapped(group, "/proc/self/gid_map")) if _setgroups_allowed() else ()
 
 
-def _entries(table: str) -> list[list[str]]:
+def read_table(table: str) -> list[list[str]]:
+    """The container may have replaced the table by anything, such as a pipe or an endless file."""
     try:
-        with open(table, encoding="utf-8", errors="replace") as lines:
-            return [line.rstrip("\n").split(":") for line in lines]
+        with open(table, encoding="utf-8", errors="replace", opener=_open_at_once) as file:
+            text = file.read(_MOST_CHARACTERS) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     except OSError:
         return []
+    return [line.split(":") for line in text.split("\n")]
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def _limit(allowed: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import fcntl
@@ -15,6 +16,8 @@ from typing import NoReturn
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry as cgroups_entry
 from traincrew.embedded.kubelet.runtime.container import credentials
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import opened
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -44,7 +47,7 @@ def exec_process(process: ProcessSpec, status: socket.socket) -> NoReturn:
         entered = _change_directory(process.container.cwd, process.isolation)
         credentials.apply(process.container, process.isolation)
         if not entered:
-            os.chdir(process.container.cwd)
+            _enter(process.container.cwd, process.isolation)
         env = environment(process)
         path = find_executable(process.argv[0], env.get("PATH", ""))
         _reset_signals()
@@ -134,9 +137,7 @@ def _terminal(status: socket.socket) -> int:
 def _change_directory(path: str, isolation: spec.Isolation) -> bool:
     """Whether it could be entered; if not, the container's own user may be able to. A missing one is entered, as runtimes do."""
     try:
-        if isolation != spec.Isolation.NONE:
-            os.makedirs(path, mode=0o755, exist_ok=True)
-        os.chdir(path)
+        _enter(path, isolation, make="directory")
     except PermissionError:
         return False
     except OSError as error:
@@ -144,6 +145,15 @@ def _change_directory(path: str, isolation: spec.Isolation) -> bool:
         message = f'unable to start container process: chdir to cwd ("{path}") failed: {words}'
         raise errors.OperationFailed("StartError", message) from None
     return True
+
+
+def _enter(path: str, isolation: spec.Isolation, make: str = "") -> None:
+    if isolation == spec.Isolation.NONE:
+        os.chdir(path)
+        return
+    # Name by name: the container chooses the path, and links of /proc would lead this process, which has more rights, outside.
+    with contextlib.closing(RootDirectory("/")) as root, opened(root, path, make) as directory:
+        os.fchdir(directory)
 
 
 def _reset_signals() -> None:
@@ -155,15 +165,9 @@ def _reset_signals() -> None:
 
 
 def _home(uid: int) -> str:
-    try:
-        with open("/etc/passwd", errors="replace") as file:
-            for entry in file:
-                fields = entry.rstrip("\n").split(":")
-                if len(fields) > 5 and fields[2] == str(uid):
-                    return fields[5] or "/"
-    except OSError:
-        pass
-    return "/"
+    return next(
+        (fields[5] or "/" for fields in credentials.read_table("/etc/passwd") if len(fields) > 5 and fields[2] == str(uid)), "/"
+    )
 
 
 def _message(error: Exception) -> str:

@@ -8,8 +8,8 @@ import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs.host_root import is_within
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target, remount_read_only, restrict, tmpfs
-from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind_open, mount_target, opened, remount_read_only, tmpfs
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
 
 _MOUNTABLE = ("volumes", "node/doors", "node/tools")
@@ -62,22 +62,25 @@ class BindMounter:
                 self._bind(mount)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
+            if mount.volume:
+                # The volume is not named: its path on this machine is no matter of the pod's user.
+                raise MountError(f"failed to prepare subPath for the mount at {mount.path}: {reason}") from error
             raise MountError(f"cannot mount {mount.source or mount.kind} at {mount.path}: {reason}") from error
 
     def _tmpfs(self, mount: Mount) -> None:
-        tmpfs(self._root, mount.path, f"mode=1777,size={mount.size or '50%'}")
-        if mount.read_only:
-            restrict(self._root, mount.path, syscalls.MOUNT_ATTR_RDONLY)
+        flags = syscalls.MS_RDONLY if mount.read_only else 0
+        tmpfs(self._root, mount.path, f"mode=1777,size={mount.size or '50%'}", flags)
 
     def _bind(self, mount: Mount) -> None:
-        source = os.open(mount.source, os.O_PATH | os.O_CLOEXEC)
+        source = _open_source(mount)
         try:
             real = os.readlink(descriptor_path(source))
             self._check_source(mount, real)
             kind = "directory" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
-            self._check_target(mount.path, kind)
             attributes = self._attributes | (syscalls.MOUNT_ATTR_RDONLY if mount.read_only else 0)
-            bind(self._root, descriptor_path(source), mount.path, attributes)
+            with opened(self._root, mount.path, kind) as target:
+                self._check_target(mount.path, target, kind)
+                bind_open(self._root, source, mount.path, target, attributes)
         finally:
             os.close(source)
         for path in self._masked:
@@ -99,14 +102,10 @@ class BindMounter:
                 why = "the cluster's data directory cannot be mounted into pods"
                 raise MountError(f"cannot mount {mount.source} at {mount.path}: {why}")
 
-    def _check_target(self, path: str, kind: str) -> None:
-        descriptor = self._root.open(path, kind)
-        try:
-            is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-            with mount_target(self._root, "/proc") as proc:
-                in_proc = os.stat(proc).st_dev == os.fstat(descriptor).st_dev
-        finally:
-            os.close(descriptor)
+    def _check_target(self, path: str, target: int, kind: str) -> None:
+        is_directory = stat.S_ISDIR(os.fstat(target).st_mode)
+        with opened(self._root, "/proc") as proc:
+            in_proc = os.fstat(proc).st_dev == os.fstat(target).st_dev
         if in_proc:
             raise MountError(f"cannot mount anything at {path}: it is in /proc")
         if is_directory != (kind == "directory"):
@@ -117,3 +116,11 @@ class BindMounter:
         if self._root.exists(path):
             tmpfs(self._root, path, "mode=755,size=64k", syscalls.MS_NOEXEC)
             self._masks.append(path)
+
+
+def _open_source(mount: Mount) -> int:
+    """Pods may change a volume while a part of it is being mounted. The volume's own path is beyond their reach."""
+    if not mount.volume:
+        return os.open(mount.source, os.O_PATH | os.O_CLOEXEC)
+    with contextlib.closing(RootDirectory(mount.volume, Resolve.BENEATH)) as volume:
+        return volume.open(mount.source.removeprefix(mount.volume))

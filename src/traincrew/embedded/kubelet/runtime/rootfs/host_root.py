@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind_open, mount_target, opened
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer, copy_mode_and_owner
-from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 REPLACED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp")  # noqa: S108 -- paths of the container's own
@@ -55,6 +56,11 @@ class HostRoot:
 
     def mount(self, target: str, isolation: Isolation, seeds: tuple[str, ...] = ()) -> None:
         """Mounts the root at target. seeds: later mount points, where root of a user namespace may not create directories."""
+        # A pod with a host path may replace directories by links meanwhile. They must not lead to what is masked elsewhere.
+        with contextlib.closing(RootDirectory("/", Resolve.NO_SYMLINKS)) as self._host:
+            self._mount(target, isolation, seeds)
+
+    def _mount(self, target: str, isolation: Isolation, seeds: tuple[str, ...]) -> None:
         if isolation is Isolation.ROOT and self._mount_whole(target):
             return
         syscalls.mount(self._layer.create_directory(_BASE, 0o755), target, "", syscalls.MS_BIND)
@@ -77,34 +83,47 @@ class HostRoot:
     def _mount_one(self, root: RootDirectory, path: str) -> None:
         if path == "/":
             return
-        if self._mounts[path].writable and os.path.isdir(path):
-            with contextlib.suppress(OSError), mount_target(root, path) as target:
-                self._layer.overlay(path, self._layer.upper_for(path), target)
-                self.overlays.append(path)
-                return
-        bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
+        with opened(self._host, path) as source:
+            is_directory = stat.S_ISDIR(os.fstat(source).st_mode)
+            if not (self._mounts[path].writable and is_directory and self._overlay_mount(root, source, path)):
+                _bind_read_only(root, source, path)
+
+    def _overlay_mount(self, root: RootDirectory, source: int, path: str) -> bool:
+        lower = descriptor_path(source)
+        with contextlib.suppress(OSError), mount_target(root, path) as target:
+            self._layer.overlay(lower, self._layer.upper_for(lower), target)
+            self.overlays.append(path)
+            return True
+        return False
 
     def _assemble(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         for name in os.listdir(path):
-            # Files that the user may not read on the host are left out.
-            with contextlib.suppress(PermissionError):
+            # Files that the user may not read on the host are left out, and those that are being replaced.
+            with contextlib.suppress(PermissionError, FileNotFoundError, FileExistsError):
                 self._assemble_one(root, os.path.join(path, name), seeds)
 
     def _assemble_one(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
-        found = os.lstat(path)
         target = descriptor_path(root.top) + path
-        if stat.S_ISLNK(found.st_mode):
+        try:
+            with opened(self._host, path) as source:
+                self._assemble_file(root, source, path, seeds)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
             os.symlink(os.readlink(path), target)
-        elif stat.S_ISREG(found.st_mode):
+
+    def _assemble_file(self, root: RootDirectory, source: int, path: str, seeds: frozenset[str]) -> None:
+        found, target = os.fstat(source), descriptor_path(root.top) + path
+        if stat.S_ISREG(found.st_mode):
             os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o644))
-            bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
+            _bind_read_only(root, source, path)
         elif stat.S_ISDIR(found.st_mode):
             os.mkdir(target)
             copy_mode_and_owner(target, found)
-            self._assemble_directory(root, path, seeds)
+            self._assemble_directory(root, source, path, seeds)
 
-    def _assemble_directory(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
-        entries = os.listdir(path)
+    def _assemble_directory(self, root: RootDirectory, source: int, path: str, seeds: frozenset[str]) -> None:
+        entries = os.listdir(descriptor_path(source))
         if path in REPLACED or path in self._hidden or not entries:
             return
         if path in self._with_mounts:
@@ -117,10 +136,15 @@ class HostRoot:
                 _seed(upper, path, seed)
         try:
             with mount_target(root, path) as target:
-                self._layer.overlay(path, upper, target)
+                self._layer.overlay(descriptor_path(source), upper, target)
             self.overlays.append(path)
         except OSError:
-            bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
+            _bind_read_only(root, source, path)
+
+
+def _bind_read_only(root: RootDirectory, source: int, path: str) -> None:
+    with opened(root, path) as target:
+        bind_open(root, source, path, target, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def is_shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ import stat
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target, restrict, tmpfs
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, bind_open, mount_target, opened, restrict, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.spec import Container, Pod
 
@@ -38,9 +38,8 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
     if container.privileged:
         return
     for path in _READ_ONLY:
-        with contextlib.suppress(FileNotFoundError), mount_target(root, path) as target:
-            syscalls.mount(target, target, "", syscalls.MS_BIND)
-            restrict(root, path, syscalls.MOUNT_ATTR_RDONLY)
+        with contextlib.suppress(FileNotFoundError), opened(root, path) as found:
+            bind_open(root, found, path, found, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def mount_sys(root: RootDirectory, container: Container, cgroups: dict[str, str]) -> None:
@@ -72,17 +71,23 @@ def mount_dev(root: RootDirectory, pod: Pod, container: Container, shm: int) -> 
     """
     tmpfs(root, "/dev", "mode=755,size=1m", syscalls.MS_NOEXEC)
     wanted = [f"/dev/{name}" for name in _DEVICES] + list(container.devices)
-    if container.privileged:
-        wanted += _all_devices(set(wanted))
     for path in wanted:
-        os.close(root.open(path, make="file"))
-        bind(root, path, path)
+        _bind_device(root, path)
+    for path in _all_devices(set(wanted)) if container.privileged else ():
+        # A device may vanish at any time.
+        with contextlib.suppress(FileNotFoundError):
+            _bind_device(root, path)
     with mount_target(root, "/dev") as dev:
         for name, target in _LINKS.items():
             os.symlink(target, f"{dev}/{name}")
         os.symlink("pts/ptmx", f"{dev}/ptmx")
     _mount_terminals(root)
     _mount_shared_memory(root, pod, shm)
+
+
+def _bind_device(root: RootDirectory, path: str) -> None:
+    os.close(root.open(path, make="file"))
+    bind(root, path, path)
 
 
 def _mount_cgroups(root: RootDirectory, cgroups: dict[str, str], privileged: bool) -> None:
@@ -94,7 +99,8 @@ def _mount_cgroups(root: RootDirectory, cgroups: dict[str, str], privileged: boo
         for name, directory in cgroups.items():
             os.close(root.open(f"/sys/fs/cgroup/{name}", make="directory"))
             bind(root, directory, f"/sys/fs/cgroup/{name}", attributes)
-        restrict(root, "/sys/fs/cgroup", attributes)
+        with opened(root, "/sys/fs/cgroup") as mounted:
+            restrict(mounted, attributes)
 
 
 def _mask_one(root: RootDirectory, path: str) -> None:
@@ -118,8 +124,10 @@ def _all_devices(known: set[str]) -> list[str]:
 
 
 def _is_device(path: str) -> bool:
-    mode = os.lstat(path).st_mode
-    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+    return False
 
 
 def _mount_terminals(root: RootDirectory) -> None:

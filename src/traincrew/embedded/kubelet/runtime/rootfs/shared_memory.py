@@ -49,13 +49,21 @@ def clone_from(namespace: int) -> int:
     try:
         syscalls.setns(namespace, syscalls.CLONE_NEWNS)
         try:
-            return syscalls.clone_mount("/")
+            return _clone("/")
         except OSError:
             return -1
         finally:
             syscalls.setns(own, syscalls.CLONE_NEWNS)
     finally:
         os.close(own)
+
+
+def _clone(path: str) -> int:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return syscalls.clone_mount(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def mount(root: RootDirectory, pod: Pod) -> None:
