@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from traincrew import errors
-from traincrew.client import port, remote, watch_stream
+from traincrew.client import interfaces, remote, watch_stream
 from traincrew.model.resources import PODS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def error(code: int, reason: str) -> bytes:
     return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
 
 
-async def watched(client: remote.RemoteClient) -> list[port.Change]:
+async def watched(client: remote.RemoteClient) -> list[interfaces.Change]:
     return [change async for change in client.watch(PODS, "ns", labels="a=b", resource_version="5")]
 
 

@@ -17,7 +17,7 @@ import yaml
 from tools.kube import cluster
 
 from traincrew import errors
-from traincrew.client import informer, kubeconfig, port, remote, retries, store
+from traincrew.client import informer, interfaces, kubeconfig, remote, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import CONFIG_MAPS, PODS, SECRETS, SERVICES
 
@@ -89,7 +89,7 @@ async def test_a_misspelled_field_is_rejected_only_when_asked_strictly(client: r
 async def test_a_list_comes_in_pages_of_one_version(client: remote.RemoteClient, namespace: str) -> None:
     for number in range(7):
         await client.create(CONFIG_MAPS, namespace, config_map(f"m-{number}"))
-    pages: list[port.Page] = []
+    pages: list[interfaces.Page] = []
     async for page in client.pages(CONFIG_MAPS, namespace, labels="of=test"):
         await client.create(CONFIG_MAPS, namespace, config_map(f"later-{len(pages)}"))
         pages.append(page)
@@ -124,7 +124,7 @@ async def test_a_version_that_the_server_no_longer_keeps_is_expired(
             await anext(aiter(_changes(client, namespace)))
 
 
-async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator[port.Change]:
+async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator[interfaces.Change]:
     async for change in client.watch(CONFIG_MAPS, namespace, resource_version="1"):
         if change.type != "BOOKMARK":
             yield change

@@ -19,7 +19,8 @@ from tests.embedded.apiserver.schema import crd_cases, malformed_bodies, random_
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds, crd_validation, custom_resources, decoding
 from traincrew.embedded.apiserver.schema import crds as schema_crds
 

@@ -14,7 +14,7 @@ from tests.operator.virtual_time import VirtualTimeLoop
 
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.kinds import KINDS
@@ -44,7 +44,7 @@ class Call(NamedTuple):
 class FaultyClient:
     """A client that records its writes; `fault` may return an error to raise in place of a request."""
 
-    def __init__(self, inner: port.Client) -> None:
+    def __init__(self, inner: interfaces.Client) -> None:
         self._inner = inner
         self.calls: list[Call] = []
         self.fault: Callable[[Call], errors.ApiError | None] = lambda call: None
@@ -61,12 +61,12 @@ class FaultyClient:
 
     def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
-    ) -> AsyncGenerator[port.Page, None]:
+    ) -> AsyncGenerator[interfaces.Page, None]:
         return self._inner.pages(resource, namespace, labels=labels, fields=fields)
 
     def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[port.Change, None]:
+    ) -> AsyncGenerator[interfaces.Change, None]:
         return self._inner.watch(resource, namespace, labels=labels, fields=fields, resource_version=resource_version)
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
@@ -89,7 +89,7 @@ class FaultyClient:
         body: bytes,
         *,
         subresource: str = "",
-        type: port.PatchType = "merge",
+        type: interfaces.PatchType = "merge",
     ) -> bytes:
         self._record("patch", resource, subresource, name)
         return await self._inner.patch(resource, namespace, name, body, subresource=subresource, type=type)
@@ -126,7 +126,7 @@ class Cluster:
             await asyncio.gather(task, return_exceptions=True)
 
     def new_operator(
-        self, client: port.Client, options: settings.Operator | None = None, lease: port.Client | None = None
+        self, client: interfaces.Client, options: settings.Operator | None = None, lease: interfaces.Client | None = None
     ) -> Operator:
         chosen = options or settings.Operator(metrics_address="0", health_address="0")
         return Operator(Clients(client, lease), KINDS, chosen, Metrics(), now)

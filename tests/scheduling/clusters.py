@@ -14,7 +14,7 @@ import yaml
 
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.scheduler import Scheduler
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Cluster(NamedTuple):
-    client: port.Client
+    client: interfaces.Client
     daemon: ControlPlane
 
     async def create(self, resource: Resource, body: Object) -> Object:

@@ -16,7 +16,9 @@ from typing import Any
 from tools.kube import build, cluster
 from tools.kube.openapi import Schema, UnknownKeyword
 
-TARGET = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "embedded" / "apiserver" / "schema"
+_API_SERVER = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "embedded" / "apiserver"
+TARGET = _API_SERVER / "schema"
+GO_TYPES = _API_SERVER / "registry" / "builtin" / "go_types.json"
 
 SERVED = {
     "api/v1": (
@@ -128,10 +130,13 @@ def _references(value: Any) -> Iterator[str]:
 
 def go_types(kept: Mapping[str, Schema]) -> Schema:
     """Definition → field → Go type, with ! after the type of a field that is written even when it is empty."""
-    command = ["go", "run", "./gotypes"]
-    printed = subprocess.run(command, cwd=build.modules("kube-apiserver"), capture_output=True, text=True, check=True)
-    every: Schema = json.loads(printed.stdout)
+    every: Schema = json.loads(_run_go("./gotypes"))
     return {name: every[name] for name, schema in kept.items() if name in every and schema.get("type") == "object"}
+
+
+def _run_go(package: str) -> str:
+    modules = build.modules("kube-apiserver")
+    return subprocess.run(["go", "run", package], cwd=modules, capture_output=True, text=True, check=True).stdout
 
 
 def generate(kube: cluster.Cluster) -> dict[str, Any]:
@@ -156,6 +161,8 @@ def main() -> int:
         text = json.dumps(content, sort_keys=True, separators=(",", ":")) + "\n"
         (TARGET / file).write_text(text)
         print(f"{TARGET / file}: {len(text)} bytes")
+    GO_TYPES.write_text(_run_go("./goencoding"))
+    print(f"{GO_TYPES}: {GO_TYPES.stat().st_size} bytes")
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from traincrew.apimachinery import field_errors, name_validation, object_metadata, selectors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")

@@ -7,7 +7,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 NameValidator = Callable[[str], name_validation.Messages]
 

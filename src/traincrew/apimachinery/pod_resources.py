@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traincrew.apimachinery import quantities
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 _COUNTED = ("cpu", "memory")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from traincrew.apimachinery import api_errors, label_selectors, pod_resources, quantities, resource_lists
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 ResourceUsage = dict[str, str]
 

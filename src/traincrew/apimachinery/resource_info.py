@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-Object = dict[str, Any]
-"""A Kubernetes object as decoded JSON."""
+from traincrew.apimachinery.unstructured import Object
 
 Schema = dict[str, Any]
 """A structural OpenAPI schema. References are resolved by sharing: the graph of dicts may be cyclic. Do not change it.

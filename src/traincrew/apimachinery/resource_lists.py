@@ -7,7 +7,7 @@ import functools
 from traincrew.apimachinery import field_errors, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 HUGE_PAGES = "hugepages-"
 _CONTAINER = frozenset(("cpu", "memory", "ephemeral-storage"))

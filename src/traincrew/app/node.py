@@ -14,7 +14,7 @@ import msgspec
 
 from traincrew import __version__, errors, settings
 from traincrew.app import signals
-from traincrew.client import connection, port, retries
+from traincrew.client import connection, interfaces, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import private_files
 from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
@@ -60,7 +60,7 @@ def _lock(data: pathlib.Path) -> int:
 
 
 async def _site(
-    client: port.Client, options: settings.Joined, target: connection.Connection, data: pathlib.Path
+    client: interfaces.Client, options: settings.Joined, target: connection.Connection, data: pathlib.Path
 ) -> kubelet_kubelet.KubeletConfig:
     pki = certificates.ensure(data / "pki", certificates.names(options.address))
     context = pki.server_context()
@@ -73,7 +73,7 @@ async def _site(
     return kubelet_kubelet.KubeletConfig(data, __version__, api, context, callers, options.address)
 
 
-async def _client_authority(client: port.Client) -> str:
+async def _client_authority(client: interfaces.Client) -> str:
     try:
         config_map = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
     except (errors.NotFound, errors.Forbidden) as error:

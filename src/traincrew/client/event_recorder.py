@@ -20,7 +20,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import times
-from traincrew.client import events, port, retries
+from traincrew.client import events, interfaces, retries
 from traincrew.client.event_correlation import Correlator
 from traincrew.client.events import Event
 from traincrew.model.resources import EVENTS
@@ -59,7 +59,7 @@ BEST_EFFORT = Delivery()
 class EventRecorder:
     def __init__(
         self,
-        writer: port.Writer,
+        writer: interfaces.Writer,
         naming: NamingStrategy,
         correlator: Correlator | None = None,
         delivery: Delivery = BEST_EFFORT,

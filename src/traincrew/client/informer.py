@@ -13,7 +13,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import json_nesting
-from traincrew.client import port, retries, store
+from traincrew.client import interfaces, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import Resource
 
@@ -91,7 +91,7 @@ class ListReplacement(Generic[T]):
 class Informer(Generic[T]):
     def __init__(
         self,
-        reader: port.Reader,
+        reader: interfaces.Reader,
         scope: Scope,
         target: store.Store[T],
         on_undecodable: OnUndecodable | None = None,
@@ -168,7 +168,7 @@ class Informer(Generic[T]):
         replacement.finish(version)
         return version
 
-    def _pages(self) -> AsyncGenerator[port.Page, None]:
+    def _pages(self) -> AsyncGenerator[interfaces.Page, None]:
         scope = self.scope
         return self._reader.pages(scope.resource, scope.namespace, labels=scope.labels, fields=scope.fields)
 
@@ -182,7 +182,7 @@ class Informer(Generic[T]):
                 self._contacted()
                 self._apply(change)
 
-    def _apply(self, change: port.Change) -> None:
+    def _apply(self, change: interfaces.Change) -> None:
         if change.type in ("BOOKMARK", "DELETED"):
             identity = json_nesting.decode(_partial.decode, change.object).metadata
             if change.type == "DELETED":

@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew import errors, settings
 from traincrew.apimachinery import times
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.model import resources
 from traincrew.model.meta import Meta, Struct, Time
 
@@ -38,7 +38,9 @@ class Lease(Struct):
 class LeaderElector:
     """A leader that cannot renew the Lease stops before another may acquire it."""
 
-    def __init__(self, client: port.Client, options: settings.Election, identity: str, now: Callable[[], dt.datetime]) -> None:
+    def __init__(
+        self, client: interfaces.Client, options: settings.Election, identity: str, now: Callable[[], dt.datetime]
+    ) -> None:
         """now: for the times that are written; durations are measured by the event loop's clock."""
         self._client = client
         self._options = options

@@ -7,8 +7,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import informer, port, store
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import informer, interfaces, store
 from traincrew.client.label_index import NONE, LabelIndex
 from traincrew.model import meta
 from traincrew.model.resources import Resource
@@ -31,7 +31,7 @@ def decode(raw: bytes) -> Unstructured:
 
 
 class Lister(Generic[T]):
-    def __init__(self, reader: port.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
+    def __init__(self, reader: interfaces.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
         self.resource = resource
         self.listeners: list[Listener[T]] = []
         self._store: store.Store[T] = store.Store(decode, self._changed)

@@ -17,13 +17,13 @@ import yarl
 
 from traincrew import errors
 from traincrew.apimachinery import json_nesting
-from traincrew.client import connection, port, retries, status_errors, transport, watch_stream
+from traincrew.client import connection, interfaces, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
 """Called after every request: verb, plural of the resource, status code (0: no response), seconds."""
 
-PATCHES: dict[port.PatchType, str] = {
+PATCHES: dict[interfaces.PatchType, str] = {
     "merge": transport.MERGE_PATCH,
     "json": transport.JSON_PATCH,
     "strategic": transport.STRATEGIC_PATCH,
@@ -95,20 +95,20 @@ class RemoteClient:
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
-    ) -> AsyncGenerator[port.Page, None]:
+    ) -> AsyncGenerator[interfaces.Page, None]:
         query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
         while True:
             url = self._url(resource, namespace, query=_query(query))
             body = await self._send(_Call("list", resource, transport.Request("GET", url)))
             page = _decoded_list(body)
-            yield port.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
+            yield interfaces.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
             if not page.metadata.continue_:
                 return
             query["continue"] = page.metadata.continue_
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[port.Change, None]:
+    ) -> AsyncGenerator[interfaces.Change, None]:
         seconds = self._rng.randint(*self._limits.watch_seconds)
         query = {
             "watch": "true",
@@ -175,7 +175,7 @@ class RemoteClient:
         body: bytes,
         *,
         subresource: str = "",
-        type: port.PatchType = "merge",
+        type: interfaces.PatchType = "merge",
     ) -> bytes:
         url = self._url(resource, namespace, name, subresource)
         return await self._send(_Call("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
@@ -192,7 +192,7 @@ class RemoteClient:
         grace: int | None = None,
     ) -> bytes:
         url = self._url(resource, namespace, name)
-        request = transport.Request("DELETE", url, port.delete_options(uid, version, propagation, grace))
+        request = transport.Request("DELETE", url, interfaces.delete_options(uid, version, propagation, grace))
         return await self._send(_Call("delete", resource, request))
 
     async def _send(self, call: _Call) -> bytes:

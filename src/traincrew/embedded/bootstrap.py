@@ -13,8 +13,8 @@ import hashlib
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.embedded.apiserver.authz import bootstrap_policy
 from traincrew.embedded.pki import certificates
 from traincrew.model import resources
@@ -37,7 +37,7 @@ class BootstrapObjects:
     """The operator's service account and rights."""
 
 
-async def bootstrap(client: port.Client, objects: BootstrapObjects) -> None:
+async def bootstrap(client: interfaces.Client, objects: BootstrapObjects) -> None:
     """Applies all objects, in parallel as far as possible: each write waits for the disk, parallel writes wait once."""
     namespaces = (*SYSTEM_NAMESPACES, *objects.namespaces)
     applied = await AppliedObjects.read(client)
@@ -63,7 +63,7 @@ def objects_in(objects: BootstrapObjects, namespace: str) -> list[tuple[Resource
     return [(_resource(each), each) for each in objects.objects if each["metadata"].get("namespace") == namespace]
 
 
-async def set_service_port(client: port.Client, number: int) -> None:
+async def set_service_port(client: interfaces.Client, number: int) -> None:
     """Points the service default/kubernetes to the port on which the API server listens."""
     service = msgspec.json.decode(await client.get(resources.SERVICES, "default", "kubernetes"))
     ports = [{**each, "targetPort": number} for each in service["spec"]["ports"]]
@@ -80,7 +80,7 @@ def _kubernetes_service() -> Object:
     return {"metadata": {"name": "kubernetes", "namespace": "default", "labels": labels}, "spec": spec}
 
 
-async def ensure(client: port.Client, resource: Resource, document: Object) -> None:
+async def ensure(client: interfaces.Client, resource: Resource, document: Object) -> None:
     """Creates the object if it does not exist."""
     meta = document["metadata"]
     try:
@@ -93,14 +93,14 @@ async def ensure(client: port.Client, resource: Resource, document: Object) -> N
 class AppliedObjects:
     """Digests of the bootstrap objects that were applied: an object of another release is recognised by its digest."""
 
-    def __init__(self, client: port.Client, current: dict[str, str] | None, former: dict[str, str] | None) -> None:
+    def __init__(self, client: interfaces.Client, current: dict[str, str] | None, former: dict[str, str] | None) -> None:
         """The digests in the ConfigMap of the current name, and in that of the former name. None: it does not exist."""
         self._client, self._current, self._former = client, current, former
         self._before = current or former or {}
         self._now: dict[str, str] = {}
 
     @staticmethod
-    async def read(client: port.Client) -> AppliedObjects:
+    async def read(client: interfaces.Client) -> AppliedObjects:
         return AppliedObjects(client, await _digests(client, CONFIG_MAP), await _digests(client, FORMER_CONFIG_MAP))
 
     async def apply(self, resource: Resource, document: Object) -> None:
@@ -127,7 +127,7 @@ class AppliedObjects:
             await self._client.delete(CONFIG_MAPS, "kube-system", FORMER_CONFIG_MAP)
 
 
-async def _digests(client: port.Client, name: str) -> dict[str, str] | None:
+async def _digests(client: interfaces.Client, name: str) -> dict[str, str] | None:
     try:
         config_map = msgspec.json.decode(await client.get(CONFIG_MAPS, "kube-system", name))
     except errors.NotFound:

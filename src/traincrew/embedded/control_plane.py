@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock
 from traincrew.embedded import private_files
 from traincrew.embedded.apiserver.audit.audit_log import AuditLog

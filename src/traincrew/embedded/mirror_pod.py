@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, interfaces
 from traincrew.embedded.bootstrap import NODES, ensure
 from traincrew.model import resources
 from traincrew.model.resources import Resource
@@ -26,7 +26,7 @@ RETRY = 1.0
 """Seconds."""
 
 
-async def register_node(client: port.Client, kubelet_port: int, version: str) -> None:
+async def register_node(client: interfaces.Client, kubelet_port: int, version: str) -> None:
     """Registers a node for the mirror pod, where no kubelet runs."""
     await ensure(client, NODES, {"metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}})
     await _patch_status(client, None, NODE, _node_status(kubelet_port, version, clock.timestamp()))
@@ -35,7 +35,7 @@ async def register_node(client: port.Client, kubelet_port: int, version: str) ->
 class MirrorPod:
     """The pod object of this process. It is created again if it, or its namespace, is deleted."""
 
-    def __init__(self, client: port.Client, version: str, beside: Sequence[tuple[Resource, Object]] = ()) -> None:
+    def __init__(self, client: interfaces.Client, version: str, beside: Sequence[tuple[Resource, Object]] = ()) -> None:
         """beside: other objects of its namespace."""
         self._client, self._version, self._beside = client, version, beside
         self._since = clock.timestamp()
@@ -86,7 +86,7 @@ class MirrorPod:
         return str(msgspec.json.decode(pod)["metadata"]["resourceVersion"])
 
 
-async def _patch_status(client: port.Client, namespace: str | None, name: str, status: Object) -> bytes:
+async def _patch_status(client: interfaces.Client, namespace: str | None, name: str, status: Object) -> bytes:
     resource = resources.PODS if namespace else NODES
     body = msgspec.json.encode({"status": status})
     return await client.patch(resource, namespace, name, body, subresource="status")

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, objects, resources
 from traincrew.model.meta import Named
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class ExecutionContext:
-    client: port.Client
+    client: interfaces.Client
     observer: Observer
     recorder: JobEventRecorder
     metrics: Metrics

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Meta, Struct
@@ -36,7 +36,7 @@ def classify(kind: JobKind, job: jobs.JobObject[Any], action: Create, existing: 
     return Ownership.OURS if action.shared else Ownership.FOREIGN
 
 
-async def inspect(client: port.Client, kind: JobKind, job: jobs.JobObject[Any], action: Create) -> tuple[Ownership, bytes]:
+async def inspect(client: interfaces.Client, kind: JobKind, job: jobs.JobObject[Any], action: Create) -> tuple[Ownership, bytes]:
     """Reads the object that has the planned name. One of the job's own without our labels gets them."""
     namespace = job.metadata.namespace
     try:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.resources import Resource
@@ -52,7 +52,9 @@ class ExpectedEvents:
 
 
 class EventBackfill:
-    def __init__(self, reader: port.Reader, recorder: JobEventRecorder, namespace: str, now: Callable[[], dt.datetime]) -> None:
+    def __init__(
+        self, reader: interfaces.Reader, recorder: JobEventRecorder, namespace: str, now: Callable[[], dt.datetime]
+    ) -> None:
         self._reader = reader
         self._recorder = recorder
         self._namespace = namespace or None

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from traincrew import settings
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import Store
 from traincrew.kinds import kind as kinds
@@ -66,7 +66,7 @@ class Observer:
     """Stores of the jobs and of all objects that belong to them."""
 
     def __init__(
-        self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, handler: ChangeHandler
+        self, reader: interfaces.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, handler: ChangeHandler
     ) -> None:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
@@ -90,7 +90,7 @@ class Observer:
             *(self._informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
         ]
 
-    def _informer(self, reader: port.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
+    def _informer(self, reader: interfaces.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
         def undecodable(name: str, error: Exception) -> None:
             fields = {"resource": scope.resource.plural, "object": name, "error": str(error)}
             logger.error("ignoring undecodable object", extra=fields)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from traincrew import errors, settings
-from traincrew.client import clock, port
+from traincrew.client import clock, interfaces
 from traincrew.client.event_recorder import EventRecorder
 from traincrew.client.leader_election import LeaderElector
 from traincrew.client.workqueue import WorkQueue
@@ -49,7 +49,7 @@ class LeadershipLost(errors.TraincrewError):
 class Clients:
     """Renewing the lease must never wait behind other requests, so it may have another client."""
 
-    def __init__(self, work: port.Client, lease: port.Client | None = None) -> None:
+    def __init__(self, work: interfaces.Client, lease: interfaces.Client | None = None) -> None:
         self.work = work
         self.lease = lease or work
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traincrew.apimachinery import label_selectors
-from traincrew.scheduling.objects import Node, Object, PodSpec, Taint, Toleration
+from traincrew.apimachinery.unstructured import Object
+from traincrew.scheduling.objects import Node, PodSpec, Taint, Toleration
 
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 NOT_READY = "node.kubernetes.io/not-ready"

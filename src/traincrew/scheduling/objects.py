@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from traincrew.apimachinery.unstructured import Object
 from traincrew.model.meta import Meta, Struct, Time
-
-Object = dict[str, Any]
 
 
 class ResourceRequirements(Struct):

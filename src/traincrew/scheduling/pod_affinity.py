@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traincrew.apimachinery import label_selectors
+from traincrew.apimachinery.unstructured import Object
 from traincrew.scheduling import node_affinity
 from traincrew.scheduling.node_info import NodeInfo
-from traincrew.scheduling.objects import Object
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 

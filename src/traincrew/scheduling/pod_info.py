@@ -9,9 +9,10 @@ from collections.abc import Mapping
 import msgspec
 
 from traincrew.apimachinery import times
+from traincrew.apimachinery.unstructured import Object
 from traincrew.model.meta import Meta
 from traincrew.scheduling import resource_requests
-from traincrew.scheduling.objects import Object, Pod, PodSpec, PodStatus
+from traincrew.scheduling.objects import Pod, PodSpec, PodStatus
 
 HostPort = tuple[str, str, int]
 """Address, protocol, number."""

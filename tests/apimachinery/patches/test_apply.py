@@ -9,7 +9,8 @@ import pytest
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import apply, field_managers
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 KNOWN = builtin_kinds.load()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from traincrew.apimachinery.patches import apply, field_managers
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 CONFIG_MAP = builtin_kinds.load().schema("", "v1", "ConfigMap")

@@ -13,7 +13,7 @@ import msgspec
 
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Cluster(NamedTuple):
-    client: port.Client
+    client: interfaces.Client
     control_plane: ControlPlane
     volumes: pathlib.Path
 

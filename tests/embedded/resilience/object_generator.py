@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 from tests.embedded.resilience import fuzz_values
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
+from traincrew.apimachinery.unstructured import Object
 
 NAMES = ("a", "a", "a", "a", "a", "b", "c", "default", "web.example", "kubernetes")
 NAMESPACES = ("default",) * 12 + ("kubeflow", "other", "gone")

@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 from tests.embedded.resilience import fuzz_values, object_generator
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 DIRECTIVES = ("replace", "delete", "merge", "", "x", None, 1)
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import yaml
 from tests.embedded.resilience import fuzz_values, object_generator, patch_generator
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 METHODS = (
     ("GET",) * 20 + ("POST",) * 30 + ("PATCH",) * 40 + ("PUT",) * 20 + ("DELETE",) * 4 + ("HEAD", "OPTIONS", "TRACE", "BREW")

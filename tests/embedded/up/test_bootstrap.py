@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.bootstrap import CONFIG_MAP, FORMER_CONFIG_MAP, BootstrapObjects, bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.model.resources import CONFIG_MAPS, SERVICE_ACCOUNTS
@@ -25,7 +25,7 @@ def bootstrap_objects(release: str) -> BootstrapObjects:
 
 
 @contextlib.asynccontextmanager
-async def started(data: pathlib.Path, release: str) -> AsyncIterator[port.Client]:
+async def started(data: pathlib.Path, release: str) -> AsyncIterator[interfaces.Client]:
     control_plane = ControlPlane(Options(data, "127.0.0.1", 0, bootstrap_objects(release), data / "log", "0"))
     try:
         await bootstrap(control_plane.system_client("bootstrap"), control_plane.options.bootstrap)
@@ -34,18 +34,18 @@ async def started(data: pathlib.Path, release: str) -> AsyncIterator[port.Client
         await control_plane.close()
 
 
-async def label(client: port.Client) -> str | None:
+async def label(client: interfaces.Client) -> str | None:
     account: Object = msgspec.json.decode(await client.get(SERVICE_ACCOUNTS, "kube-system", "operator"))
     value: str | None = (account["metadata"].get("labels") or {}).get("release")
     return value
 
 
-async def set_label(client: port.Client, value: str) -> None:
+async def set_label(client: interfaces.Client, value: str) -> None:
     body = msgspec.json.encode({"metadata": {"labels": {"release": value}}})
     await client.patch(SERVICE_ACCOUNTS, "kube-system", "operator", body)
 
 
-async def rename_config_map(client: port.Client) -> None:
+async def rename_config_map(client: interfaces.Client) -> None:
     """As a data directory of an earlier version has it."""
     config_map: Object = msgspec.json.decode(await client.get(CONFIG_MAPS, "kube-system", CONFIG_MAP))
     former = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": FORMER_CONFIG_MAP}, "data": config_map["data"]}

@@ -29,7 +29,8 @@ from traincrew.apimachinery.patches.managed_fields import (
     WriteContext,
     WriteContextFields,
 )
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KUBECTL = "kubectl"

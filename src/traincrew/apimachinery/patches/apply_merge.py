@@ -7,7 +7,7 @@ from typing import Any
 from traincrew.apimachinery.patches import field_sets, list_items
 from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.typed_schemas import ATOMIC, LIST, MAP, SCALAR, TypeDef
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 def merge(live: Object, applied: Object, type_def: TypeDef) -> Object:

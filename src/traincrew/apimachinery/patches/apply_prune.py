@@ -8,7 +8,8 @@ from traincrew.apimachinery.patches.field_comparison import to_field_set
 from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.managed_fields import Managers, VersionedSet, WriteContext
 from traincrew.apimachinery.patches.typed_schemas import TypeDef
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 
 def prune(merged: Object, last: VersionedSet | None, managers: Managers, schema: Schema, context: WriteContext) -> Object:

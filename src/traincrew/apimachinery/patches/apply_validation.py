@@ -7,7 +7,7 @@ from typing import Any
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.patches import list_items, path_elements
 from traincrew.apimachinery.patches.typed_schemas import BOOLEAN, LIST, MAP, NUMERIC, STRING, TypeDef
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 TypedError = tuple[str, str]
 """Path and message."""

@@ -9,7 +9,7 @@ from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.patches import field_sets, list_items
 from traincrew.apimachinery.patches.field_sets import EMPTY, FIELD, Fields
 from traincrew.apimachinery.patches.typed_schemas import ATOMIC, LIST, MAP, TypeDef
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,8 @@ from traincrew.apimachinery.patches.managed_fields import (
 )
 from traincrew.apimachinery.patches.schema_reconciliation import reconcile
 from traincrew.apimachinery.patches.zero_objects import is_custom, zero_object
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 

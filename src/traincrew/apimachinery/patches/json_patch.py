@@ -10,7 +10,7 @@ from traincrew.apimachinery import api_errors, field_errors, go_format, json_equ
 from traincrew.apimachinery.api_errors import StatusError, bad_request, request_entity_too_large
 from traincrew.apimachinery.patches import path_elements
 from traincrew.apimachinery.patches.patch_errors import PatchRejected
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 MAX_OPERATIONS = 10_000
 

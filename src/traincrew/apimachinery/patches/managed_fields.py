@@ -9,7 +9,8 @@ from typing import Any, NotRequired, TypedDict
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.patches import field_sets, path_elements
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 UPDATE, APPLY = "Update", "Apply"
 MAX_UPDATE_MANAGERS = 10

@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 def apply(document: Object, patch: Any) -> Object:

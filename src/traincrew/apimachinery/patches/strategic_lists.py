@@ -10,7 +10,8 @@ from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches.patch_errors import PatchRejected
 from traincrew.apimachinery.patches.typed_schemas import METADATA
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 NO_ELEMENTS = "no elements in any of the given slices"
 _DIRECTIVE = "$patch"

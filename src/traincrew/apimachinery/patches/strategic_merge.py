@@ -15,7 +15,8 @@ from traincrew.apimachinery.patches.strategic_lists import (
     merge_lists,
     split,
 )
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 DIRECTIVE = "$patch"
 RETAIN_KEYS = "$retainKeys"

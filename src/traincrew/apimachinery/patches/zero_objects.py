@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 _STRUCT, _TYPES = "x-go-struct", "x-go-fields"
 _TIMES = ("date-time", "micro-time")

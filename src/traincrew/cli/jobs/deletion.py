@@ -13,7 +13,7 @@ from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import job_references, query
 from traincrew.cli.render import observed_job
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 
 SHORTEST_POLL, LONGEST_POLL = 0.02, 0.2
@@ -56,7 +56,7 @@ async def delete_jobs(
         click.echo("No jobs to delete.", err=True)
 
 
-async def _wait_for_all(client: port.Client, jobs: Iterable[JobIdentity], max_wait: float) -> None:
+async def _wait_for_all(client: interfaces.Client, jobs: Iterable[JobIdentity], max_wait: float) -> None:
     try:
         async with asyncio.timeout(max_wait):
             for job in jobs:
@@ -67,13 +67,13 @@ async def _wait_for_all(client: port.Client, jobs: Iterable[JobIdentity], max_wa
         ) from None
 
 
-async def delete(client: port.Client, job: JobIdentity) -> None:
+async def delete(client: interfaces.Client, job: JobIdentity) -> None:
     """Delete in the background. A job that no longer exists is not an error."""
     with contextlib.suppress(errors.NotFound, errors.Conflict):
         await client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid, propagation="Background")
 
 
-async def wait_until_deleted(client: port.Client, job: JobIdentity) -> None:
+async def wait_until_deleted(client: interfaces.Client, job: JobIdentity) -> None:
     """Poll instead of watching: the deletion is short, and polling survives a restart of the API server."""
     pause = SHORTEST_POLL
     while await _exists(client, job) or await _has_pods(client, job):
@@ -81,7 +81,7 @@ async def wait_until_deleted(client: port.Client, job: JobIdentity) -> None:
         pause = min(pause * 1.5, LONGEST_POLL)
 
 
-async def _exists(client: port.Client, job: JobIdentity) -> bool:
+async def _exists(client: interfaces.Client, job: JobIdentity) -> bool:
     try:
         raw = await client.get(job.kind.resource, job.namespace, job.name)
     except errors.NotFound:
@@ -89,7 +89,7 @@ async def _exists(client: port.Client, job: JobIdentity) -> bool:
     return observed_job.observe(job.kind, raw).job.metadata.uid == job.uid
 
 
-async def _has_pods(client: port.Client, job: JobIdentity) -> bool:
+async def _has_pods(client: interfaces.Client, job: JobIdentity) -> bool:
     try:
         found = await query.pods(client, job.namespace, observed_job.selector(job.name))
     except errors.NotFound:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from traincrew.cli.render import observed_job
-from traincrew.client import informer, port, store
+from traincrew.client import informer, interfaces, store
 from traincrew.kinds.kind import JobKind
 from traincrew.model import meta, objects, resources
 
@@ -44,7 +44,7 @@ class JobKey:
 class JobInformer:
     """`changes` counts the observed changes; `changed` waits for the next one."""
 
-    def __init__(self, reader: port.Reader, key: JobKey) -> None:
+    def __init__(self, reader: interfaces.Reader, key: JobKey) -> None:
         self.key = key
         self.job: bytes | None = None
         self.deleted = False

@@ -6,7 +6,7 @@ import asyncio
 from typing import NamedTuple
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import suggestions
@@ -53,7 +53,7 @@ def _validate_name(name: str, text: str) -> str:
     return name
 
 
-async def find(reader: port.Reader, namespace: str, text: str) -> JobObject:
+async def find(reader: interfaces.Reader, namespace: str, text: str) -> JobObject:
     reference = parse(text)
     kinds = KINDS if reference.kind is None else (reference.kind,)
     results = await asyncio.gather(*(_get(reader, kind, namespace, reference.name) for kind in kinds))
@@ -66,14 +66,14 @@ async def find(reader: port.Reader, namespace: str, text: str) -> JobObject:
     raise errors.NoJob(await _not_found_message(reader, namespace, reference))
 
 
-async def _get(reader: port.Reader, kind: JobKind, namespace: str, name: str) -> bytes | None:
+async def _get(reader: interfaces.Reader, kind: JobKind, namespace: str, name: str) -> bytes | None:
     try:
         return await reader.get(kind.resource, namespace, name)
     except errors.NotFound:
         return None
 
 
-async def list_jobs(reader: port.Reader, namespace: str | None, kinds: tuple[JobKind, ...] = KINDS) -> list[JobObject]:
+async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tuple[JobKind, ...] = KINDS) -> list[JobObject]:
     """All jobs, sorted by kind. A kind whose CRD is not installed has no jobs."""
     lists = await asyncio.gather(*(_list_kind(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in lists):
@@ -81,14 +81,14 @@ async def list_jobs(reader: port.Reader, namespace: str | None, kinds: tuple[Job
     return [JobObject(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
 
 
-async def _list_kind(reader: port.Reader, kind: JobKind, namespace: str | None) -> list[bytes] | None:
+async def _list_kind(reader: interfaces.Reader, kind: JobKind, namespace: str | None) -> list[bytes] | None:
     try:
         return [item async for page in reader.pages(kind.resource, namespace) for item in page.items]
     except errors.NotFound:
         return None
 
 
-async def _not_found_message(reader: port.Reader, namespace: str, reference: JobReference) -> str:
+async def _not_found_message(reader: interfaces.Reader, namespace: str, reference: JobReference) -> str:
     import msgspec
 
     all_jobs = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await list_jobs(reader, None)]

@@ -11,7 +11,7 @@ from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import job_references
 from traincrew.cli.render import events, explanation, observed_job, resource_usage
-from traincrew.client import pod_logs, port
+from traincrew.client import interfaces, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects, resources
 
@@ -32,7 +32,7 @@ async def connected(
         raise errors.Unreachable(error.message + cluster_target.start_hint(target), reason=error.reason) from None
 
 
-async def require_namespace(reader: port.Reader, namespace: str) -> None:
+async def require_namespace(reader: interfaces.Reader, namespace: str) -> None:
     """Raise NotFound if the namespace does not exist. Without permission to read namespaces, nothing is raised."""
     try:
         await reader.get(resources.NAMESPACES, None, namespace)
@@ -44,7 +44,7 @@ async def require_namespace(reader: port.Reader, namespace: str) -> None:
         return
 
 
-async def pods(reader: port.Reader, namespace: str | None, labels: str) -> list[objects.Pod]:
+async def pods(reader: interfaces.Reader, namespace: str | None, labels: str) -> list[objects.Pod]:
     return [
         observed_job.decode_pod(raw)
         async for page in reader.pages(resources.PODS, namespace, labels=labels)
@@ -52,7 +52,9 @@ async def pods(reader: port.Reader, namespace: str | None, labels: str) -> list[
     ]
 
 
-async def get_job(reader: port.Reader, namespace: str, name: str) -> tuple[observed_job.ObservedJob, job_references.JobObject]:
+async def get_job(
+    reader: interfaces.Reader, namespace: str, name: str
+) -> tuple[observed_job.ObservedJob, job_references.JobObject]:
     found = await job_references.find(reader, namespace, name)
     name = observed_job.observe(found.kind, found.raw).job.name
     candidates = await pods(reader, namespace, observed_job.selector(name))
@@ -107,7 +109,7 @@ async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
     return ""
 
 
-async def all_jobs(reader: port.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:
+async def all_jobs(reader: interfaces.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:
     """All jobs with their pods, from which the restarts of containers are counted, and the raw jobs."""
     listed, found = await asyncio.gather(job_references.list_jobs(reader, namespace), pods(reader, namespace, naming.JOB_NAME))
     by_job: dict[tuple[str, str], list[objects.Pod]] = {}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from traincrew.apimachinery import quantities
-
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
 
 PREFIX = "traincrew.kubeflow.org/"
 MIRROR = "kubernetes.io/config.mirror"

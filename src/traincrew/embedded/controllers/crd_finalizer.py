@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
@@ -16,7 +16,7 @@ FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class CRDFinalizer:
-    def __init__(self, client: port.Client, informers: MetadataInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: MetadataInformers) -> None:
         self._client = client
         self._queue: WorkQueue[str] = WorkQueue()
         informers.listeners.append(self._object_changed)

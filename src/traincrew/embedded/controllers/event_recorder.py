@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, event_recorder, events, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, event_recorder, events, interfaces
 from traincrew.client.event_correlation import Correlator
 from traincrew.model.resources import Resource
 
@@ -11,7 +11,7 @@ NORMAL, WARNING = events.NORMAL, events.WARNING
 
 
 class ControllerEventRecorder:
-    def __init__(self, writer: port.Writer, component: str) -> None:
+    def __init__(self, writer: interfaces.Writer, component: str) -> None:
         self._source = events.EventSource(component)
         self._recorder = event_recorder.EventRecorder(writer, event_recorder.UniqueNames(), Correlator())
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured, decode
 from traincrew.embedded.controllers import pods
 from traincrew.model.resources import PODS, Resource
 
 
 class SharedInformers:
-    def __init__(self, reader: port.Reader) -> None:
+    def __init__(self, reader: interfaces.Reader) -> None:
         self._reader = reader
         self._listers: dict[Resource, Lister[Unstructured]] = {}
         self.pods: Lister[pods.Pod] = Lister(reader, PODS, pods.decode)

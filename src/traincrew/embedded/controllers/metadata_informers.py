@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import Store
 from traincrew.model import meta
@@ -72,7 +72,7 @@ class _Started(NamedTuple):
 
 
 class MetadataInformers:
-    def __init__(self, reader: port.Reader, resources: Callable[[], Iterable[Resource]]) -> None:
+    def __init__(self, reader: interfaces.Reader, resources: Callable[[], Iterable[Resource]]) -> None:
         """resources: those that can be listed and watched now, each in one version."""
         self.listeners: list[Listener] = []
         self.resources = resources

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
@@ -21,7 +21,9 @@ WORKERS = 10
 
 
 class NamespaceController:
-    def __init__(self, client: port.Client, informers: MetadataInformers, deletable: Callable[[], Iterable[Resource]]) -> None:
+    def __init__(
+        self, client: interfaces.Client, informers: MetadataInformers, deletable: Callable[[], Iterable[Resource]]
+    ) -> None:
         """deletable: the resources whose objects are deleted with their namespace."""
         self._client, self._deletable = client, deletable
         self._queue: WorkQueue[str] = WorkQueue()
@@ -53,7 +55,7 @@ class NamespaceController:
         return None
 
 
-async def delete_collection(client: port.Client, resource: Resource, namespace: str | None) -> int:
+async def delete_collection(client: interfaces.Client, resource: Resource, namespace: str | None) -> int:
     """Deletes all objects of a resource. Returns how many there were, terminating ones included."""
     count = 0
     async for page in client.pages(resource, namespace):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from traincrew.apimachinery import quota_usage
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured, decode
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -25,7 +25,9 @@ RESYNC = 60.0
 
 
 class QuotaController:
-    def __init__(self, client: port.Client, informers: MetadataInformers, countable: Callable[[], Iterable[Resource]]) -> None:
+    def __init__(
+        self, client: interfaces.Client, informers: MetadataInformers, countable: Callable[[], Iterable[Resource]]
+    ) -> None:
         """countable: the resources that a quota may limit."""
         self._client, self._countable = client, countable
         self._quotas: Lister[Unstructured] = Lister(client, QUOTAS, decode)

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.controllers.autoscaling.controller import PERIOD, AutoscalerController
 from traincrew.embedded.controllers.claims.binder import PersistentVolumeController
 from traincrew.embedded.controllers.claims.ephemeral_volumes import EphemeralVolumeController
@@ -35,7 +35,7 @@ Resources = Callable[[], Iterable[Resource]]
 class MetadataControllers:
     """The controllers that observe every resource: garbage collector, namespaces, CRD finalizer, resource quotas."""
 
-    def __init__(self, client: Callable[[str], port.Client], watchable: Resources, deletable: Resources) -> None:
+    def __init__(self, client: Callable[[str], interfaces.Client], watchable: Resources, deletable: Resources) -> None:
         """client: returns a client for the controller of that name."""
         self._informers = MetadataInformers(client("metadata-informers"), watchable)
         self._garbage_collector = GarbageCollector(client("garbage-collector"), self._informers)
@@ -63,7 +63,7 @@ class Controllers:
 
     def __init__(
         self,
-        client: Callable[[str], port.Client],
+        client: Callable[[str], interfaces.Client],
         volumes: pathlib.Path | None = None,
         names: Iterable[str] = (),
         period: float = PERIOD,

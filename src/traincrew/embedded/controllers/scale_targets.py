@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.model.resources import CRDS, Resource
 
 
@@ -15,7 +15,7 @@ class ScaleUnavailable(Exception):
 
 
 class ScaleClient:
-    def __init__(self, client: port.Client) -> None:
+    def __init__(self, client: interfaces.Client) -> None:
         self._client = client
         self._plurals: dict[tuple[str, str], Resource] = {}
 

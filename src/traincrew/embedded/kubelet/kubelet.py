@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from traincrew import settings
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.embedded.kubelet.devices import inventory
 from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
 from traincrew.embedded.kubelet.lifecycle.observed import Rejection
@@ -28,7 +29,7 @@ from traincrew.embedded.kubelet.node.node_status import NodeStatus
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.pods import state_directory, storage_limits
 from traincrew.embedded.kubelet.pods.container_config import ContainerConfigBuilder, ContainerLogs
-from traincrew.embedded.kubelet.pods.container_environment import EnvironmentBuilder, HostEnvironment
+from traincrew.embedded.kubelet.pods.container_envvars import EnvironmentBuilder, HostEnvironment
 from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
 from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
 from traincrew.embedded.kubelet.pods.executor import PodExecutor
@@ -54,7 +55,6 @@ from traincrew.embedded.kubelet.volumes import VolumeHost
 
 SHM_SHARE = 2
 """The shared memory of a pod is limited to the memory of the machine divided by this."""
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +86,9 @@ class Kubelet:
 
 
 @contextlib.asynccontextmanager
-async def run(client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> AsyncIterator[Kubelet]:
+async def run(
+    client: interfaces.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup
+) -> AsyncIterator[Kubelet]:
     started = False
     try:
         async with _run(client, options, config, setup) as kubelet:
@@ -101,7 +103,7 @@ async def run(client: port.Client, options: settings.Node, config: KubeletConfig
 class _Parts:
     """The composition of the kubelet: each part gets exactly what it needs, in the order of the dependencies."""
 
-    def __init__(self, client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> None:
+    def __init__(self, client: interfaces.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> None:
         self._client, self._config, self._setup = client, config, setup
         self.layout = DataLayout(config.data)
         self.network = PodNetwork(setup.netns, config.address, self.layout.pods)
@@ -149,7 +151,9 @@ class _Parts:
 
 
 @contextlib.asynccontextmanager
-async def _run(client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> AsyncIterator[Kubelet]:
+async def _run(
+    client: interfaces.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup
+) -> AsyncIterator[Kubelet]:
     parts = _Parts(client, options, config, setup)
     logs, workers = parts.layout.logs, parts.workers
     async with contextlib.AsyncExitStack() as stack:
@@ -190,7 +194,7 @@ async def _background(*coroutines: Coroutine[Any, Any, None]) -> AsyncIterator[N
 
 
 async def _forward_api_server(
-    client: port.Client, config: KubeletConfig, setup: RuntimeSetup, stack: contextlib.AsyncExitStack
+    client: interfaces.Client, config: KubeletConfig, setup: RuntimeSetup, stack: contextlib.AsyncExitStack
 ) -> None:
     """Makes the Service `kubernetes` reachable from the pod network."""
     if setup.netns is not None and (service := await api_gateway.kubernetes_service(client)) is not None:

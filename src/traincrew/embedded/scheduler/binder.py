@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from traincrew import errors
-from traincrew.client import clock, events, port
+from traincrew.client import clock, events, interfaces
 from traincrew.client.event_recorder import EventRecorder
 from traincrew.embedded.scheduler.informers import CLAIMS, POD_GROUPS, SchedulerInformers
 from traincrew.model.resources import PODS, Resource
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Binder:
-    def __init__(self, client: port.Client, informers: SchedulerInformers, recorder: EventRecorder, host: str) -> None:
+    def __init__(self, client: interfaces.Client, informers: SchedulerInformers, recorder: EventRecorder, host: str) -> None:
         self._client, self._informers, self._recorder, self._host = client, informers, recorder, host
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._group_messages: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.informer import Informer, OnUndecodable, Scope
 from traincrew.client.store import Store
 from traincrew.model import meta, resources
@@ -32,7 +32,7 @@ T = TypeVar("T", bound=meta.Named)
 
 
 class SchedulerInformers:
-    def __init__(self, reader: port.Reader, changed: Callable[[], None]) -> None:
+    def __init__(self, reader: interfaces.Reader, changed: Callable[[], None]) -> None:
         self._reader, self._changed = reader, changed
         self._informers: list[Informer[Any]] = []
         self.pods = self._add(resources.PODS, pod_info.decode, _is_relevant_pod_change)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 
-from traincrew.client import clock, event_recorder, port
+from traincrew.client import clock, event_recorder, interfaces
 from traincrew.embedded.scheduler.binder import Binder
 from traincrew.embedded.scheduler.informers import SchedulerInformers
 from traincrew.scheduling.decisions import Binding, Decisions, Profile
@@ -25,7 +25,7 @@ EVENTS = event_recorder.Delivery(backlog=10_000, workers=2)
 
 
 class Scheduler:
-    def __init__(self, client: port.Client, profile: Profile) -> None:
+    def __init__(self, client: interfaces.Client, profile: Profile) -> None:
         self._profile = profile
         self._changed = asyncio.Event()
         self._informers = SchedulerInformers(client, self._changed.set)

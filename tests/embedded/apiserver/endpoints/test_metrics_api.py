@@ -12,7 +12,7 @@ import pytest
 
 from traincrew import errors, settings
 from traincrew.app import cluster
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodUsage, Usage
 from traincrew.embedded.bootstrap import NODES, bootstrap, ensure
@@ -46,7 +46,9 @@ async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
         await control_plane.store.close()
 
 
-async def listed(client: port.Client, resource: Resource, namespace: str | None = None, labels: str = "") -> list[dict[str, Any]]:
+async def listed(
+    client: interfaces.Client, resource: Resource, namespace: str | None = None, labels: str = ""
+) -> list[dict[str, Any]]:
     return [msgspec.json.decode(each) async for page in client.pages(resource, namespace, labels=labels) for each in page.items]
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.schema import builtin_kinds, crds
 from traincrew.embedded.apiserver.storage.records import Key, Record, SelectableFields

@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from traincrew.apimachinery.resource_info import ALL_VERBS, Column, Object, ResourceInfo, Subresource
+from traincrew.apimachinery.resource_info import ALL_VERBS, Column, ResourceInfo, Subresource
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 CRDS = pathlib.Path(__file__).parents[4] / "manifests" / "crds"

@@ -3,7 +3,7 @@ from typing import Any
 
 from tests.embedded.apiserver.printers.crd_resources import all_resources, crd, served_of
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import version_priority
 from traincrew.embedded.apiserver.openapi import crds, documents, gnostic, v2
 from traincrew.embedded.apiserver.schema import builtin_kinds

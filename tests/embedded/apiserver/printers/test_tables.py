@@ -7,7 +7,8 @@ import pytest
 from tests.embedded.apiserver.printers.crd_resources import all_resources, crd, served_of
 
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
 
 NOW = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)

@@ -9,8 +9,8 @@ import pathlib
 import pytest
 
 from traincrew import errors
-from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.process_config import build_process_config
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.process_config import build_process_config
 from traincrew.embedded.kubelet.images import (
     Environment,
     EnvironmentNotFound,

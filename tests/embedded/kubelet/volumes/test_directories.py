@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 from tests.embedded.kubelet.volumes.pods import Node
 
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.objects.object_cache import CLAIMS, VOLUMES, ObjectCache
 from traincrew.embedded.kubelet.runtime.spec import Isolation
@@ -256,7 +256,7 @@ def _as_ordinary_user() -> int:
     }}  # fmt: skip
     with tempfile.TemporaryDirectory() as directory:
         host = volumes.VolumeHost(pathlib.Path(directory, "u"), isolation=Isolation.USER)
-        objects = ObjectCache(cast(port.Client, None), lambda uid: None)  # the pod refers to no object
+        objects = ObjectCache(cast(interfaces.Client, None), lambda uid: None)  # the pod refers to no object
         mounted = asyncio.run(volumes.mount(pod, objects, host))
     expected = 'fsGroup 4321 is not applied to volume "e": only root can change the group of files'
     return 0 if mounted.notes == (expected,) else 1

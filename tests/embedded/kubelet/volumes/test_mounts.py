@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.kubelet.environment.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
 from traincrew.embedded.kubelet.runtime.spec import Mount
 from traincrew.embedded.kubelet.volumes import MountedVolumes, Volume, atomic_writer, build_mounts, mount_nesting
 from traincrew.embedded.kubelet.volumes.projected_files import ProjectedFile

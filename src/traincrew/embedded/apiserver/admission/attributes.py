@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 

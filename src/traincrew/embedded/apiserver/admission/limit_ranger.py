@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traincrew.apimachinery import pod_resources, quantities
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, AdmissionAttributes, Listers
 
 ANNOTATION = "kubernetes.io/limit-ranger"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import quota_usage
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, AdmissionAttributes, Listers
 
 

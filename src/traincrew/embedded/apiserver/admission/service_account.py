@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, AdmissionAttributes, Listers
 from traincrew.embedded.apiserver.registry.builtin.pods.volumes import token_source
 

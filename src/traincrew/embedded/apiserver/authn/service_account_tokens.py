@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 
 from traincrew.apimachinery import go_format, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn import jwt, token_claims
 from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Validity, Verified
 from traincrew.embedded.apiserver.authn.users import User

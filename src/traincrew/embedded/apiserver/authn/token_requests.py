@@ -7,7 +7,7 @@ import datetime
 from typing import Any
 
 from traincrew.apimachinery import api_errors, field_errors, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.service_account_tokens import Lookup, Tokens
 from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.service_account_tokens import Lookup, Tokens
 
 TYPE = "kubernetes.io/service-account-token"

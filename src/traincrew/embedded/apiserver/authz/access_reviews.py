@@ -7,7 +7,7 @@ from typing import Any
 
 from traincrew.apimachinery import api_errors, go_format
 from traincrew.apimachinery.field_errors import INVALID, FieldError, invalid
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, review_selectors
 from traincrew.embedded.apiserver.authz.attributes import Attributes, non_resource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User, service_account_name
 
 USER = "User"

@@ -6,7 +6,7 @@ import pathlib
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
 
 _FILE = pathlib.Path(__file__).with_name("bootstrap.json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, go_format
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import bindings, policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes

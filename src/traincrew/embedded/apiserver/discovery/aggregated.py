@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
+from traincrew.apimachinery.resource_info import ResourceInfo, Subresource
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import documents, version_priority
 
 

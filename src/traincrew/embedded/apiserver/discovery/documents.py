@@ -6,7 +6,8 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
+from traincrew.apimachinery.resource_info import ResourceInfo, Subresource
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import version_priority
 
 VERSION = "1.32.2"

@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.patches import apply
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, serialization
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.admission.attributes import DELETE, AdmissionAttributes
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, lists, request_bodies, version_conversion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import api_errors, disruption_budgets, label_selectors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import delete, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import JSON, Request, Response

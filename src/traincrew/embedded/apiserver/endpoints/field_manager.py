@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery.patches.managed_fields import WriteContextFields
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import NamedTuple
 
 from traincrew.apimachinery import times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 POD, NAMESPACE = ("v1", "Pod"), ("v1", "Namespace")

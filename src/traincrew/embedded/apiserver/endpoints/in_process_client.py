@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import api_errors
-from traincrew.client import port, status_errors, watch_stream
+from traincrew.client import interfaces, status_errors, watch_stream
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.endpoints import patch as endpoints_patch
 from traincrew.embedded.apiserver.endpoints import version_conversion
@@ -55,7 +55,7 @@ class InProcessClient:
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
-    ) -> AsyncGenerator[port.Page, None]:
+    ) -> AsyncGenerator[interfaces.Page, None]:
         request = self._request("list", resource, namespace)
         query = {"limit": [str(PAGE_SIZE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
@@ -65,7 +65,9 @@ class InProcessClient:
                     page = await self._handler.list_records(requested)
             except api_errors.StatusError as error:
                 raise _api_error(error) from None
-            yield port.Page([version_conversion.encoded_item(each, request.info) for each in page.records], str(page.revision))
+            yield interfaces.Page(
+                [version_conversion.encoded_item(each, request.info) for each in page.records], str(page.revision)
+            )
             if not page.continued:
                 return
             query["continue"] = [page.continued]
@@ -73,7 +75,7 @@ class InProcessClient:
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[port.Change, None]:
+    ) -> AsyncGenerator[interfaces.Change, None]:
         chosen = {"labelSelector": [labels], "fieldSelector": [fields]}
         query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
         request = self._request("watch", resource, namespace)._replace(query=query)
@@ -89,7 +91,7 @@ class InProcessClient:
                     raise status_errors.watch_error(event.object)
                 if number % EVENTS_PER_TURN == 0:
                     await asyncio.sleep(0)
-                yield port.Change(event.type, event.object)  # type: ignore[arg-type]
+                yield interfaces.Change(event.type, event.object)  # type: ignore[arg-type]
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
         request = self._request("create", resource, namespace)._replace(body=body, content_type=JSON)
@@ -111,7 +113,7 @@ class InProcessClient:
         body: bytes,
         *,
         subresource: str = "",
-        type: port.PatchType = "merge",
+        type: interfaces.PatchType = "merge",
     ) -> bytes:
         request = self._request("patch", resource, namespace, name, subresource)
         return await self._send(request._replace(body=body, content_type=PATCH_CONTENT_TYPES[type]))
@@ -128,7 +130,9 @@ class InProcessClient:
         grace: int | None = None,
     ) -> bytes:
         request = self._request("delete", resource, namespace, name)
-        return await self._send(request._replace(body=port.delete_options(uid, version, propagation, grace), content_type=JSON))
+        return await self._send(
+            request._replace(body=interfaces.delete_options(uid, version, propagation, grace), content_type=JSON)
+        )
 
 
 def _api_error(error: api_errors.StatusError) -> errors.ApiError:

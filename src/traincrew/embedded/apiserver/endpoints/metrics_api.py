@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors, times
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Usage
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded

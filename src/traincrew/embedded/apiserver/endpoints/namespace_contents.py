@@ -6,7 +6,7 @@ create a pod.
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.records import Key
 

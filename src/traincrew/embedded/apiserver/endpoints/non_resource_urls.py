@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import aggregated
 from traincrew.embedded.apiserver.discovery import documents as discovery_documents
 from traincrew.embedded.apiserver.endpoints import content_negotiation, response_encoding

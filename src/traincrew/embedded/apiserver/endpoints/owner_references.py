@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 WARNING = (
     ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may reject such "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import apply, json_patch, merge_patch, strategic_merge
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import apply_bodies, create, field_manager, patch_bodies, system_fields, write_path
 from traincrew.embedded.apiserver.endpoints.patch_bodies import PatchedObject
 from traincrew.embedded.apiserver.requests import query_parameters

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors, go_format
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
 

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import (
     content_negotiation,
     lists,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 

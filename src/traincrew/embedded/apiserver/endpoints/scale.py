@@ -8,7 +8,8 @@ import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import json_patch, merge_patch
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, version_conversion, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response

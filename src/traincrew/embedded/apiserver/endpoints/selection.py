@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from traincrew.apimachinery import selectors
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.storage.records import Record, SelectableFields
 

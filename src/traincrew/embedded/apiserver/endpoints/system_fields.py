@@ -7,7 +7,7 @@ import random
 import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope

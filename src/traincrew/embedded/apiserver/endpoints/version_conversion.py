@@ -10,7 +10,8 @@ import functools
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.conversions import CONVERSIONS, VersionConversion
 from traincrew.embedded.apiserver.schema import coercion, custom_resources
 from traincrew.embedded.apiserver.storage.records import Record

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
 from traincrew.apimachinery.patches import field_managers
 from traincrew.apimachinery.patches.managed_fields import WriteContextFields
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
 from traincrew.embedded.apiserver.authn import token_secrets

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.openapi.paths import reference
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, STATUS, paths

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
+from traincrew.apimachinery.resource_info import ResourceInfo, Subresource
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.openapi import parameters
 
 Named = Callable[[str, str, str], str]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.documents import Definitions, reachable

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery.durations import Ages
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 @dataclasses.dataclass(frozen=True)

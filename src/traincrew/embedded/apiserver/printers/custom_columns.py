@@ -10,7 +10,8 @@ import msgspec
 
 from traincrew.apimachinery import jsonpath
 from traincrew.apimachinery.durations import UNKNOWN, Ages
-from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo
+from traincrew.apimachinery.resource_info import Column, ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
 _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 
 class _Envelope(msgspec.Struct):

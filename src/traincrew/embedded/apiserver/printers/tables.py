@@ -12,7 +12,8 @@ import msgspec
 from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.durations import Ages
 from traincrew.apimachinery.field_errors import invalid
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.printers import custom_columns, partial_metadata
 from traincrew.embedded.apiserver.printers.builtin import autoscalers, cluster_objects, events, network, pods, storage, workloads
 from traincrew.embedded.apiserver.printers.builtin.cells import Fields, Metadata

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.protobuf import messages, well_known_types
 from traincrew.embedded.apiserver.protobuf.decoding import Reader
 from traincrew.embedded.apiserver.protobuf.wire_format import Malformed

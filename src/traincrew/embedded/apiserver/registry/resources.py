@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.apimachinery.structural import schemas
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry import builtin, crd_strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 from traincrew.embedded.apiserver.registry.rest_strategy import RestStrategy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 

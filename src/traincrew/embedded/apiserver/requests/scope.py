@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew.apimachinery import api_errors, times
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User

@@ -13,8 +13,8 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, json_equality
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
 from traincrew.apimachinery.structural.schemas import NOTHING, VALIDATIONS, Structure
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import cel_library, floats
 
 _OPTIONAL_OLD = "cel.bind(oldSelf, size(oldSelves) > 0 ? optional.of(oldSelves[0]) : optional.none(), {})"

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.structural import pruning, schemas
 from traincrew.apimachinery.structural.schemas import Structure
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds, json_tree, typed_decoding, typed_decoding_errors
 
 _MAY_BE_INTEGRAL = re.compile(rb"[0-9](?:\.0[],}]|e)")

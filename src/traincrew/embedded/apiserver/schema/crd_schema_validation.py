@@ -7,8 +7,9 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS
+from traincrew.apimachinery.unstructured import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")

@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import crd_schema_validation, structural_rules
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo, Subresource
+from traincrew.apimachinery.resource_info import Column, ResourceInfo, Subresource
 from traincrew.apimachinery.structural.schemas import PRESERVE
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery.version_priority import version_key
 from traincrew.embedded.apiserver.schema import custom_resources
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema
 from traincrew.apimachinery.structural import defaulting, schemas
 from traincrew.apimachinery.structural.schemas import NOTHING, Structure
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import cel, coercion, embedded_resources, scale_paths, value_validation
 
 _BLOCKING = (

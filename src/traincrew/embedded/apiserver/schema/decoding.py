@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import (
     builtin_kinds,
     coercion,

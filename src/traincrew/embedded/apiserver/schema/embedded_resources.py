@@ -7,8 +7,8 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
 from traincrew.apimachinery.structural.schemas import Structure
+from traincrew.apimachinery.unstructured import Object
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _KIND = (

@@ -6,7 +6,8 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.resource_info import ResourceInfo
+from traincrew.apimachinery.unstructured import Object
 
 MAX_REPLICAS = 2**31 - 1
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.storage.change_log import ChangeLogs
 from traincrew.embedded.apiserver.storage.database import Database, sqlite_errors_as_store_errors
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionConflict, RevisionTooNew, StoreUnavailable

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from traincrew.apimachinery import api_errors, field_errors, times
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.serving import query_options
 
 Query = Sequence[tuple[str, str]]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import pods, reconcile_loop
@@ -26,7 +26,7 @@ PERIOD = 15.0
 
 
 class AutoscalerController:
-    def __init__(self, client: port.Client, informers: SharedInformers, period: float = PERIOD) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers, period: float = PERIOD) -> None:
         self._client, self._period = client, period
         self._autoscalers = informers.lister(AUTOSCALERS)
         self._recorder = ControllerEventRecorder(client, "horizontal-pod-autoscaler")

@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 
 from traincrew.apimachinery import quantities, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.autoscaling import behaviour
 from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
 from traincrew.embedded.controllers.pods import Pod

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -22,7 +22,7 @@ from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 
 class PersistentVolumeController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._claims, self._volumes = informers.lister(CLAIMS), informers.lister(VOLUMES)
         self._classes, self._nodes, self._pods = informers.lister(CLASSES), informers.lister(NODES), informers.pods

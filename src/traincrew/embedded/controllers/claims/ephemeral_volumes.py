@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -23,7 +23,7 @@ FAILED = "FailedBinding"
 
 
 class EphemeralVolumeController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._claims, self._pods = informers.lister(CLAIMS), informers.pods
         self._recorder = ControllerEventRecorder(client, "ephemeral_volume")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traincrew.apimachinery import label_selectors, quantities
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.claims import resources
 
 

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -21,7 +21,7 @@ CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
 class ProtectionController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._claims, self._volumes, self._pods = informers.lister(CLAIMS), informers.lister(VOLUMES), informers.pods
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()

@@ -9,8 +9,8 @@ import shutil
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -27,7 +27,7 @@ OPEN = 0o777
 
 
 class LocalProvisioner:
-    def __init__(self, client: port.Client, informers: SharedInformers, root: pathlib.Path) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers, root: pathlib.Path) -> None:
         self._client, self._root = client, root
         self._claims, self._volumes, self._classes = (
             informers.lister(CLAIMS),

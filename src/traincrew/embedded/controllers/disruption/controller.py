@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from traincrew.apimachinery import label_selectors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -30,7 +30,7 @@ UNMANAGED = (
 
 
 class DisruptionController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._budgets, self._pods = informers.lister(BUDGETS), informers.pods
         self._scales = ScaleClient(client)

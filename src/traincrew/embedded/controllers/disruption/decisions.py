@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from traincrew.apimachinery import disruption_budgets, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.pods import Pod
 
 DELETION = dt.timedelta(minutes=2)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.label_index import SelectorIndex
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
@@ -29,7 +29,7 @@ ELECTION = "control-plane.alpha.kubernetes.io/leader"
 
 
 class EndpointsController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._services, self._pods, self._nodes = informers.lister(SERVICES), informers.pods, informers.lister(NODES)
         self._endpoints, self._slices = informers.lister(ENDPOINTS), informers.lister(SLICES)

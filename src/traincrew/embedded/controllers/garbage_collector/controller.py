@@ -7,7 +7,7 @@ import logging
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import metadata_informers, reconcile_loop
 from traincrew.embedded.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, Graph, Node
@@ -23,7 +23,7 @@ class _UnknownOwnerKind(Exception):
 
 
 class GarbageCollector:
-    def __init__(self, client: port.Client, informers: MetadataInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: MetadataInformers) -> None:
         self._client, self._informers = client, informers
         self._graph = Graph()
         self._queue: WorkQueue[str] = WorkQueue()

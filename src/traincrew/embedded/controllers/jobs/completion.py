@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from traincrew.apimachinery import times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.jobs import policies
 from traincrew.embedded.controllers.jobs.pod_counts import JobPods
 

@@ -8,8 +8,8 @@ import datetime as dt
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -28,7 +28,7 @@ MAX_STEPS = 20
 
 
 class JobController:
-    def __init__(self, client: port.Client, informers: SharedInformers) -> None:
+    def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
         self._jobs, self._pods = informers.lister(BATCH_JOBS), informers.pods
         self._jobs.listeners.append(self._job_changed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.jobs import backoff, completion, pod_template
 from traincrew.embedded.controllers.jobs import status as jobs_status
 from traincrew.embedded.controllers.jobs.pod_changes import PodChanges, pod_changes

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
 from traincrew.client.lister import Lister
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.pods import TRACKING, Pod
@@ -19,7 +19,7 @@ TERMINATING = "NamespaceTerminating"
 
 
 class PodControl:
-    def __init__(self, client: port.Client, pods: Lister[Pod], recorder: ControllerEventRecorder) -> None:
+    def __init__(self, client: interfaces.Client, pods: Lister[Pod], recorder: ControllerEventRecorder) -> None:
         self._client, self._pods, self._recorder = client, pods, recorder
 
     async def create(self, job: Object, bodies: Iterable[Object]) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 
 from traincrew.apimachinery import completion_indexes
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.jobs import backoff, pod_indexes, policies
 from traincrew.embedded.controllers.pods import Pod
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.jobs import pod_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_changes import NewPod
 from traincrew.embedded.controllers.pods import TRACKING, Pod

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from traincrew.apimachinery import completion_indexes
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.pods import Condition, ContainerStatus, Pod
 
 

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import NamedTuple
 
 from traincrew.apimachinery import completion_indexes, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.jobs import completion, pod_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_counts import JobPods
 from traincrew.embedded.controllers.pods import Pod

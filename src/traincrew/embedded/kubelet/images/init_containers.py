@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
 
 NSLOOKUP, KUBECTL = "nslookup", "kubectl"
 

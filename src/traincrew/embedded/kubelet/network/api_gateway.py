@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.model.resources import SERVICES
 
@@ -82,7 +82,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def kubernetes_service(client: port.Reader) -> tuple[str, int] | None:
+async def kubernetes_service(client: interfaces.Reader) -> tuple[str, int] | None:
     """Cluster IP and port of the Service `kubernetes`, if there is one."""
     try:
         service = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))

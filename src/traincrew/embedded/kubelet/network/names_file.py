@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from traincrew.client import informer, port, store
+from traincrew.client import informer, interfaces, store
 from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet.network import localhost_services
 from traincrew.embedded.kubelet.network.dns_zone import build_zone
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class NamesFileWriter:
-    def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
+    def __init__(self, client: interfaces.Reader, path: pathlib.Path, domain: str) -> None:
         self._path, self._domain = path, domain
         self._changed = asyncio.Event()
         self._services, self._pods = (store.Store(decode, self._on_change) for _ in range(2))

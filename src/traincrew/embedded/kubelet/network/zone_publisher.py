@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Any
 
-from traincrew.client import informer, port, store
+from traincrew.client import informer, interfaces, store
 from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet.network.dns_zone import build_zone
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
@@ -21,7 +21,7 @@ RETRY_SECONDS = 1.0
 
 
 class ZonePublisher:
-    def __init__(self, client: port.Reader, netns: NetnsClient | None, domain: str) -> None:
+    def __init__(self, client: interfaces.Reader, netns: NetnsClient | None, domain: str) -> None:
         self._netns, self._domain = netns, domain
         self._changed = asyncio.Event()
         self._stores = {each: store.Store(decode, self._on_change) for each in (SERVICES, ENDPOINT_SLICES)}

@@ -9,7 +9,7 @@ import platform
 import shutil
 from collections.abc import Mapping
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 KIB = 1024
 

@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import times
-from traincrew.client import clock, port
+from traincrew.client import clock, interfaces
 from traincrew.embedded.kubelet.node.node_status import NodeStatus
 from traincrew.model.resources import LEASES
 
@@ -21,7 +21,7 @@ RENEWAL_SECONDS = 10.0
 
 
 class NodeLease:
-    def __init__(self, client: port.Client, node: str, status: NodeStatus) -> None:
+    def __init__(self, client: interfaces.Client, node: str, status: NodeStatus) -> None:
         self._client, self._node, self._status = client, node, status
 
     async def run(self) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery.resource_info import Object
-from traincrew.client import clock, port
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import clock, interfaces
 from traincrew.embedded.kubelet.node import machine
 from traincrew.embedded.kubelet.node.conditions import NodeCondition
 from traincrew.model.resources import Resource
@@ -28,7 +28,7 @@ DEVICES = "traincrew.kubeflow.org/devices"
 class NodeStatus:
     def __init__(
         self,
-        client: port.Client,
+        client: interfaces.Client,
         identity: machine.NodeIdentity,
         machine: machine.Machine,
         conditions: Mapping[str, NodeCondition],

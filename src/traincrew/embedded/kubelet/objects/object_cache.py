@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
-from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
-from traincrew.embedded.kubelet.environment.variables import referenced_objects as named_by
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
+from traincrew.embedded.kubelet.envvars.errors import ObjectNotFound
+from traincrew.embedded.kubelet.envvars.variables import referenced_objects as named_by
 from traincrew.embedded.kubelet.objects.object_watch import ObjectKey, ObjectWatch
 from traincrew.embedded.kubelet.objects.service_account_tokens import TokenCache, TokenRequest
 from traincrew.model.resources import CONFIG_MAPS, SECRETS, Resource
-
-Object = dict[str, Any]
 
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
@@ -47,7 +46,7 @@ class ObjectCache:
     on_change is called with a pod's uid when an object that it refers to has changed, or a token must be renewed.
     """
 
-    def __init__(self, client: port.Client, on_change: Callable[[str], None]) -> None:
+    def __init__(self, client: interfaces.Client, on_change: Callable[[str], None]) -> None:
         self._client, self._on_change = client, on_change
         self._watches: dict[ObjectKey, ObjectWatch] = {}
         self._registered: dict[str, set[ObjectKey]] = {}

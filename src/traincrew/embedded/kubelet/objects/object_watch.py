@@ -6,18 +6,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port, retries
-from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces, retries
+from traincrew.embedded.kubelet.envvars.errors import ObjectNotFound
 from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)
 
-Object = dict[str, Any]
 
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 
@@ -29,7 +29,7 @@ class ObjectKey(NamedTuple):
 
 
 class ObjectWatch:
-    def __init__(self, client: port.Client, key: ObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
+    def __init__(self, client: interfaces.Client, key: ObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
         self.key = key
         self.users: set[str] = set()
         """The uids of the pods that refer to the object."""

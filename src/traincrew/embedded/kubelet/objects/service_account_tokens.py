@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew import errors
-from traincrew.client import clock, port
+from traincrew.client import clock, interfaces
 from traincrew.model.resources import SERVICE_ACCOUNTS
 
 DEFAULT_LIFETIME = 3600
@@ -51,7 +51,9 @@ Key = tuple[str, str, TokenRequest]
 class TokenCache:
     """on_due is called with a pod's uid when one of its tokens must be renewed."""
 
-    def __init__(self, client: port.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = clock.now) -> None:
+    def __init__(
+        self, client: interfaces.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = clock.now
+    ) -> None:
         self._client, self._on_due, self._clock = client, on_due, clock
         self._tokens: dict[Key, _Token] = {}
         self._locks: dict[Key, asyncio.Lock] = {}

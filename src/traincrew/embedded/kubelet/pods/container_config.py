@@ -7,22 +7,22 @@ import pathlib
 from typing import Any
 
 from traincrew import settings
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.environment.process_config import ProcessConfig, build_process_config
+from traincrew.embedded.kubelet.envvars.process_config import ProcessConfig, build_process_config
 from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, ImageResolver, tool_role
 from traincrew.embedded.kubelet.lifecycle import resource_limits
 from traincrew.embedded.kubelet.lifecycle.observed import ResolvedImage
 from traincrew.embedded.kubelet.logs import log_directory
 from traincrew.embedded.kubelet.network import pod_files
 from traincrew.embedded.kubelet.pods import sandbox_config
-from traincrew.embedded.kubelet.pods.container_environment import EnvironmentBuilder
+from traincrew.embedded.kubelet.pods.container_envvars import EnvironmentBuilder
 from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.volume_mounts import VolumeMounts
 from traincrew.embedded.kubelet.runtime import spec
 
 TOOLS_CORES = 1.0
-Object = dict[str, Any]
 
 
 class CreateContainerError(Exception):

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 from typing import Any
 
-from traincrew.client import event_recorder, events, port
+from traincrew.client import event_recorder, events, interfaces
 from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
 
 COMPONENT = "kubelet"
@@ -18,7 +18,7 @@ def name(event: events.Event) -> str:
 
 
 class PodEventRecorder:
-    def __init__(self, writer: port.Writer, node: str) -> None:
+    def __init__(self, writer: interfaces.Writer, node: str) -> None:
         self._source = events.EventSource(COMPONENT, host=node, instance=node)
         self._recorder = event_recorder.EventRecorder(writer, name)
 

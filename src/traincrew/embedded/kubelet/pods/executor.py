@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from traincrew import errors
 from traincrew.client import clock
 from traincrew.embedded.kubelet.devices.allocation import InsufficientDevices
-from traincrew.embedded.kubelet.environment.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
 from traincrew.embedded.kubelet.lifecycle import steps, transitions
 from traincrew.embedded.kubelet.lifecycle.observed import (
     HOOK_DONE,

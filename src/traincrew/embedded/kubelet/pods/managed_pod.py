@@ -6,14 +6,12 @@ import asyncio
 import contextlib
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle.observed import ObservedPod, Running
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.runtime import runtime
-
-Object = dict[str, Any]
 
 
 class ManagedPod:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import informer, port, store
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import informer, interfaces, store
 from traincrew.client.lister import Unstructured, decode
 from traincrew.model import meta
 from traincrew.model.resources import PODS
 
-Object = dict[str, Any]
 EventHandler = Callable[[Unstructured | None, Unstructured | None], None]
 """Called with the pod before and after a change. None: the pod was added or deleted."""
 
 
 class PodCache:
-    def __init__(self, client: port.Client, node: str) -> None:
+    def __init__(self, client: interfaces.Client, node: str) -> None:
         self._client = client
         self._handlers: list[EventHandler] = []
         self._store: store.Store[Unstructured] = store.Store(decode, self._notify)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.pod_cache import PodCache
 from traincrew.model.resources import PODS
@@ -26,7 +26,7 @@ Status = dict[str, Any]
 class StatusManager:
     """Writes the status of one pod."""
 
-    def __init__(self, client: port.Client, pod: ManagedPod, cache: PodCache) -> None:
+    def __init__(self, client: interfaces.Client, pod: ManagedPod, cache: PodCache) -> None:
         self._client, self._pod, self._cache = client, pod, cache
         self._desired: Status | None = None
         self._changed = asyncio.Event()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any
 
+from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
@@ -16,7 +16,6 @@ from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 
 FS_GROUP_NOT_APPLIED = "FSGroupNotApplied"
 """The reason of an event: the pod runs, but the files of a volume do not belong to its group."""
-Object = dict[str, Any]
 HostOf = Callable[[PodStateDirectory], volumes.VolumeHost]
 
 

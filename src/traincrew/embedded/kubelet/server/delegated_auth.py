@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import interfaces
 from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def subresource(path: str) -> str:
 class DelegatedAuth:
     """Implements `server.TokenReviewer`."""
 
-    def __init__(self, client: port.Client, node: str) -> None:
+    def __init__(self, client: interfaces.Client, node: str) -> None:
         self._client, self._node = client, node
         self._decisions: dict[tuple[str, str, str], tuple[float, bool | None]] = {}
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Any
 
-from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.expansion import expand_all
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.expansion import expand_all
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes
 
-Object = dict[str, Any]
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 

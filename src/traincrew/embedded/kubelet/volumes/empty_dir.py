@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import pathlib
-from typing import Any
 
 from traincrew.apimachinery import quantities
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
-
-Object = dict[str, Any]
 
 SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 -- only private directories are created in it
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import pathlib
-from typing import Any
 
 from traincrew.apimachinery import pod_resources, quantities
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.volumes import empty_dir
 from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
-
-Object = dict[str, Any]
 
 RESOURCE = "ephemeral-storage"
 _BLOCK = 512

@@ -6,11 +6,9 @@ import os
 import pathlib
 import stat
 from collections.abc import Callable
-from typing import Any
 
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
-
-Object = dict[str, Any]
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "Directory": (stat.S_ISDIR, "a directory"),

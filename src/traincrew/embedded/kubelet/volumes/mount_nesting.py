@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Any
 
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
 
 
 def nested_mount_points(volume: str, pod: Object) -> list[str]:

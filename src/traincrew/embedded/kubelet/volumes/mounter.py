@@ -7,8 +7,8 @@ import contextlib
 import os
 import pathlib
 import shutil
-from typing import Any
 
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory
@@ -30,8 +30,6 @@ from traincrew.embedded.kubelet.volumes.errors import (
 )
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
 from traincrew.embedded.kubelet.volumes.projected_files import Payload
-
-Object = dict[str, Any]
 
 FS_GROUP_MARKERS = "volumes.given"
 """Directory of markers: fsGroup is applied to a claim once for each pod."""

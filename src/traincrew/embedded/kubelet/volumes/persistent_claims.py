@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from traincrew import errors
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.volumes import host_path
 from traincrew.embedded.kubelet.volumes.errors import (
@@ -15,8 +16,6 @@ from traincrew.embedded.kubelet.volumes.errors import (
     attach_failed,
     setup_failed,
 )
-
-Object = dict[str, Any]
 
 GROUP = "pv.beta.kubernetes.io/gid"
 _PATHS = ("hostPath", "local")

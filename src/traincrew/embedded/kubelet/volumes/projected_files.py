@@ -6,12 +6,10 @@ import base64
 import dataclasses
 import posixpath
 from collections.abc import Mapping
-from typing import Any
 
-from traincrew.embedded.kubelet.environment import downward_api
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars import downward_api
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError, join_reasons
-
-Object = dict[str, Any]
 
 MODE = 0o644
 LONGEST_NAME, LONGEST_PATH = 255, 4096

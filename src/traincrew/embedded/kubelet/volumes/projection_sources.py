@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from traincrew import errors
-from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars.errors import ObjectNotFound
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.objects.service_account_tokens import DEFAULT_LIFETIME, TokenRequest
 from traincrew.embedded.kubelet.volumes import projected_files
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError, join_reasons
 from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile
-
-Object = dict[str, Any]
 
 KINDS = ("configMap", "secret", "downwardAPI", "projected")
 TOKEN_MODE = 0o600

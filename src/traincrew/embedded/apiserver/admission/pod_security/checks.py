@@ -7,7 +7,7 @@ from typing import Any
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery import sysctls as sysctl_names
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 Finding = tuple[str, str] | None
 """The reason and its detail."""

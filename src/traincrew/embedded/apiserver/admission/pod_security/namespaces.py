@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.pod_security.policy import LEVELS, PREFIX, policy, reasons
 
 _VERSION = re.compile(r"latest|v1\.([0-9]|[1-9][0-9]*)")

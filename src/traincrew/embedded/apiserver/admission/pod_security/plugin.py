@@ -6,7 +6,7 @@ Templates of pods and namespaces get warnings.
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
 from traincrew.embedded.apiserver.admission.pod_security import namespaces, pod_updates, policy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 def is_significant(new: Object, old: Object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from traincrew.apimachinery import api_errors, go_format
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.pod_security import checks as pod_security_checks
 
 LEVELS = ("privileged", "baseline", "restricted")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.durations import Ages
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.printers.builtin.cells import (
     NONE,
     Condition,

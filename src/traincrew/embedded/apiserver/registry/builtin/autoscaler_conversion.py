@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 PREFIX = "autoscaling.alpha.kubernetes.io/"
 METRICS, CURRENT, CONDITIONS, BEHAVIOR = (f"{PREFIX}{name}" for name in ("metrics", "current-metrics", "conditions", "behavior"))

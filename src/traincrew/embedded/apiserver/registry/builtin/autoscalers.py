@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, name_validation, quantities, resource_lists
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import not_negative
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext

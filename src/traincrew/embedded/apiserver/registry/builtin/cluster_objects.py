@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata, resource_lists
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import EFFECTS
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

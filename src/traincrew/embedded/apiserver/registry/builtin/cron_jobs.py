@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from traincrew.apimachinery import field_errors
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import jobs
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE, validate_labels
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods.containers import PROTOCOLS
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

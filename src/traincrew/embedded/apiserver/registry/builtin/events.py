@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from traincrew.apimachinery import field_errors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 
 _UNSET = "needs to be unset"

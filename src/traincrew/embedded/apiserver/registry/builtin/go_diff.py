@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import go_format
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 
 def between(old: Object, new: Object) -> str:

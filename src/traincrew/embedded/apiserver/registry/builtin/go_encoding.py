@@ -2,7 +2,7 @@
 
 Go drops empty fields that have `omitempty`, and writes the other fields even if they were not sent: an empty list of labels
 vanishes, a container without resources gets `resources: {}`, a pod template gets `creationTimestamp: null`. Quantities and
-times are rewritten. forms.json holds the Go types: struct → field → type, a `?` before types that may be omitted, then
+times are rewritten. go_types.json holds the Go types: struct → field → type, a `?` before types that may be omitted, then
 
     s b i  string, boolean, number        q t u  quantity, time, time with microseconds        o x y  int-or-string, any, bytes
     *T pointer    [T list    {T map    :N the struct N
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import quantities, times
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 Within = Callable[[Any], Any]
 """A value that is not empty → the same in its written form; dicts and lists are changed in place."""
@@ -71,7 +71,7 @@ class _Struct:
 
 @functools.cache
 def _tables() -> _Tables:
-    return msgspec.json.decode(importlib.resources.files(__package__).joinpath("forms.json").read_bytes(), type=_Tables)
+    return msgspec.json.decode(importlib.resources.files(__package__).joinpath("go_types.json").read_bytes(), type=_Tables)
 
 
 @functools.cache

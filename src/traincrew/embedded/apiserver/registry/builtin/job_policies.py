@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import completion_indexes, field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES = ("False", "True", "Unknown")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import field_errors, label_selectors, name_validation, object_metadata, quantities, resource_lists
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext

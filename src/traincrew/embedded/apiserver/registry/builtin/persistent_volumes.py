@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import field_errors, go_format, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff, node_selectors, persistent_volume_claims
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mounts, volumes
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation, resource_lists
 from traincrew.apimachinery.object_metadata import IMMUTABLE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import check_at_most_all, check_number_or_percent, not_negative

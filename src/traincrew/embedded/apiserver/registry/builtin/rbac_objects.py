@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 
 GROUP = "rbac.authorization.k8s.io"

@@ -6,7 +6,7 @@ import ipaddress
 
 from traincrew.apimachinery import api_errors, field_errors, go_format, name_validation
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses, service_validation
 from traincrew.embedded.apiserver.registry.builtin.service_validation import (
     NONE,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from traincrew.apimachinery import name_validation, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_encoding
 from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
 

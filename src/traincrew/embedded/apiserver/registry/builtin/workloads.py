@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE, MUST_NOT_BE_NEGATIVE
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

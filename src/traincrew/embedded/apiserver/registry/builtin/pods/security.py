@@ -6,7 +6,7 @@ import re
 
 from traincrew.apimachinery import field_errors, name_validation, sysctls
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.pods import mounts
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

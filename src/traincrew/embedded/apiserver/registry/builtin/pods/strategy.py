@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, name_validation, pod_resources
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, updates, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff, ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods import scheduling, specs
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from traincrew.apimachinery import go_format, quantities
-
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
 
 _DEFAULTED = ("cpu", "memory", "ephemeral-storage")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import posixpath
 from collections.abc import Mapping
-from typing import Any
 
-from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.variables import expand_command
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.variables import expand_command
 from traincrew.embedded.kubelet.images.environment import Environment
-
-Object = dict[str, Any]
 
 PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 

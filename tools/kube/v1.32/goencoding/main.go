@@ -1,7 +1,7 @@
-// Writes src/traincrew/embedded/apiserver/registry/builtin/forms.json: the Go types of the built-in kinds, as far as they decide what is written of an
-// object. forms.py says what the letters mean. To run it: copy it beside the go.mod of tools/kube/v1.32, then
+// Command goencoding prints the Go types of the built-in kinds, as far as they decide how an object is encoded: the file
+// src/traincrew/embedded/apiserver/registry/builtin/go_types.json. The docstring of go_encoding.py beside it explains the letters.
 //
-//	go run . > forms.json
+//	go run ./goencoding
 package main
 
 import (
@@ -37,7 +37,7 @@ var shapes = map[string]map[string]string{}
 var names = map[reflect.Type]string{}
 var used = map[string]int{}
 
-// kind letters: see forms.py
+// letter returns the notation of a type: see the docstring of go_encoding.py.
 func letter(t reflect.Type) string {
 	switch t {
 	case reflect.TypeOf(resource.Quantity{}):

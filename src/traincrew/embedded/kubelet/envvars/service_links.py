@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
 
 
 def service_variables(services: Iterable[Object], namespace: str, links: bool) -> dict[str, str]:

@@ -6,35 +6,33 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
-from traincrew.client import port
-from traincrew.embedded.kubelet.environment import variables
-from traincrew.embedded.kubelet.environment.variables import EnvironmentSources
+from traincrew.apimachinery.unstructured import Object
+from traincrew.client import interfaces
+from traincrew.embedded.kubelet.envvars import variables
+from traincrew.embedded.kubelet.envvars.variables import EnvVarSources
 from traincrew.embedded.kubelet.images.programs import nslookup
 from traincrew.embedded.kubelet.network import localhost_services
-from traincrew.embedded.kubelet.objects import environment_sources
+from traincrew.embedded.kubelet.objects import envvar_sources
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.model.resources import SERVICES
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class HostEnvironment:
     """For containers without isolation: pods share the network and the files of the host, and every Service is at localhost."""
 
-    client: port.Reader
+    client: interfaces.Reader
     domain: str
     api_server: tuple[str, int]
     """Host and port of the API server."""
     names_file: pathlib.Path
     """The names of the cluster, for containers without a DNS server."""
 
-    async def localize(self, pod: Object, container: Object, sources: EnvironmentSources) -> tuple[Object, EnvironmentSources]:
+    async def localize(self, pod: Object, container: Object, sources: EnvVarSources) -> tuple[Object, EnvVarSources]:
         """Replaces names of Services in the container and in its ConfigMaps, but not in Secrets. Raises ApiError."""
         services, namespace = await self._services(), pod["metadata"]["namespace"]
 
@@ -70,10 +68,10 @@ class EnvironmentBuilder:
 
     async def build(self, pod: Object, container: Object, address: str) -> dict[str, str]:
         """Raises ConfigError or ApiError."""
-        known = EnvironmentSources(
+        known = EnvVarSources(
             services=self.services(), pod_ips=(address,), host_ips=(self.node_address,), allocatable=self.allocatable
         )
-        sources = await environment_sources.load_sources(pod, container, self.objects, known)
+        sources = await envvar_sources.load_sources(pod, container, self.objects, known)
         if self.host is not None:
             container, sources = await self.host.localize(pod, container, sources)
         return variables.build_environment(pod, container, sources)

@@ -7,14 +7,13 @@ import dataclasses
 from typing import Any
 
 from traincrew import errors
-from traincrew.embedded.kubelet.environment.errors import ConfigError, ObjectNotFound
-from traincrew.embedded.kubelet.environment.variables import EnvironmentSources, referenced_objects
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars.errors import ConfigError, ObjectNotFound
+from traincrew.embedded.kubelet.envvars.variables import EnvVarSources, referenced_objects
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 
-Object = dict[str, Any]
 
-
-async def load_sources(pod: Object, container: Object, objects: ObjectSource, rest: EnvironmentSources) -> EnvironmentSources:
+async def load_sources(pod: Object, container: Object, objects: ObjectSource, rest: EnvVarSources) -> EnvVarSources:
     """`rest` with the ConfigMaps and Secrets that the container refers to. Raises ConfigError if they cannot be read."""
     namespace = pod["metadata"]["namespace"]
     maps, secrets = referenced_objects(container)

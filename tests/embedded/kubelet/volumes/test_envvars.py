@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.embedded.kubelet.volumes.pods import Node
 
-from traincrew.embedded.kubelet.environment import downward_api, expansion, service_links
-from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.variables import EnvironmentSources, build_environment, expand_command
-from traincrew.embedded.kubelet.objects import environment_sources
+from traincrew.embedded.kubelet.envvars import downward_api, expansion, service_links
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.variables import EnvVarSources, build_environment, expand_command
+from traincrew.embedded.kubelet.objects import envvar_sources
 
 Object = dict[str, Any]
 
@@ -28,8 +28,8 @@ def service(name: str, address: str = "10.0.0.1", namespace: str = "ns", port: O
     return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def environment(env: list[Object], known: EnvironmentSources | None = None, **container: Any) -> dict[str, str]:
-    return build_environment(pod(), {"name": "main", "env": env, **container}, known or EnvironmentSources())
+def environment(env: list[Object], known: EnvVarSources | None = None, **container: Any) -> dict[str, str]:
+    return build_environment(pod(), {"name": "main", "env": env, **container}, known or EnvVarSources())
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def _expand_by_character(text: str, values: dict[str, str]) -> str:
 
 def test_variables_can_refer_to_earlier_variables_and_services() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)$(S_SERVICE_HOST)"}, {"name": "C", "value": "3"}]
-    variables = environment(env, EnvironmentSources(services=[service("s")]))
+    variables = environment(env, EnvVarSources(services=[service("s")]))
     assert (variables["A"], variables["B"], variables["C"]) == ("1", "1$(C)10.0.0.1", "3")
 
 
@@ -84,7 +84,7 @@ def test_commands_and_arguments_can_refer_to_variables() -> None:
 
 
 def test_env_from_imports_config_maps_and_secrets() -> None:
-    known = EnvironmentSources(
+    known = EnvVarSources(
         {"c": {"data": {"a": "1", "b": "2"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"\xff").decode()}}}
     )
     sources = [
@@ -97,7 +97,7 @@ def test_env_from_imports_config_maps_and_secrets() -> None:
 
 
 def test_single_keys_become_variables() -> None:
-    known = EnvironmentSources({"c": {"data": {"a": "1"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"2").decode()}}})
+    known = EnvVarSources({"c": {"data": {"a": "1"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"2").decode()}}})
     env = [
         {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "a"}}},
         {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "x"}}},
@@ -120,7 +120,7 @@ def test_single_keys_become_variables() -> None:
 )
 def test_missing_sources_have_the_message_of_the_kubelet(origin: Object, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        environment([{"name": "A", "valueFrom": origin}], EnvironmentSources({"c": {"data": {}}}, {"s": {}}))
+        environment([{"name": "A", "valueFrom": origin}], EnvVarSources({"c": {"data": {}}}, {"s": {}}))
     assert error.value.message == message
     assert error.value.reason == "CreateContainerConfigError"
 
@@ -144,7 +144,7 @@ def test_missing_sources_have_the_message_of_the_kubelet(origin: Object, message
     ],
 )
 def test_fields_of_the_pod_become_variables(path: str, expected: str) -> None:
-    known = EnvironmentSources(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
+    known = EnvVarSources(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
     assert environment([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}], known) == {"A": expected}
 
 
@@ -186,7 +186,7 @@ def test_services_have_docker_link_variables() -> None:
 
 
 def test_only_services_of_the_namespace_and_the_api_server_have_variables() -> None:
-    known = EnvironmentSources(services=[
+    known = EnvVarSources(services=[
         service("own"), service("headless", "None"), service("other", namespace="elsewhere"),
         service("kubernetes", "10.96.0.1", "default"),
     ])  # fmt: skip
@@ -202,9 +202,9 @@ async def test_referenced_objects_are_read_from_the_api_server(node: Node) -> No
         {"name": "S", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k"}}}
     ]}  # fmt: skip
     created = await node.pod(containers=[container])
-    known = await environment_sources.load_sources(created, container, node.objects, EnvironmentSources())
+    known = await envvar_sources.load_sources(created, container, node.objects, EnvVarSources())
     with pytest.raises(ConfigError, match='secret "none" not found'):
         build_environment(created, container, known)
     await node.secret("none", {"k": b"v"})
-    known = await environment_sources.load_sources(created, container, node.objects, EnvironmentSources())
+    known = await envvar_sources.load_sources(created, container, node.objects, EnvVarSources())
     assert {"a": "1", "S": "v"}.items() <= build_environment(created, container, known).items()

@@ -5,17 +5,15 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from traincrew.embedded.kubelet.environment import downward_api, service_links
-from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.expansion import expand
-
-Object = dict[str, Any]
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars import downward_api, service_links
+from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.expansion import expand
 
 
 @dataclasses.dataclass(frozen=True)
-class EnvironmentSources:
+class EnvVarSources:
     """The objects and addresses that environment variables can refer to."""
 
     config_maps: Mapping[str, Object | None] = dataclasses.field(default_factory=dict)
@@ -31,7 +29,7 @@ class _Absent(Exception):
     """An optional value does not exist, so the variable is left out."""
 
 
-def build_environment(pod: Object, container: Object, sources: EnvironmentSources) -> dict[str, str]:
+def build_environment(pod: Object, container: Object, sources: EnvVarSources) -> dict[str, str]:
     """Raises ConfigError."""
     namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
     services = service_links.service_variables(sources.services, namespace, spec.get("enableServiceLinks", True) is not False)
@@ -68,7 +66,7 @@ def referenced_objects(container: Object) -> tuple[set[str], set[str]]:
     return maps - {""}, secrets - {""}
 
 
-def _env_from(source: Object, sources: EnvironmentSources) -> Iterator[tuple[str, str]]:
+def _env_from(source: Object, sources: EnvVarSources) -> Iterator[tuple[str, str]]:
     if reference := source.get("configMapRef"):
         referenced = _object(sources.config_maps, "configmap", reference)
         yield from ((referenced or {}).get("data") or {}).items()
@@ -84,7 +82,7 @@ def _object(objects: Mapping[str, Object | None], kind: str, reference: Object) 
     return referenced
 
 
-def _value(entry: Object, pod: Object, container: Object, sources: EnvironmentSources, previous: Mapping[str, str]) -> str:
+def _value(entry: Object, pod: Object, container: Object, sources: EnvVarSources, previous: Mapping[str, str]) -> str:
     if entry.get("value"):
         return expand(entry["value"], previous)
     origin = entry.get("valueFrom") or {}
