@@ -69,9 +69,11 @@ class FaultyClient:
     ) -> AsyncGenerator[interfaces.Change, None]:
         return self._inner.watch(resource, namespace, labels=labels, fields=fields, resource_version=resource_version)
 
-    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
-        self._record("create", resource, "", msgspec.json.decode(body)["metadata"].get("name", ""))
-        return await self._inner.create(resource, namespace, body, strict=strict)
+    async def create(
+        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
+    ) -> bytes:
+        self._record("dry-run" if dry_run else "create", resource, "", msgspec.json.decode(body)["metadata"].get("name", ""))
+        return await self._inner.create(resource, namespace, body, strict=strict, dry_run=dry_run)
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
         self._record("post", resource, subresource, name)

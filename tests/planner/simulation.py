@@ -98,6 +98,7 @@ class Simulation:
             vanished=tuple(vanished),
             known=frozenset(self.memory.known),
             rejected_writes=tuple(rejected_writes),
+            name_conflicts={},
             pod_events=dict(self.memory.pod_events),
             used_ports=self.used_ports,
             planning=self.planning,

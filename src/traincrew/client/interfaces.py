@@ -51,8 +51,10 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
-        """strict: unknown and duplicate fields are rejected (fieldValidation=Strict), not dropped."""
+    async def create(
+        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
+    ) -> bytes:
+        """strict: unknown and duplicate fields are rejected (fieldValidation=Strict), not dropped. dry_run: nothing is stored."""
         ...
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:

@@ -28,7 +28,6 @@ PATCHES: dict[interfaces.PatchType, str] = {
     "json": transport.JSON_PATCH,
     "strategic": transport.STRATEGIC_PATCH,
 }
-STRICT = "?fieldValidation=Strict"
 SILENCE_MARGIN = 30.0
 """Seconds after its requested end at which a watch without data is cancelled."""
 
@@ -155,8 +154,11 @@ class RemoteClient:
         url = self._url(resource, namespace, name, subresource, "?" + urllib.parse.urlencode(query))
         return self._transport.websocket(url, protocols)
 
-    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
-        url = self._url(resource, namespace, query=STRICT if strict else "")
+    async def create(
+        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
+    ) -> bytes:
+        options = {"fieldValidation": "Strict" if strict else "", "dryRun": "All" if dry_run else ""}
+        url = self._url(resource, namespace, query=_query(options) if strict or dry_run else "")
         return await self._send(_Call("create", resource, transport.Request("POST", url, body)))
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:

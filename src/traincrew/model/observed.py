@@ -74,6 +74,8 @@ class Observed:
     known: frozenset[tuple[str, str]] = frozenset()
     """(plural, name) of existing objects that are not watched: secrets, service accounts of users."""
     rejected_writes: tuple[RejectedWrite, ...] = ()
+    name_conflicts: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    """Names of objects that the operator must not read, as in `status.nameConflicts`: whether others have taken them."""
     pod_events: Mapping[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
     """Warnings about pods by UID. The entry exists, possibly empty, once the events have been listed."""
     used_ports: Container[int] = frozenset()

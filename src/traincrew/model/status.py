@@ -86,6 +86,8 @@ class JobStatus(Struct):
     restarts: Restarts = Restarts()
     host_ports: dict[str, list[int]] = {}
     """Host ports of the job by role: one per replica, or one for the whole role."""
+    name_conflicts: list[str] = []
+    """Objects that the job needs, such as `Secret/j-ssh`, whose names others have taken, if the operator must not read them."""
     why: Why | None = None
 
     def is_true(self, type: str) -> bool:

@@ -23,6 +23,7 @@ from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_memory import JobMemory
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import Observer
+from traincrew.planner import name_conflicts
 from traincrew.planner.actions import Action, Create, Delete, JobEvent, ListEvents, Patch
 
 logger = logging.getLogger(__name__)
@@ -98,6 +99,9 @@ class ActionExecutor:
         if not self._memory.may_try(name, now):
             self._outcome.postpone(self._memory.retry_at[name] - now)
             return
+        if action.reference in self._job.status.name_conflicts:
+            await self._end_conflict(action)
+            return
         strict = action.resource == resources.PODS
         try:
             raw = await self._client.create(action.resource, self._namespace, _body(action), strict=strict)
@@ -130,8 +134,25 @@ class ActionExecutor:
         uid: str = store.apply_response(obj).metadata.uid
         return uid
 
+    async def _end_conflict(self, action: Create) -> None:
+        """Tries whether a name is still taken, without creating the object: the status must allow that first."""
+        try:
+            await self._client.create(action.resource, self._namespace, _body(action), dry_run=True)
+        except errors.AlreadyExists as error:
+            await self._inspect_existing(action, error)
+            return
+        except (errors.Forbidden, errors.Rejected, errors.NotFound):
+            pass  # the create itself reports it
+        self._memory.end_conflict(action.reference)
+        self._outcome.changed = True
+
     async def _inspect_existing(self, action: Create, error: errors.AlreadyExists) -> None:
-        ownership, raw = await adoption.inspect(self._client, self._kind, self._job, action)
+        if action.resource in name_conflicts.UNREADABLE:
+            ownership, raw = adoption.infer(self._job, action, error, self._memory), b""
+            recorded = action.reference in self._job.status.name_conflicts
+            self._outcome.changed |= ownership is not adoption.Ownership.OURS and not recorded
+        else:
+            ownership, raw = await adoption.inspect(self._client, self._kind, self._job, action)
         if ownership is adoption.Ownership.OURS:
             self._apply_response(action, raw)
             adopted = self._stored(action.resource, action.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 from typing import Any
 
@@ -12,7 +13,11 @@ from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Meta, Struct
+from traincrew.operator.job_memory import JobMemory
 from traincrew.planner.actions import Create
+
+GARBAGE_COLLECTION = 10.0
+"""Seconds within which the garbage collector deletes the objects of an earlier job of the same name."""
 
 
 class Ownership(enum.Enum):
@@ -52,6 +57,15 @@ async def inspect(client: interfaces.Client, kind: JobKind, job: jobs.JobObject[
     except errors.NotFound:
         return Ownership.TERMINATING, b""
     return ownership, raw
+
+
+def infer(job: jobs.JobObject[Any], action: Create, error: errors.AlreadyExists, memory: JobMemory) -> Ownership:
+    """The ownership of an object that the operator must not read: see `planner/name_conflicts.py`."""
+    taken = action.reference in job.status.name_conflicts or memory.name_conflicts.get(action.reference, False)
+    if not taken and (error.uncertain or not action.first_attempt):
+        return Ownership.OURS
+    known_for = memory.conflict(action.reference, asyncio.get_running_loop().time())
+    return Ownership.TERMINATING if known_for < GARBAGE_COLLECTION else Ownership.FOREIGN
 
 
 def _missing_labels(action: Create, existing: Meta) -> dict[str, str]:

@@ -94,7 +94,7 @@ class Controller:
         if plan.can_be_delayed and self._is_batched(key, memory):
             return None
         memory.batched_since = None
-        if self._queue and _only_creates(kind, job, plan):
+        if self._queue and _only_creates(self._observer.kinds[key.plural], job, plan):
             # Writing a first status costs as much as creating two pods, and it changes again at once.
             plan = Plan(stages=plan.stages)
         self._log(kind, job, plan)
@@ -170,8 +170,9 @@ class Controller:
 def _only_creates(kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> bool:
     """Whether the plan only creates the objects of a new job: if it is interrupted, all of it is planned again.
 
-    Which of several contracts a job follows, and which ports it has, must be in the status before anything is created.
+    Which of several contracts a job follows, and which ports it has, must be in the status before anything is created. So must
+    be the first attempt to create an object that the operator cannot read.
     """
     actions = [action for stage in plan.stages for action in stage]
     in_status = kind.variants or job.status.conditions or (plan.status is not None and plan.status.host_ports)
-    return bool(actions) and not in_status and all(isinstance(each, Create) for each in actions)
+    return bool(actions) and not in_status and all(isinstance(each, Create) and not each.first_attempt for each in actions)

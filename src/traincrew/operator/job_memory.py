@@ -37,6 +37,10 @@ class JobMemory:
     retry_at: dict[ObjectName, float] = dataclasses.field(default_factory=dict)
     """When a create may be tried again that was rejected or waits for the deletion of another object (loop time)."""
     tries: dict[ObjectName, int] = dataclasses.field(default_factory=dict)
+    name_conflicts: dict[str, bool] = dataclasses.field(default_factory=dict)
+    """References to objects that the operator must not read: whether others have taken the name."""
+    conflict_since: dict[str, float] = dataclasses.field(default_factory=dict)
+    """When this process first found the name taken (loop time)."""
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
     batched_since: float | None = None
     """Since when a status that changes only counts is delayed (loop time)."""
@@ -66,6 +70,15 @@ class JobMemory:
         """An object of that name is terminating: try again at that time, and report no rejection."""
         self.rejections.pop(name, None)
         self.retry_at[name] = time
+
+    def conflict(self, reference: str, now: float) -> float:
+        """Others have taken the name of an object that the operator must not read. Returns for how long it is known."""
+        self.name_conflicts[reference] = True
+        return now - self.conflict_since.setdefault(reference, now)
+
+    def end_conflict(self, reference: str) -> None:
+        self.name_conflicts[reference] = False
+        self.conflict_since.pop(reference, None)
 
     def name_freed(self, name: ObjectName) -> None:
         """An object of that name is gone: a create that waits for it may be tried."""

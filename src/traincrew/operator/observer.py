@@ -141,6 +141,7 @@ class Observer:
             vanished=tuple(memory.vanished.values()),
             known=frozenset(memory.known),
             rejected_writes=tuple(memory.rejections.values()),
+            name_conflicts=dict(memory.name_conflicts),
             pod_events=dict(memory.pod_events),
             used_ports=self.ports.taken(uid),
             planning=self._planning,

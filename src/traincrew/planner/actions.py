@@ -25,6 +25,12 @@ class Create:
     generate: Literal["", "ssh-keypair"] = ""
     with_event: bool = False
     """The operator records an event on the job, such as SuccessfulCreatePod or FailedCreatePod."""
+    first_attempt: bool = False
+    """The status of the job proves that no operator has created the object before: an existing one is foreign."""
+
+    @property
+    def reference(self) -> str:
+        return f"{self.resource.kind}/{self.name}"
 
 
 @dataclasses.dataclass(frozen=True)

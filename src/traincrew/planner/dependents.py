@@ -12,9 +12,13 @@ from traincrew.kinds.replica import Manifest
 from traincrew.model import naming, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.planner import delegated_role, gang, pods_and_services
+from traincrew.planner import delegated_role, gang, name_conflicts, pods_and_services
 from traincrew.planner.actions import Action, Create, Patch
 from traincrew.planner.replicas import Replicas
+
+# The API server checks the Role when a RoleBinding is created, so the Role must exist by then. A foreign Secret is not used:
+# a launcher that mounts it must not be created.
+_FIRST = (resources.ROLES, resources.SECRETS)
 
 
 def reconcile(replicas: Replicas, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
@@ -26,8 +30,7 @@ def reconcile(replicas: Replicas, *, gangs: bool = True) -> tuple[list[Action], 
         if replicas.observed.exists(item.resource, item.name):
             before_pods += _restore(replicas, item)
         else:
-            # The API server checks the Role when a RoleBinding is created, so the Role must exist by then.
-            stage = first if item.resource == resources.ROLES else before_pods
+            stage = first if item.resource in _FIRST else before_pods
             stage.append(_create(replicas, item))
     for patch in delegated_role.patches(replicas):
         (first if patch.subresource else before_pods).append(patch)
@@ -50,7 +53,8 @@ def _create(replicas: Replicas, item: Dependent) -> Create:
     if item.owned:
         labels = {naming.OPERATOR_NAME: replicas.kind.controller, naming.JOB_NAME: replicas.job.name}
         body = pods_and_services.owned(replicas, _with_labels(body, labels))
-    return Create(item.resource, item.name, body, item.owned, item.shared, item.generate)
+    created = Create(item.resource, item.name, body, item.owned, item.shared, item.generate)
+    return dataclasses.replace(created, first_attempt=name_conflicts.is_first_attempt(replicas, created))
 
 
 def _restore(replicas: Replicas, item: Dependent) -> list[Patch]:

@@ -18,6 +18,7 @@ from traincrew.planner import (
     dependents,
     failure_summary,
     host_ports,
+    name_conflicts,
     pods_and_services,
     progress,
     run_policy,
@@ -93,19 +94,20 @@ def _invalid(replicas: Replicas, invalid: list[Violation], now: Time) -> Plan:
 
 def _suspended(replicas: Replicas, now: Time) -> Plan:
     kind, job, stamp = replicas.kind, replicas.job, clock.whole(now)
-    status = progress.initial_status(kind, job, stamp)
+    status = name_conflicts.record(replicas, progress.initial_status(kind, job, stamp))
     if any(entry.type == "Running" for entry in status.conditions):
         entry = progress.condition(kind, job, "Running", "False", say="paused", reason=f"{kind.kind}Suspended")
         status = progress.with_condition(status, entry, stamp)
     status = _idle(replicas, progress.with_condition(status, progress.condition(kind, job, "Suspended"), stamp))
+    first: list[Action] = []
     updated: list[Action] = []
     deleted = dependents.delete_unwanted(replicas)
     if replicas.delegates:  # the launcher is suspended, not deleted
-        _, updated, deleted = dependents.reconcile(replicas, gangs=False)
+        first, updated, deleted = dependents.reconcile(replicas, gangs=False)
     deleted = [*pods_and_services.delete_pods(replicas.own_pods), *deleted]
     if kind.pods.services:
         deleted += pods_and_services.delete_services(replicas, ())
-    return running.build_plan(replicas, status, (tuple(updated), tuple(deleted)), None)
+    return running.build_plan(replicas, status, (tuple(first), tuple(updated), tuple(deleted)), None)
 
 
 def _idle(replicas: Replicas, status: JobStatus) -> JobStatus:

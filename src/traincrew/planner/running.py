@@ -16,6 +16,7 @@ from traincrew.planner import (
     gang,
     host_ports,
     mounted_files,
+    name_conflicts,
     pods_and_services,
     progress,
     restarts,
@@ -33,7 +34,7 @@ Stages = tuple[tuple[Action, ...], ...]
 
 
 def run(replicas: Replicas, now: Time) -> Plan:
-    status = _started(replicas, clock.whole(now))
+    status = name_conflicts.record(replicas, _started(replicas, clock.whole(now)))
     status, accounting = _account_for_losses(replicas, status, now)
     status = host_ports.record_allocation(replicas, _with_conditions(replicas, status, accounting, now))
     if status.finished:

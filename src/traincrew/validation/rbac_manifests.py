@@ -15,8 +15,8 @@ _MANAGE = ("create", "get", "list", "patch", "watch")
 _VERBS: dict[Resource, tuple[str, ...]] = {
     resources.PODS: (*_MANAGE, "delete"),
     resources.SERVICES: (*_MANAGE, "delete"),
-    # The operator reads only secrets that it created, by name: it needs no list and no watch.
-    resources.SECRETS: ("create", "get"),
+    # The operator never reads a secret, not even its own: `planner/name_conflicts.py`.
+    resources.SECRETS: ("create",),
     resources.AUTOSCALERS: (*_MANAGE, "delete"),
     resources.VOLCANO_POD_GROUPS: (*_MANAGE, "delete"),
     resources.PLUGINS_POD_GROUPS: (*_MANAGE, "delete"),

@@ -34,6 +34,7 @@ STATUS = {
     "lastReconcileTime": "Kept for clients of older operators.",
     "contract": "The API version whose behaviour the job follows, recorded at its first reconcile.",
     "hostPorts": "Host ports of replicas, by replica type. No other job uses them while this job runs.",
+    "nameConflicts": "Objects that the job needs and that must not be read, such as Secret/j-ssh, if others have their names.",
     "endedBy": "What ended the job: Success, Replica, BackoffLimit, Deadline or Validation.",
     "failure": "The first failure of the job. It is kept after its pod is deleted.",
     **{f"failure.{name}": words for name, words in _FAILURE.items()},

@@ -93,9 +93,12 @@ class InProcessClient:
                     await asyncio.sleep(0)
                 yield interfaces.Change(event.type, event.object)  # type: ignore[arg-type]
 
-    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
+    async def create(
+        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
+    ) -> bytes:
         request = self._request("create", resource, namespace)._replace(body=body, content_type=JSON)
-        return await self._send(request._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else request)
+        options = ({"fieldValidation": ["Strict"]} if strict else {}) | ({"dryRun": ["All"]} if dry_run else {})
+        return await self._send(request._replace(query=Query(options)) if options else request)
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
         request = self._request("create", resource, namespace, name, subresource)
