@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+import subprocess
 from typing import Any
 
 import msgspec
@@ -65,6 +67,19 @@ def test_v1_kubexec_runs_a_command_in_the_worker() -> None:
     assert v1_files(manifests.job("MPIJob", Launcher=1, Worker=1))["kubexec.sh"] == script % ""
     named = manifests.job("MPIJob", Launcher=1, Worker=1, spec={"mainContainer": "main"})
     assert v1_files(named)["kubexec.sh"] == script % " --container main"
+
+
+@pytest.mark.parametrize("name", ["main; touch {}", "$(touch {})", "`touch {}`", "main\ntouch {}\n", "main' ; touch {} '"])
+def test_the_name_of_the_main_container_is_one_argument_of_kubectl(tmp_path: pathlib.Path, name: str) -> None:
+    name = name.format(tmp_path / "made")
+    job = manifests.job("MPIJob", Launcher=1, Worker=1, spec={"mainContainer": name})
+    kubectl, script = tmp_path / "kubectl", tmp_path / "kubexec.sh"
+    kubectl.write_text('#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    kubectl.chmod(0o755)
+    script.write_text(v1_files(job)["kubexec.sh"].replace("/opt/kube/kubectl", str(kubectl)))
+    done = subprocess.run(["/bin/sh", str(script), "j-worker-0", "orted", "-x"], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\0")[:-1] == ["exec", "j-worker-0", "--container", name, "--", "/bin/sh", "-c", "orted -x"]
+    assert not (tmp_path / "made").exists()
 
 
 def test_only_workers_that_can_be_reached_are_discovered_in_the_order_of_their_index() -> None:

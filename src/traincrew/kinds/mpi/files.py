@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from traincrew.kinds.mpi import host_discovery, implementations, launch_command
 from traincrew.kinds.mpi.spec import gpu_launcher, launcher_name, slots, worker_names
 from traincrew.model import jobs, naming
@@ -22,7 +24,8 @@ def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
 
 
 def _kubexec(job: jobs.Job) -> str:
-    container = f" --container {job.spec.main_container}" if job.spec.main_container else ""
+    # The API server accepts any string as the name of a container.
+    container = f" --container {shlex.quote(job.spec.main_container)}" if job.spec.main_container else ""
     pod = f"${{1%{host_discovery.ALIAS_SUFFIX}*}}" if launch_command.is_elastic(job) else "$1"
     lines = ("#!/bin/sh", "set -x", f"POD_NAME={pod}", "shift")
     return "\n".join((*lines, f'/opt/kube/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"'))
