@@ -29,6 +29,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 from traincrew.embedded.apiserver.storage.records import Change, SelectableFields
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.bootstrap import BootstrapObjects
+from traincrew.embedded.data_directory import DataDirectory
 from traincrew.embedded.pki import certificates
 from traincrew.model.resources import Resource
 from traincrew.scheduling import decisions as scheduling_decisions
@@ -66,7 +67,7 @@ class ControlPlane:
         private_files.ensure_directory(options.data)
         self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), clock.timestamp)
         self.registry.trust(options.bootstrap.crds)
-        self.store = Store.open(options.data / "cluster.db", self._describe)
+        self.store = Store.open(options.data / "cluster.db", self._describe, used=DataDirectory(options.data).exists())
         self.policy = Policy()
         self.tokens = Tokens(stored_credentials.signing_key(options.data), self._lookup)
         self.admin_token = stored_credentials.admin_token(options.data)

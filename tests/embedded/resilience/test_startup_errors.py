@@ -93,6 +93,10 @@ def _truncated(file: pathlib.Path) -> None:
     os.truncate(file, 20_000)
 
 
+def _emptied(file: pathlib.Path) -> None:
+    os.truncate(file, 0)
+
+
 def _newer(file: pathlib.Path) -> None:
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("UPDATE meta SET value = 999 WHERE name = 'schema'")
@@ -100,7 +104,13 @@ def _newer(file: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "message_part"), [(_garbled, "not a data file of traincrew"), (_truncated, "damaged"), (_newer, "newer")]
+    ("damage", "message_part"),
+    [
+        (_garbled, "not a data file of traincrew"),
+        (_truncated, "damaged"),
+        (_emptied, "is empty, though a cluster was started here before. Restore a backup"),
+        (_newer, "newer"),
+    ],
 )
 def test_a_damaged_or_newer_database_is_an_error_and_is_not_changed(
     stopped_cluster: pathlib.Path, tmp_path: pathlib.Path, damage: Callable[[pathlib.Path], None], message_part: str
@@ -114,6 +124,13 @@ def test_a_damaged_or_newer_database_is_an_error_and_is_not_changed(
         assert str(file) in message
         assert message_part in message
     assert file.read_bytes() == before
+
+
+def test_a_removed_database_starts_a_new_cluster(stopped_cluster: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    shutil.copytree(stopped_cluster, tmp_path / "data")
+    (tmp_path / "data" / "cluster.db").unlink()
+    with running(tmp_path / "data") as cluster:
+        assert cluster.stop() == 0
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,14 @@ class DatabaseMeta(NamedTuple):
 class Database:
     """The connection that writes. Created in one thread and used by another, never by two at once."""
 
-    def __init__(self, path: Path, limits: StorageLimits) -> None:
+    def __init__(self, path: Path, limits: StorageLimits, *, used: bool = False) -> None:
+        """used: the file has had content. If it exists without any, it is damaged."""
         self.path = path
+        used = used and path.exists()
         self._lock = _lock_file(path)
         try:
             with sqlite_errors_as_store_errors(path):
-                self._connection = _connect(path, limits.group_changes)
+                self._connection = _connect(path, limits.group_changes, used=used)
                 migrate(self._connection, path)
             self._file = _identity(path)
         except BaseException:
@@ -131,11 +133,13 @@ def _lock_file(path: Path) -> Lock:
     return lock
 
 
-def _connect(path: Path, statements: int) -> sqlite3.Connection:
+def _connect(path: Path, statements: int, *, used: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=statements + 16
     )
-    readable_version(connection, path)
+    if not readable_version(connection, path) and used:
+        connection.close()
+        raise StoreError(f"{path} is empty, though a cluster was started here before. {_REMEDY}")
     connection.execute(f"PRAGMA page_size = {PAGE}")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StoreError(
@@ -185,6 +189,8 @@ def _disk_full(path: Path) -> bool:
         return False
     return status.f_bavail * status.f_frsize < 2**16
 
+
+_REMEDY = "Restore a backup of the file, or remove it to start a new cluster."
 
 _REASONS = {
     "SQLITE_FULL": "no space left on the file system",

@@ -63,10 +63,12 @@ class Store:
         """By resource. Called in the loop when a change is published, before its writer continues; must not raise."""
 
     @classmethod
-    def open(cls, path: str | Path, get_selectable: GetSelectableFields, limits: StorageLimits | None = None) -> Store:
-        """Raises StoreError if the file is in use, damaged, of a newer schema or not writable."""
+    def open(
+        cls, path: str | Path, get_selectable: GetSelectableFields, limits: StorageLimits | None = None, *, used: bool = False
+    ) -> Store:
+        """Raises StoreError if the file is in use, damaged, of a newer schema or not writable. used: it has had content."""
         limits = limits or StorageLimits()
-        database = Database(Path(path), limits)
+        database = Database(Path(path), limits, used=used)
         try:
             with sqlite_errors_as_store_errors(database.path):
                 return cls(database, get_selectable, limits)
