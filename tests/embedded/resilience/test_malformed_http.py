@@ -17,6 +17,7 @@ from tests.embedded.resilience.request_generator import RawRequest
 
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.schema import builtin_kinds
+from traincrew.embedded.serving import repeated_headers
 
 CASES = int(os.environ.get("TRAINCREW_FUZZ", "8000")) // 4
 CONNECTIONS = 8
@@ -122,6 +123,34 @@ async def test_bytes_that_are_no_request_get_400_or_end_the_connection(
     with contextlib.suppress(ConnectionClosed, ConnectionError):
         async with asyncio.timeout(30):
             assert 400 <= (await connection.response()).code < 500
+    await assert_serving(cluster)
+
+
+@pytest.mark.parametrize("name", repeated_headers.SINGLE)
+@pytest.mark.parametrize("order", [1, -1])
+async def test_a_header_that_counts_once_is_not_accepted_twice(
+    cluster: ClusterProcess, connection: Connection, name: str, order: int
+) -> None:
+    """Whichever of the two would be obeyed. The HTTP library rejects some of them itself."""
+    host, port = cluster.address
+    valid = {
+        "Host": f"{host}:{port}",
+        "Origin": f"https://{host}:{port}",
+        "Authorization": f"Bearer {cluster.token}",
+        "Content-Length": "0",
+        "Content-Type": "application/json",
+        "Content-Encoding": "identity",
+        "Transfer-Encoding": "chunked",
+        "Upgrade": "websocket",
+        "Impersonate-User": "a",
+        "Impersonate-Uid": "1",
+    }
+    sent = {key: value for key, value in valid.items() if key in ("Host", "Authorization") and key != name}
+    pair = [f"{name}: {valid[name]}", f"{name}: other"][::order]
+    lines = [f"GET {LIST.target} HTTP/1.1", *(f"{key}: {value}" for key, value in sent.items()), *pair, "", ""]
+    connection.writer.write("\r\n".join(lines).encode())
+    async with asyncio.timeout(30):
+        assert (await connection.response()).code == 400
     await assert_serving(cluster)
 
 

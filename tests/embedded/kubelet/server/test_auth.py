@@ -6,6 +6,7 @@ import pathlib
 import ssl
 
 import aiohttp
+import multidict
 import pytest
 from tests.embedded.kubelet.server.nodes import Node
 from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
@@ -22,6 +23,13 @@ async def test_requests_without_credentials_are_rejected(node: Node, path: str, 
     headers = {"Authorization": authorization} if authorization else {}
     async with aiohttp.ClientSession() as session, session.get(node.url + path, ssl=node.ssl, headers=headers) as response:
         assert (response.status, await response.text()) == (401, "Unauthorized")
+
+
+async def test_a_request_with_two_tokens_is_rejected(node: Node) -> None:
+    for tokens in (("Bearer let-me-in", "Bearer wrong"), ("Bearer wrong", "Bearer let-me-in")):
+        headers = multidict.CIMultiDict([("Authorization", each) for each in tokens])
+        async with aiohttp.ClientSession() as session, session.get(node.url + "/pods", ssl=node.ssl, headers=headers) as response:
+            assert response.status == 400
 
 
 async def test_a_valid_token_is_accepted(client: aiohttp.ClientSession) -> None:

@@ -12,6 +12,7 @@ from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
 from traincrew.embedded.apiserver.http import impersonation, origins
+from traincrew.embedded.serving.repeated_headers import repeated_header
 
 
 class AuthenticationFilter:
@@ -20,8 +21,10 @@ class AuthenticationFilter:
         self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
 
     def authenticate(self, http_request: web.BaseRequest) -> User:
-        """Raises 403 for a foreign Host or Origin, 401 without valid credentials."""
+        """Raises 400 for a repeated header, 403 for a foreign Host or Origin, 401 without valid credentials."""
         headers = http_request.headers
+        if name := repeated_header(headers):
+            raise api_errors.bad_request(f"the request has more than one {name} header")
         origins.check(self.allowed_origins, headers.get("Host"), headers.get("Origin"))
         user = self._authenticator.user(headers, self._peer(http_request), http_request.path)
         if user is None:

@@ -22,6 +22,7 @@ from traincrew.embedded.kubelet.server import (
     websocket_port_forward,
 )
 from traincrew.embedded.serving import http_connections
+from traincrew.embedded.serving.repeated_headers import repeated_header
 from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_upgrade
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -47,6 +48,8 @@ class KubeletAuth:
 
     async def authorize(self, request: web.Request) -> web.Response | None:
         """None if the request is allowed, else the error response."""
+        if name := repeated_header(request.headers):
+            return web.Response(status=400, text=f"the request has more than one {name} header")
         if self._admit(request):
             return None
         token = _bearer(request)
