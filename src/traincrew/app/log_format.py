@@ -8,6 +8,8 @@ import logging
 import sys
 from typing import Literal
 
+from traincrew.apimachinery.terminal_text import printable
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -40,7 +42,8 @@ class JsonFormatter(_Formatter):
 
 def _quoted(value: object) -> str:
     text = str(value)
-    return json.dumps(text, ensure_ascii=False) if any(sign in text for sign in ' "\n=') or not text else text
+    quotes = any(sign in text for sign in ' "\n=') or not text
+    return printable(json.dumps(text, ensure_ascii=False) if quotes else text)
 
 
 def configure(form: Literal["text", "json"], level: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from traincrew.cli.render import terminal
 from traincrew.kinds import KINDS
 
 logger = logging.getLogger(__name__)
@@ -71,4 +72,4 @@ def ignored_flags(command: Any) -> Any:
 def _report_ignored(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     if value is not None:
         flag = parameter.opts[0]
-        click.echo(f"flag {flag} is ignored: {IGNORED[flag.lstrip('-')]}", err=True)
+        terminal.echo(f"flag {flag} is ignored: {IGNORED[flag.lstrip('-')]}", err=True)

@@ -9,6 +9,7 @@ import sys
 import click
 
 from traincrew import __version__, errors
+from traincrew.cli.render import terminal
 
 VERBS = {
     "run": "Run a job and show its logs until it ends.",
@@ -65,10 +66,10 @@ def main() -> None:
     except SystemExit as end:
         _exit(end)
     except errors.UserError as error:
-        click.echo(f"error: {error}", err=True)
+        terminal.echo(f"error: {error}", err=True)
         sys.exit(2)
     except errors.TraincrewError as error:
-        click.echo(f"error: {error}", err=True)
+        terminal.echo(f"error: {error}", err=True)
         sys.exit(1)
 
 

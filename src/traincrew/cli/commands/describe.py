@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from traincrew.cli import cluster_target
+from traincrew.cli.render import terminal
 
 
 @click.command()
@@ -22,4 +23,4 @@ def describe(job: str, form: str, target_options: cluster_target.TargetOptions) 
     """
     from traincrew.cli.jobs import inspection
 
-    click.echo(asyncio.run(inspection.describe(job, form, target_options)), nl=False)
+    terminal.echo_unchanged(asyncio.run(inspection.describe(job, form, target_options)), nl=False)

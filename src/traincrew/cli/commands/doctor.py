@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from traincrew.apimachinery.terminal_text import printable
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:
@@ -32,12 +34,13 @@ def doctor(data: str, output: str) -> None:
         if output == "text":
             _print(each)
     if output == "json":
-        click.echo(json.dumps([each._asdict() for each in found], indent=2))
+        terminal.echo_unchanged(json.dumps([each._asdict() for each in found], indent=2))
     if any(each.grade == "fail" for each in found):
         raise SystemExit(1)
 
 
 def _print(found: Finding) -> None:
-    click.echo(f"{click.style(f'{found.grade:<4}', _COLOURS[found.grade])}  {found.subject:<11} {found.message}")
+    grade = click.style(f"{found.grade:<4}", _COLOURS[found.grade])
+    terminal.echo_unchanged(f"{grade}  {found.subject:<11} {printable(found.message)}")
     if found.remedy:
-        click.echo(f"{'':<18}→ {found.remedy}")
+        terminal.echo(f"{'':<18}→ {found.remedy}")

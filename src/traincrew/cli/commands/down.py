@@ -6,6 +6,7 @@ import click
 
 from traincrew import errors
 from traincrew.cli.local_cluster import shutdown
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -29,8 +30,8 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     pid = shutdown.running_process(directory)
     if not pid:
-        click.echo(f"No cluster is running in {directory.data}.")
+        terminal.echo(f"No cluster is running in {directory.data}.")
         return
     shutdown.stop(directory, pid, leave_pods=leave_pods, grace=grace)
     pods = " Its pods keep running, and the next `traincrew up` adopts them." if leave_pods else ""
-    click.echo(f"Cluster stopped.{pods} Its data is kept in {directory.data}.")
+    terminal.echo(f"Cluster stopped.{pods} Its data is kept in {directory.data}.")

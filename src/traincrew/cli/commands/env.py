@@ -7,6 +7,7 @@ import shlex
 import click
 
 from traincrew import errors
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -19,4 +20,4 @@ def env(data: str, shell: str) -> None:
     if not directory.exists():
         raise errors.NotRunning(f"no cluster exists in {directory.data}. Run `traincrew up --detach` to start one.")
     path = shlex.quote(str(directory.kubeconfig))
-    click.echo(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")
+    terminal.echo_unchanged(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")

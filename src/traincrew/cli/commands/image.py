@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from traincrew.cli.render import terminal
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def image() -> None:
@@ -55,7 +57,7 @@ def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
 
     entry = image_mappings.parse_entry(pattern, flags)
     image_mappings.set_entry(image_mappings.file(data, cluster), entry)
-    click.echo(f"image {pattern!r} mapped to {image_mappings.describe(entry)}")
+    terminal.echo(f"image {pattern!r} mapped to {image_mappings.describe(entry)}")
 
 
 @image.command("list")
@@ -67,11 +69,11 @@ def list_(data: str, cluster: bool, output: str) -> None:
 
     found = image_mappings.entries(data, cluster)
     if output == "json":
-        click.echo(json.dumps([{**entry.plain(), "file": str(path)} for path, entry in found], indent=2))
+        terminal.echo_unchanged(json.dumps([{**entry.plain(), "file": str(path)} for path, entry in found], indent=2))
     elif not found:
-        click.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
+        terminal.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
     else:
-        click.echo(image_mappings.table(found))
+        terminal.echo(image_mappings.table(found))
 
 
 @image.command("rm")
@@ -82,4 +84,4 @@ def rm(pattern: str, data: str, cluster: bool) -> None:
     from traincrew.cli.local_cluster import image_mappings
 
     image_mappings.remove(image_mappings.file(data, cluster), pattern)
-    click.echo(f"image {pattern!r} removed")
+    terminal.echo(f"image {pattern!r} removed")

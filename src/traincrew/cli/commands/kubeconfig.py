@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from traincrew import errors
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -16,4 +17,4 @@ def kubeconfig(data: str, content: bool) -> None:
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     if not directory.exists():
         raise errors.NotRunning(f"no cluster exists in {directory.data}. Run `traincrew up --detach` to start one.")
-    click.echo(directory.kubeconfig.read_text() if content else str(directory.kubeconfig), nl=not content)
+    terminal.echo_unchanged(directory.kubeconfig.read_text() if content else str(directory.kubeconfig), nl=not content)

@@ -9,6 +9,7 @@ import sys
 import click
 
 from traincrew.cli import cluster_target
+from traincrew.cli.render import terminal
 
 
 @click.command()
@@ -37,8 +38,8 @@ def ls(all_namespaces: bool, form: str, target_options: cluster_target.TargetOpt
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and form != "wide" else 0
     found = asyncio.run(inspection.list_jobs(form, target_options, all_namespaces=all_namespaces, columns=columns))
     if found.text:
-        click.echo(found.text, nl=False)
+        terminal.echo_unchanged(found.text, nl=False)
     elif all_namespaces:
-        click.echo("No jobs found.", err=True)
+        terminal.echo("No jobs found.", err=True)
     else:
-        click.echo(f"No jobs found in {found.namespace} namespace. Use -A for all namespaces.", err=True)
+        terminal.echo(f"No jobs found in {found.namespace} namespace. Use -A for all namespaces.", err=True)

@@ -11,6 +11,7 @@ import click
 from traincrew import errors, settings
 from traincrew.app import log_format, operator
 from traincrew.cli import cluster_config, node_options
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -53,7 +54,7 @@ def node(**flags: Any) -> None:
         drain=flags["drain"],
     )
     target = operator.connect(flags["kubeconfig"], flags["context"])
-    operator.run_node(options, target, lambda name: click.echo(f"Node {name} is ready."))
+    operator.run_node(options, target, lambda name: terminal.echo(f"Node {name} is ready."))
 
 
 def _content(path: str) -> str:

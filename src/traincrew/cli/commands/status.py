@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -29,14 +30,17 @@ def status(data: str, output: str) -> None:
 
     state: dict[str, Any] = {"running": True, **announced, "data": str(directory.data), "kubeconfig": str(directory.kubeconfig)}
     state |= asyncio.run(status_query.read(directory, str(announced.get("node", ""))))
-    click.echo(json.dumps(state, indent=2) if output == "json" else cluster_status.text(state))
+    if output == "json":
+        terminal.echo_unchanged(json.dumps(state, indent=2))
+    else:
+        terminal.echo(cluster_status.text(state))
 
 
 def _print_stopped(directory: data_directory.DataDirectory, output: str) -> None:
     pid = directory.owner_pid()
     if output == "json":
-        click.echo(json.dumps({"running": False, "data": str(directory.data)}, indent=2))
+        terminal.echo_unchanged(json.dumps({"running": False, "data": str(directory.data)}, indent=2))
     elif pid:
-        click.echo(f"The cluster in {directory.data} is starting or stopping (process {pid}).")
+        terminal.echo(f"The cluster in {directory.data} is starting or stopping (process {pid}).")
     else:
-        click.echo(f"No cluster is running in {directory.data}. Run `traincrew up --detach` to start one.")
+        terminal.echo(f"No cluster is running in {directory.data}. Run `traincrew up --detach` to start one.")

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from traincrew import errors
 from traincrew.cli import cluster_config, node_options
 from traincrew.cli.local_cluster import background, foreground
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 
@@ -65,7 +66,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
         directory.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if detach:
             announced = background.start(directory, [each for each in sys.argv[1:] if each not in ("--detach", "-d")])
-            click.echo("\n".join(background.ready_message(directory, announced)))
+            terminal.echo("\n".join(background.ready_message(directory, announced)))
         else:
             foreground.serve(directory, flags)
 
@@ -87,9 +88,9 @@ def _is_running(directory: data_directory.DataDirectory) -> bool:
     announced = directory.running()
     address = f" at {announced['server']}" if announced else ""
     process = f"(process {pid})" if pid > 0 else "(starting)"
-    click.echo(f"The cluster in {directory.data} is already running{address} {process}. Nothing was changed.")
+    terminal.echo(f"The cluster in {directory.data} is already running{address} {process}. Nothing was changed.")
     if given := _start_options():
-        click.echo(
+        terminal.echo(
             f"Options not applied: {', '.join(given)}. Run `traincrew down` first, then `traincrew up` with these options."
         )
     return True

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from traincrew.cli.render import terminal
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -21,8 +23,11 @@ def validate(files: tuple[str, ...], output: str) -> None:
 
     reviews, unreadable = manifest_files.review_all(files)
     for error in unreadable:
-        click.echo(f"error: {error}", err=True)
+        terminal.echo(f"error: {error}", err=True)
     # A summary without any readable file would claim that there are no errors.
     if reviews or output == "json" or not unreadable:
-        click.echo(validation_report.as_json(reviews) if output == "json" else validation_report.as_text(reviews))
+        if output == "json":
+            terminal.echo_unchanged(validation_report.as_json(reviews))
+        else:
+            terminal.echo(validation_report.as_text(reviews))
     sys.exit(2 if unreadable else 1 if validation_report.has_errors(reviews) else 0)

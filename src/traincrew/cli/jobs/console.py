@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import BinaryIO
 
+from traincrew.apimachinery.terminal_text import printable
 from traincrew.client import pod_logs
 
 COLOURS = (36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91)
@@ -49,12 +50,13 @@ class Console:
     def message(self, text: str) -> None:
         """Print a message for the user."""
         self._erase()
-        self._err.write(text.encode(errors="replace") + b"\n")
+        self._err.write(printable(text).encode(errors="replace") + b"\n")
         self._err.flush()
         self._draw()
 
     def state(self, text: str) -> None:
         """Show the state: one line that is overwritten on a terminal, else a line for each change."""
+        text = printable(text)
         if text == self._state:
             return
         self._state = text

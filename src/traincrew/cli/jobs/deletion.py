@@ -7,12 +7,10 @@ import contextlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import click
-
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import job_references, query
-from traincrew.cli.render import observed_job
+from traincrew.cli.render import observed_job, terminal
 from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 
@@ -49,11 +47,11 @@ async def delete_jobs(
         jobs = [job for each in found if (job := identify(each.kind, each.raw)).finished or not finished_only]
         for job in jobs:
             await delete(client, job)
-            click.echo(f"{job.reference} deleted")
+            terminal.echo(f"{job.reference} deleted")
         if max_wait:
             await _wait_for_all(client, jobs, max_wait)
     if not jobs:
-        click.echo("No jobs to delete.", err=True)
+        terminal.echo("No jobs to delete.", err=True)
 
 
 async def _wait_for_all(client: interfaces.Client, jobs: Iterable[JobIdentity], max_wait: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import query
 from traincrew.cli.render import description, explanation, serialization, tables
@@ -16,7 +17,7 @@ async def explain(name: str, form: str, target_options: cluster_target.TargetOpt
         job, _ = await query.get_job(client, target.namespace, name)
         evidence = await query.evidence(client, job)
     found = explanation.explain(job, evidence, clock.now())
-    return f"{explanation.text(found)}\n" if form == "text" else serialization.dump(found.as_json(), form)
+    return printable(f"{explanation.text(found)}\n") if form == "text" else serialization.dump(found.as_json(), form)
 
 
 async def describe(name: str, form: str, target_options: cluster_target.TargetOptions) -> str:
@@ -24,7 +25,7 @@ async def describe(name: str, form: str, target_options: cluster_target.TargetOp
         job, stored = await query.get_job(client, target.namespace, name)
         evidence = await query.evidence(client, job)
     if form == "text":
-        return f"{description.describe(job, evidence, clock.now())}\n"
+        return printable(f"{description.describe(job, evidence, clock.now())}\n")
     return serialization.dump(json.loads(stored.raw), form)
 
 
@@ -44,7 +45,7 @@ async def list_jobs(form: str, target_options: cluster_target.TargetOptions, *, 
         text = serialization.dump(serialization.as_list([json.loads(each) for each in raw]), form)
     elif jobs:
         chosen = query.sort_by_creation(jobs)
-        text = f"{tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns)}\n"
+        text = printable(f"{tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns)}\n")
     else:
         text = ""
     return JobList(text, target.namespace)

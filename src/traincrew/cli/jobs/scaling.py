@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import query
+from traincrew.cli.render import terminal
 from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.kinds import autoscaling
 
@@ -30,7 +30,7 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
             change, subresource = {"spec": {stored.kind.replicas_field: {key: {"replicas": replicas}}}}, ""
         body = msgspec.json.encode(change)
         await client.patch(stored.kind.resource, target.namespace, job.job.name, body, subresource=subresource)
-    click.echo(f"{job.reference} scaled from {job.job.count(ROLE)} to {replicas} workers{_other_roles(job)}")
+    terminal.echo(f"{job.reference} scaled from {job.job.count(ROLE)} to {replicas} workers{_other_roles(job)}")
 
 
 def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import click
 import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import job_references, query
-from traincrew.cli.render import observed_job
+from traincrew.cli.render import observed_job, terminal
 
 
 async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool) -> None:
@@ -19,8 +18,8 @@ async def set_suspended(names: tuple[str, ...], target_options: cluster_target.T
             if job.job.status.finished:
                 raise errors.SettingsError(f"{job.reference} is already finished ({job.state})")
             if job.job.suspended is suspended:
-                click.echo(f"{job.reference} is {'already suspended' if suspended else 'not suspended'}")
+                terminal.echo(f"{job.reference} is {'already suspended' if suspended else 'not suspended'}")
                 continue
             body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": suspended}}})
             await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
-            click.echo(f"{job.reference} {'suspended' if suspended else 'resumed'}")
+            terminal.echo(f"{job.reference} {'suspended' if suspended else 'resumed'}")

@@ -11,12 +11,11 @@ import shlex
 import socket
 from typing import Any
 
-import click
-
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.cli import node_options
 from traincrew.cli.local_cluster import background
+from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
 MAX_LOG_BYTES = 16 * 1024 * 1024
@@ -98,9 +97,9 @@ def _report_ready(directory: data_directory.DataDirectory, url: str) -> None:
         with open(directory.log, "ab", opener=_private) as file:
             os.dup2(file.fileno(), 2)
         return
-    click.echo(f"The cluster is ready at {url}.")
-    click.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
-    click.echo(
+    terminal.echo(f"The cluster is ready at {url}.")
+    terminal.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
+    terminal.echo(
         "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "
         "running."
     )
@@ -111,11 +110,13 @@ def _report_stopping(pods: int, grace: float | None) -> None:
         return
     counted = "1 pod" if pods == 1 else f"{pods} pods"
     if not pods:
-        click.echo("Stopping the cluster. No pods are running.")
+        terminal.echo("Stopping the cluster. No pods are running.")
     elif grace is None:
-        click.echo(f"Stopping the cluster. {counted} left running for the next `traincrew up`.")
+        terminal.echo(f"Stopping the cluster. {counted} left running for the next `traincrew up`.")
     else:
-        click.echo(f"Stopping the cluster and {counted} (up to {grace:g} s). Their jobs continue after the next `traincrew up`.")
+        terminal.echo(
+            f"Stopping the cluster and {counted} (up to {grace:g} s). Their jobs continue after the next `traincrew up`."
+        )
 
 
 def _private(path: str, flags: int) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import click
+from traincrew.cli.render import terminal
 
 
 def show(value: Any, form: str) -> None:
-    click.echo(dump(value, form), nl=False)
+    terminal.echo_unchanged(dump(value, form), nl=False)
 
 
 def dump(value: Any, form: str) -> str:
