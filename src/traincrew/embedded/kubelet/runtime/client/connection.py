@@ -49,15 +49,20 @@ class Connection:
         self._on_lost()
 
     def _on_readable(self) -> None:
-        try:
-            data, fds = protocol.receive(self._sock)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data, fds = b"", []
-        if not data:
-            self.close()
-            return
+        """Reads until nothing is left: uvloop reports a connection that the peer has reset once and then stops watching it."""
+        while self.open:
+            try:
+                data, fds = protocol.receive(self._sock)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                data, fds = b"", []
+            if data:
+                self._deliver(data, fds)
+            else:
+                self.close()
+
+    def _deliver(self, data: bytes, fds: list[int]) -> None:
         try:
             for message, own in self._lines.feed(data, fds):
                 self._on_message(message, own)
