@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -16,6 +17,8 @@ from tests.embedded.kubelet.network.network_harness import NetworkHarness, wait_
 
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 
+MANY = 1000
+"""Requests. A Unix socket holds about 280."""
 LEVEL = pytest.mark.parametrize("level", scenario_runner.LEVELS)
 SERVE = """
 import socket
@@ -217,6 +220,28 @@ async def survives_random_requests(harness: NetworkHarness) -> None:
     assert await harness.netns.attached() == {}
 
 
+async def replies_to_more_requests_than_its_socket_holds(harness: NetworkHarness) -> None:
+    """As when many pods stop at once on a busy machine, and the netns daemon gets no processor."""
+    os.kill(harness.netns.pid, signal.SIGSTOP)
+    requests = [asyncio.create_task(harness.netns.detach(harness.address(number))) for number in range(10, 10 + MANY)]
+    await asyncio.sleep(0)  # all are sent, or wait for room
+    os.kill(harness.netns.pid, signal.SIGCONT)
+    async with asyncio.timeout(30):
+        await asyncio.gather(*requests)
+
+
+async def keeps_the_replies_for_a_slow_client(harness: NetworkHarness) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as slow:
+        slow.settimeout(30)
+        slow.connect(str(harness.data / "node/holder.sock"))
+        slow.sendall(b"".join(b'{"id":%d,"ask":"unplug","address":"10.244.1.1"}\n' % number for number in range(MANY)))
+        for _ in range(4):  # each is a round of its event loop: it accepts, reads and handles the requests
+            await harness.netns.attached()
+        with slow.makefile("rb") as replies:
+            numbers = await asyncio.to_thread(lambda: [json.loads(replies.readline())["id"] for _ in range(MANY)])
+    assert numbers == list(range(MANY))
+
+
 async def cleans_up_after_a_kill(harness: NetworkHarness) -> None:
     """`down` undoes the changes to the host, even if the netns daemon was killed."""
     await harness.netns.close()
@@ -281,6 +306,16 @@ def test_state_of_an_earlier_boot_is_ignored(level: str) -> None:
 @LEVEL
 def test_random_requests_do_not_stop_the_netns_daemon(level: str) -> None:
     scenario_runner.run_scenario(survives_random_requests, level)
+
+
+@LEVEL
+def test_every_request_gets_its_reply_if_there_are_more_than_a_socket_holds(level: str) -> None:
+    scenario_runner.run_scenario(replies_to_more_requests_than_its_socket_holds, level)
+
+
+@LEVEL
+def test_a_client_that_reads_late_gets_every_reply(level: str) -> None:
+    scenario_runner.run_scenario(keeps_the_replies_for_a_slow_client, level)
 
 
 @LEVEL

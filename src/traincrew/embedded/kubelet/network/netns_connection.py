@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import itertools
 import os
 import pathlib
 import socket
 from typing import Any
 
 from traincrew.embedded.kubelet.network import netns_state
-from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime.client.connection import Connection
 from traincrew.embedded.kubelet.runtime.protocol import Message
 
 NetnsReply = tuple[Message, list[socket.socket]]
@@ -24,12 +24,10 @@ class NetnsConnection:
     """Supports concurrent requests. `ended` is set when the connection is closed."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._socket, self._lines = sock, protocol.LineReader()
         self._pending: dict[int, asyncio.Future[NetnsReply]] = {}
-        self._number = 0
+        self._numbers = itertools.count(1)
         self.ended = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(sock.fileno(), self._read)
+        self._connection = Connection(sock, self._on_message, self._on_lost)
 
     @classmethod
     async def open(cls, directory: pathlib.Path) -> NetnsConnection:
@@ -50,13 +48,10 @@ class NetnsConnection:
 
     async def request(self, operation: str, **arguments: Any) -> NetnsReply:
         """Raises NetnsDaemonGone; OSError if the request fails."""
-        if self.ended.is_set():
-            raise NetnsDaemonGone("the netns daemon has exited")
-        self._number += 1
-        number = self._number
-        future = self._pending[number] = self._loop.create_future()
+        number = next(self._numbers)
+        future = self._pending[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._loop.sock_sendall(self._socket, protocol.encode({"id": number, "ask": operation, **arguments}))
+            self._connection.send({"id": number, "ask": operation, **arguments})
             reply, sockets = await future
         except ConnectionError as error:
             raise NetnsDaemonGone(str(error)) from error
@@ -66,34 +61,19 @@ class NetnsConnection:
             raise OSError(int(reply.get("errno") or 0), str(reply["refused"]))
         return dict(reply.get("done") or {}), sockets
 
-    def _read(self) -> None:
-        try:
-            data, fds = protocol.receive(self._socket)
-            if not data:
-                raise ConnectionError("the netns daemon has exited")
-            for message, own in self._lines.feed(data, fds):
-                self._complete(message, [socket.socket(fileno=fd) for fd in own])
-        except BlockingIOError:
-            return
-        except (OSError, ValueError):
-            self.close()
-
-    def _complete(self, message: Message, sockets: list[socket.socket]) -> None:
-        future = self._pending.pop(int(message.get("id") or 0), None)
-        if future is None or future.done():
-            for each in sockets:
-                each.close()
-        else:
-            future.set_result((message, sockets))
-
     def close(self) -> None:
-        if self.ended.is_set():
-            return
+        self._connection.close()
+
+    def _on_message(self, message: Message, fds: list[int]) -> None:
+        future = self._pending.get(int(message.get("id") or 0))
+        if future is None or future.done():
+            for fd in fds:
+                os.close(fd)
+        else:
+            future.set_result((message, [socket.socket(fileno=fd) for fd in fds]))
+
+    def _on_lost(self) -> None:
         self.ended.set()
-        with contextlib.suppress(RuntimeError):
-            self._loop.remove_reader(self._socket.fileno())
-        self._socket.close()
-        self._lines.close()
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(NetnsDaemonGone("the netns daemon has exited"))

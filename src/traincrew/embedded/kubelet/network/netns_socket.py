@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import traceback
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.protocol import Message
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
+from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer
 
 ControlReply = tuple[Message, list[socket.socket]]
 Handler = Callable[[Message], ControlReply]
@@ -17,55 +18,23 @@ Handler = Callable[[Message], ControlReply]
 
 class ControlSocket:
     def __init__(self, loop: EventLoop, path: str, handler: Handler) -> None:
-        self._loop, self._handler = loop, handler
+        self._handler = handler
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(path)
-        os.chmod(path, 0o600)
-        self._listener.listen(64)
-        self._listener.setblocking(False)
-        loop.watch(self._listener.fileno(), READ, self._accept)
+        Listener(loop, path, 0o600, self._on_message)
 
-    def _accept(self) -> None:
-        try:
-            peer, _ = self._listener.accept()
-        except OSError:
-            return
-        peer.setblocking(False)
-        lines = protocol.LineReader()
-        self._loop.watch(peer.fileno(), READ, lambda: self._read(peer, lines))
-
-    def _read(self, peer: socket.socket, lines: protocol.LineReader) -> None:
-        try:
-            data, fds = protocol.receive(peer)
-            for fd in fds:
-                os.close(fd)
-            if not data:
-                raise ConnectionError("the client has disconnected")
-            for message, _ in lines.feed(data):
-                self._reply(peer, message)
-        except BlockingIOError:
-            return
-        except (OSError, ValueError):
-            self._loop.unwatch(peer.fileno())
-            peer.close()
-
-    def _reply(self, peer: socket.socket, message: Message) -> None:
-        """A client that does not read its reply is disconnected: replies are short, and other clients must not wait."""
-        number = message.get("id")
+    def _on_message(self, peer: Peer, message: Message, fds: list[int]) -> None:
+        for fd in fds:
+            os.close(fd)
         passed: list[socket.socket] = []
         try:
             reply, passed = self._handler(message)
         except OSError as error:
             reply = {"refused": error.strerror or str(error), "errno": error.errno or 0}
-        except (KeyError, TypeError, ValueError) as error:
+        except Exception as error:
+            # Without a reply the client would wait for ever.
+            traceback.print_exc()
             reply = {"refused": f"malformed request: {error!r}", "errno": 0}
-        fds = [each.fileno() for each in passed]
-        data = protocol.encode({"id": number, **reply}, fds)
-        try:
-            if protocol.send_some(peer, data, fds) != len(data):
-                raise ConnectionError("the client does not read")
-        finally:
-            for each in passed:
-                each.close()
+        peer.send({"id": message.get("id"), **reply}, [each.fileno() for each in passed])
+        for each in passed:
+            each.close()
