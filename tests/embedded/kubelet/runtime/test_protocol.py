@@ -45,6 +45,26 @@ async def test_unknown_requests_are_rejected_and_unknown_fields_ignored(harness:
     assert message[2]["reason"] == "Invalid"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"op": "start", "container": "main"},
+        {"op": "signal", "name": ["main"], "number": 15},
+        {"op": "exec", "exec": 1, "name": "main", "argv": ["true"], "streams": ["stdin"]},
+    ],
+    ids=lambda message: message["op"],
+)
+async def test_a_request_with_fields_of_the_wrong_type_gets_an_error(harness: ShimHarness, message: protocol.Message) -> None:
+    shim = await harness.pod()
+    await shim.start(harness.container("sleep", "1000"))
+    with dial(shim) as sock, sock.makefile("rb") as answers:
+        answers.readline()
+        sock.sendall(protocol.encode({"id": 1, **message}))
+        assert json.loads(answers.readline())["reason"] == "Invalid"
+        sock.sendall(protocol.encode({"id": 2, "op": "states"}))
+        assert json.loads(answers.readline())["states"]["main"]["running"]
+
+
 @pytest.mark.parametrize("noise", [b"\n", b"nonsense\n", b"[1]\n", b'{"op":"states","fds":3}\n', b"\xff\xfe\n"])
 async def test_malformed_data_closes_the_connection_only(harness: ShimHarness, noise: bytes) -> None:
     shim = await harness.pod()

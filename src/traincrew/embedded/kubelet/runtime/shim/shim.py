@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -80,10 +81,12 @@ class Shim:
             handler(message, Reply(peer, message), fds)
         except errors.OperationFailed as failure:
             Reply(peer, message).fail(failure.reason, failure.message)
-        except (KeyError, TypeError, ValueError) as error:
-            Reply(peer, message).fail("Invalid", f"{type(error).__name__}: {error}")
         except OSError as error:
             Reply(peer, message).fail("Failed", str(error))
+        except Exception as error:
+            # Without a reply the client would wait for ever. The traceback is in shim.log.
+            sys.excepthook(*sys.exc_info())
+            Reply(peer, message).fail("Invalid", f"{type(error).__name__}: {error}")
         finally:
             for fd in fds:
                 os.close(fd)
