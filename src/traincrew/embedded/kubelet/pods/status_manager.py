@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.pod_cache import PodCache
@@ -32,6 +33,8 @@ class StatusManager:
         self._changed = asyncio.Event()
         self._final = asyncio.Event()
         self._settled = asyncio.Event()
+        self._writing = False
+        """The API server may have a status that the object here does not show yet."""
 
     def set_status(self, status: Status, *, transient: bool = False) -> None:
         """transient: another status follows soon, and this one need not be written then."""
@@ -40,7 +43,7 @@ class StatusManager:
             self._final.clear()
         else:
             self._final.set()
-        if merge_patch(self._pod.object.get("status") or {}, status):
+        if self._writing or merge_patch(self._pod.object.get("status") or {}, status):
             self._settled.clear()
             self._changed.set()
         else:
@@ -70,7 +73,8 @@ class StatusManager:
             except errors.NotFound:
                 self.abandon()
             except errors.ApiError as error:
-                log.warning("pod status not written", extra={"pod": self._pod.full_name, "error": str(error)})
+                fields = {"pod": self._pod.full_name, "error": str(error), "retry_in": RETRY_SECONDS}
+                log.warning("pod status not written", extra=fields)
                 await asyncio.sleep(RETRY_SECONDS)
                 self._changed.set()
 
@@ -80,20 +84,38 @@ class StatusManager:
         if not patch:
             self._settled.set()
             return
-        meta = pod["metadata"]
+        metadata = pod["metadata"]
         # The resourceVersion protects a condition that another client has set meanwhile.
-        body = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": patch}
+        body = {"metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}, "status": patch}
+        self._writing = True
         try:
-            response = await self._client.patch(
-                PODS, meta["namespace"], meta["name"], msgspec.json.encode(body), subresource="status"
-            )
+            self._pod.object = self._cache.learn(await self._patch(body))
         except errors.Conflict:
             # Read, not awaited from the watch: the watch may have delivered the change before the response to our last write.
-            self._pod.set_object(msgspec.json.decode(await self._client.get(PODS, meta["namespace"], meta["name"])))
+            await self._read()
             return
-        self._pod.object = self._cache.learn(msgspec.json.decode(response))
+        finally:
+            self._writing = False
         if self._desired is desired:
             self._settled.set()
+
+    async def _patch(self, body: Object) -> Object:
+        metadata, data = self._pod.object["metadata"], msgspec.json.encode(body)
+        response = await self._client.patch(PODS, metadata["namespace"], metadata["name"], data, subresource="status")
+        return _decode(response)
+
+    async def _read(self) -> None:
+        metadata = self._pod.object["metadata"]
+        found = _decode(await self._client.get(PODS, metadata["namespace"], metadata["name"]))
+        if found["metadata"]["uid"] == metadata["uid"]:
+            self._pod.set_object(found)
+        else:
+            self.abandon()  # the pod is deleted: this is a later pod of the same name
+
+
+def _decode(raw: bytes) -> Object:
+    decoded: Object = msgspec.json.decode(raw)
+    return decoded
 
 
 def merge_patch(current: Status, desired: Status) -> Status:
