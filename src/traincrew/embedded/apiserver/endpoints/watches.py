@@ -81,11 +81,8 @@ class Watch:
         """Batches of events. Ends with the timeout of the watch."""
         ends = asyncio.get_running_loop().time() + self._timeout
         try:
-            async with asyncio.timeout_at(ends):
-                async for batch in self._event_batches(ends):
-                    yield batch
-        except TimeoutError:
-            pass
+            async for batch in self._event_batches(ends):
+                yield batch
         finally:
             self.close()
 
@@ -93,12 +90,13 @@ class Watch:
         initial = self._initial_events()
         if initial:
             yield initial
-        while True:
+        while (seconds := _seconds_to_wait(ends - asyncio.get_running_loop().time())) > 0:
             try:
-                async with asyncio.timeout(self._until_bookmark(ends)):
+                # Encloses no yield: a timeout that expired there would cancel the reader of the events in another await.
+                async with asyncio.timeout(seconds):
                     changes = await self._feed.batch()
             except TimeoutError:
-                if self._bookmarks:
+                if self._bookmarks and asyncio.get_running_loop().time() < ends:
                     yield [self._bookmark(self._feed.position)]
                 continue
             except (WatchTooSlow, RevisionCompacted):
@@ -109,12 +107,6 @@ class Watch:
             batch = [event for change in changes if (event := self._event(change)) is not None]
             if batch:
                 yield batch
-
-    @staticmethod
-    def _until_bookmark(ends: float) -> float:
-        """Once a minute, and shortly before the end, so that the next watch of the client starts where this one ended."""
-        left = ends - asyncio.get_running_loop().time() - BOOKMARK_BEFORE_END_SECONDS
-        return left if 0 < left < BOOKMARK_SECONDS else BOOKMARK_SECONDS
 
     def _initial_events(self) -> list[WatchEvent]:
         events = [WatchEvent("ADDED", self._encoder.encode(record)) for record in self._initial or ()]
@@ -143,6 +135,12 @@ class Watch:
         kind = self._request.info.list_kind if self._encoder.kind == self._request.info.kind else f"{self._encoder.kind}List"
         empty: dict[str, object] = {"kind": kind, "apiVersion": self._encoder.api_version, "metadata": {}, "items": None}
         return base64.b64encode(msgspec.json.encode(empty) + b"\n").decode()
+
+
+def _seconds_to_wait(left: float) -> float:
+    """Until the next bookmark: once a minute, and shortly before the end, so that the next watch starts where this one ended."""
+    before_end = left - BOOKMARK_BEFORE_END_SECONDS
+    return min(before_end if before_end > 0 else left, BOOKMARK_SECONDS)
 
 
 def _error(error: api_errors.StatusError) -> WatchEvent:
