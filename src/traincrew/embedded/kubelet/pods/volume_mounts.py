@@ -23,7 +23,7 @@ class VolumeMounts:
     def __init__(self, directory: PodStateDirectory, objects: ObjectSource, recorder: PodEventRecorder, host: HostOf) -> None:
         self._directory, self._objects, self._recorder, self._host = directory, objects, recorder, host
         self._mounted: volumes.MountedVolumes | None = None
-        self._adopted = False
+        self._adopted = self._unmounted = False
         self._lock = asyncio.Lock()
         """Held while files are written: an earlier read must not overwrite a later one, and no change is missed meanwhile."""
 
@@ -52,6 +52,8 @@ class VolumeMounts:
     async def refresh(self, pod: Object) -> None:
         """Updates the files of ConfigMaps, Secrets and tokens. Raises like `mount`."""
         async with self._lock:
+            if self._unmounted:
+                return  # the object changed while the pod was being removed
             if self._mounted is not None:
                 await volumes.refresh(pod, self._objects, self._host(self._directory))
             elif self._adopted:
@@ -62,5 +64,6 @@ class VolumeMounts:
         volumes.release_memory(self._host(self._directory))
 
     async def unmount(self, pod: Object) -> None:
+        self._unmounted = True
         with contextlib.suppress(OSError):
             await volumes.unmount(pod, self._objects, self._host(self._directory))
