@@ -88,6 +88,22 @@ def test_a_pod_whose_shim_was_killed_fails_with_the_reason_sandbox_lost(any_clus
     assert not [each for each in left if each.startswith("control group") or "shim.sock" in each]
 
 
+def test_a_pod_that_cannot_be_adopted_at_first_is_adopted_later_and_its_deletion_is_not_missed(any_cluster: LocalCluster) -> None:
+    any_cluster.create(pod("unreadable", "sleep", "600"))
+    directory = any_cluster.data / "node" / "pods" / any_cluster.running("unreadable")["metadata"]["uid"]
+    any_cluster.kill()
+    lock, moved = directory / "shim.lock", directory / "moved.lock"
+    lock.rename(moved)
+    lock.mkdir()
+    any_cluster.up()
+    eventually(lambda: "pod worker failed" in any_cluster.whole_log())
+    any_cluster.api.delete("pods", "default", "unreadable", grace=0)
+    any_cluster.gone("unreadable")
+    lock.rmdir()
+    moved.rename(lock)
+    eventually(lambda: not directory.exists(), 60)
+
+
 def test_a_killed_template_is_replaced(any_cluster: LocalCluster) -> None:
     (template,) = children(any_cluster.pid, "shim.template")
     os.kill(template, signal.SIGKILL)

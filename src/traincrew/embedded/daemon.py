@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import logging
 import pathlib
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traincrew import errors, settings
-from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod
+from traincrew.embedded import admin_kubeconfig, background_tasks, bootstrap, gc_tuning, mirror_pod
 from traincrew.embedded.apiserver.endpoints.health_checks import HealthChecks
 from traincrew.embedded.apiserver.endpoints.non_resource_urls import NonResourceHandler
 from traincrew.embedded.apiserver.endpoints.pod_streams import PodStreamHandler
@@ -29,8 +28,6 @@ from traincrew.embedded.scheduler import Scheduler
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet import kubelet
     from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup
-
-log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 5.0
 """How long controllers may take to end."""
@@ -79,9 +76,7 @@ async def _controllers(control_plane: ControlPlane) -> AsyncIterator[Mapping[str
     works: dict[str, Coroutine[Any, Any, None]] = {"metadata-controllers": metadata.run(), "controllers": controllers.run()}
     if options.scheduling is not None:
         works["scheduler"] = Scheduler(client("kube-scheduler"), options.scheduling).run()
-    tasks = {name: asyncio.create_task(work) for name, work in works.items()}
-    for task in tasks.values():
-        task.add_done_callback(_log_failure)
+    tasks = {name: background_tasks.start(work) for name, work in works.items()}
     try:
         yield tasks
     finally:
@@ -94,11 +89,6 @@ async def _controllers(control_plane: ControlPlane) -> AsyncIterator[Mapping[str
 def _ended(task: asyncio.Task[None]) -> str:
     """A controller runs as long as the cluster."""
     return "ended, see the log" if task.done() else ""
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("controller ended", exc_info=error)
 
 
 @contextlib.asynccontextmanager

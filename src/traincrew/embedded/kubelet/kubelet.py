@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import json
@@ -14,6 +13,7 @@ from typing import Any
 from traincrew import settings
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
+from traincrew.embedded import background_tasks
 from traincrew.embedded.kubelet.devices import inventory
 from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
 from traincrew.embedded.kubelet.lifecycle.observed import Rejection
@@ -185,7 +185,7 @@ async def _run(
 
 @contextlib.asynccontextmanager
 async def _background(*coroutines: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(each) for each in coroutines]
+    tasks = [background_tasks.start(each) for each in coroutines]
     try:
         yield
     finally:

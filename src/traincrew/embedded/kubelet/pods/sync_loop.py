@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from traincrew.client.lister import Unstructured
+from traincrew.embedded import background_tasks
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 from traincrew.embedded.kubelet.pods import state_directory
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
@@ -18,6 +19,7 @@ from traincrew.embedded.kubelet.pods.pod_cache import PodCache
 from traincrew.embedded.kubelet.pods.pod_network import Connection, PodNetwork
 from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
 from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
+from traincrew.embedded.kubelet.runtime import runtime
 from traincrew.embedded.kubelet.server.pod_streams import ServedPod
 
 log = logging.getLogger(__name__)
@@ -27,6 +29,8 @@ MIRROR = "kubernetes.io/config.mirror"
 POD_LOOKUP_SECONDS = 30.0
 """Seconds that a request for a pod waits at most until the pods of this node are known."""
 STOP_MARGIN_SECONDS = 5.0
+RETRY_SECONDS = 5.0
+"""Seconds before a failed worker is replaced."""
 SHUTDOWN = Eviction("Terminated", "Pod was terminated in response to imminent node shutdown.", grace=0.0)
 
 
@@ -123,23 +127,36 @@ class SyncLoop:
         deleted = bool(pod["metadata"].get("deletionTimestamp"))
         return terminated and not deleted and not state_directory.of(self._pods, pod).path.exists()
 
-    def _start_worker(self, pod: dict[str, Any]) -> None:
+    def _start_worker(self, pod: dict[str, Any]) -> PodWorker:
         worker = self._new_worker(pod)
         self._workers.add(worker)
         self._tasks[worker.pod.uid] = asyncio.create_task(self._run_worker(worker))
+        return worker
 
     async def _run_worker(self, worker: PodWorker) -> None:
+        failed = False
         try:
             await worker.run()
         except Exception:
-            log.exception("pod worker failed", extra={"pod": worker.pod.full_name})
+            log.exception("pod worker failed", extra={"pod": worker.pod.full_name, "retry_in": RETRY_SECONDS})
+            failed = True
+            # Meanwhile the failed worker is still the worker of its pod, and records the changes of the object.
+            await asyncio.sleep(RETRY_SECONDS)
         finally:
             self._workers.remove(worker)
             self._tasks.pop(worker.pod.uid, None)
+        if failed and not self._stopping:
+            self._replace(worker)
+
+    def _replace(self, failed: PodWorker) -> None:
+        """Starts another worker, which adopts the sandbox."""
+        worker = self._start_worker(failed.pod.object)
+        if failed.pod.observed.object_deleted:
+            worker.object_deleted()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        informer = asyncio.create_task(self._cache.run())
+        informer = background_tasks.start(self._cache.run())
         try:
             await self._cache.wait_for_sync()
             self._workers.listed.set()
@@ -155,7 +172,11 @@ class SyncLoop:
         """Sandboxes of pods that the API server no longer has."""
         for directory in state_directory.list_all(self._pods):
             if self._workers.get(directory.uid) is None:
-                await self._sandboxes.remove_orphan(directory)
+                try:
+                    await self._sandboxes.remove_orphan(directory)
+                except (OSError, runtime.ContainerRuntimeError) as error:
+                    # The next daemon retries. The pods of this node must not wait for it.
+                    log.warning("orphaned sandbox not removed", extra={"directory": str(directory.path), "error": str(error)})
 
     @property
     def busy(self) -> int:
