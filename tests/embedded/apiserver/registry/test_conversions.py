@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.apiserver.registry.builtin import autoscaler_conversion
+from traincrew.embedded.apiserver.registry.builtin.autoscaling import autoscaler_conversion
 
 REFERENCE = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}

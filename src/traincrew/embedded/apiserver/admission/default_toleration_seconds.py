@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
-from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import DEFAULT_TOLERATIONS
+from traincrew.embedded.apiserver.registry.builtin.core.pods.scheduling import DEFAULT_TOLERATIONS
 
 
 def admit(attributes: AdmissionAttributes, _listers: Listers) -> None:

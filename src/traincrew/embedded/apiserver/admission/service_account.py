@@ -6,7 +6,7 @@ import random
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, AdmissionAttributes, Listers
-from traincrew.embedded.apiserver.registry.builtin.pods.volumes import token_source
+from traincrew.embedded.apiserver.registry.builtin.core.pods.volumes import token_source
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105
 _VOLUME = "kube-api-access-"

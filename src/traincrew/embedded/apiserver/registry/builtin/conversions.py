@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.registry.builtin import autoscaler_conversion
+from traincrew.embedded.apiserver.registry.builtin.autoscaling import autoscaler_conversion
 
 
 class VersionConversion(NamedTuple):

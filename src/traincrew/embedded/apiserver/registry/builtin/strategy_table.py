@@ -2,56 +2,65 @@
 
 from __future__ import annotations
 
-from traincrew.embedded.apiserver.registry.builtin import (
-    autoscalers,
-    cluster_objects,
-    config,
-    cron_jobs,
+from traincrew.embedded.apiserver.registry.builtin.apps import daemon_sets, deployments, replica_sets, stateful_sets
+from traincrew.embedded.apiserver.registry.builtin.autoscaling import autoscalers
+from traincrew.embedded.apiserver.registry.builtin.batch import cron_jobs, jobs
+from traincrew.embedded.apiserver.registry.builtin.coordination import leases
+from traincrew.embedded.apiserver.registry.builtin.core import (
+    config_maps,
     endpoints,
     events,
-    jobs,
+    limit_ranges,
+    namespaces,
+    nodes,
     persistent_volume_claims,
     persistent_volumes,
-    policies,
-    rbac_objects,
+    replication_controllers,
+    resource_quotas,
+    secrets,
+    service_accounts,
     services,
-    workloads,
 )
-from traincrew.embedded.apiserver.registry.builtin.pods import strategy as pods_strategy
+from traincrew.embedded.apiserver.registry.builtin.core.pods import strategy as pods_strategy
+from traincrew.embedded.apiserver.registry.builtin.discovery import endpoint_slices
+from traincrew.embedded.apiserver.registry.builtin.policy import pod_disruption_budgets
+from traincrew.embedded.apiserver.registry.builtin.rbac import role_bindings, roles
+from traincrew.embedded.apiserver.registry.builtin.scheduling import priority_classes
+from traincrew.embedded.apiserver.registry.builtin.storage import storage_classes
 from traincrew.embedded.apiserver.registry.builtin.strategy import DEFAULT_STRATEGY, Strategy
 
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Pod"): pods_strategy.POD,
     ("", "Service"): services.SERVICE,
-    ("", "ConfigMap"): config.CONFIG_MAP,
-    ("", "Secret"): config.SECRET,
-    ("", "ServiceAccount"): cluster_objects.SERVICE_ACCOUNT,
-    ("", "Namespace"): cluster_objects.NAMESPACE,
-    ("", "Node"): cluster_objects.NODE,
+    ("", "ConfigMap"): config_maps.CONFIG_MAP,
+    ("", "Secret"): secrets.SECRET,
+    ("", "ServiceAccount"): service_accounts.SERVICE_ACCOUNT,
+    ("", "Namespace"): namespaces.NAMESPACE,
+    ("", "Node"): nodes.NODE,
     ("", "Event"): events.EVENT,
     ("events.k8s.io", "Event"): events.NEWER_EVENT,
-    ("coordination.k8s.io", "Lease"): cluster_objects.LEASE,
+    ("coordination.k8s.io", "Lease"): leases.LEASE,
     ("", "PersistentVolume"): persistent_volumes.VOLUME,
     ("", "PersistentVolumeClaim"): persistent_volume_claims.CLAIM,
     ("", "Endpoints"): endpoints.ENDPOINTS,
-    ("discovery.k8s.io", "EndpointSlice"): endpoints.ENDPOINT_SLICE,
-    ("", "LimitRange"): policies.LIMIT_RANGE,
-    ("", "ResourceQuota"): policies.RESOURCE_QUOTA,
+    ("discovery.k8s.io", "EndpointSlice"): endpoint_slices.ENDPOINT_SLICE,
+    ("", "LimitRange"): limit_ranges.LIMIT_RANGE,
+    ("", "ResourceQuota"): resource_quotas.RESOURCE_QUOTA,
     ("batch", "Job"): jobs.JOB,
     ("batch", "CronJob"): cron_jobs.CRON_JOB,
-    ("apps", "Deployment"): workloads.DEPLOYMENT,
-    ("apps", "ReplicaSet"): workloads.REPLICA_SET,
-    ("", "ReplicationController"): workloads.REPLICATION_CONTROLLER,
-    ("apps", "StatefulSet"): workloads.STATEFUL_SET,
-    ("apps", "DaemonSet"): workloads.DAEMON_SET,
-    ("rbac.authorization.k8s.io", "Role"): rbac_objects.ROLE,
-    ("rbac.authorization.k8s.io", "ClusterRole"): rbac_objects.CLUSTER_ROLE,
-    ("rbac.authorization.k8s.io", "RoleBinding"): rbac_objects.ROLE_BINDING,
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): rbac_objects.CLUSTER_ROLE_BINDING,
+    ("apps", "Deployment"): deployments.DEPLOYMENT,
+    ("apps", "ReplicaSet"): replica_sets.REPLICA_SET,
+    ("", "ReplicationController"): replication_controllers.REPLICATION_CONTROLLER,
+    ("apps", "StatefulSet"): stateful_sets.STATEFUL_SET,
+    ("apps", "DaemonSet"): daemon_sets.DAEMON_SET,
+    ("rbac.authorization.k8s.io", "Role"): roles.ROLE,
+    ("rbac.authorization.k8s.io", "ClusterRole"): roles.CLUSTER_ROLE,
+    ("rbac.authorization.k8s.io", "RoleBinding"): role_bindings.ROLE_BINDING,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): role_bindings.CLUSTER_ROLE_BINDING,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscalers.AUTOSCALER,
-    ("scheduling.k8s.io", "PriorityClass"): policies.PRIORITY_CLASS,
-    ("storage.k8s.io", "StorageClass"): persistent_volumes.STORAGE_CLASS,
-    ("policy", "PodDisruptionBudget"): policies.DISRUPTION_BUDGET,
+    ("scheduling.k8s.io", "PriorityClass"): priority_classes.PRIORITY_CLASS,
+    ("storage.k8s.io", "StorageClass"): storage_classes.STORAGE_CLASS,
+    ("policy", "PodDisruptionBudget"): pod_disruption_budgets.DISRUPTION_BUDGET,
 }
 
 
