@@ -32,6 +32,10 @@ def test_the_definitions_are_the_api_servers(generated: dict[str, object]) -> No
     assert found["definitions"] == known["definitions"]
 
 
+def test_the_descriptions_are_the_api_servers(generated: dict[str, object]) -> None:
+    assert generated["descriptions.json"] == committed("descriptions.json")
+
+
 def test_the_go_types_are_those_of_its_source() -> None:
     if shutil.which("go") is None:
         pytest.skip("no Go here")

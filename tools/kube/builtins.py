@@ -1,9 +1,10 @@
 """Writes what the embedded API server knows of the built-in kinds, from a real API server and the Go types behind it.
 
-    python -m tools.kube.builtins           writes builtins.json and resources.json into src/traincrew/embedded/apiserver/schema
+    python -m tools.kube.builtins           writes three files into src/traincrew/embedded/apiserver/schema
 
 builtins.json has the definitions of the OpenAPI documents that can be reached from the resources below, without prose, and the
-Go type of every field. resources.json is the discovery of these resources.
+Go type of every field. descriptions.json has their prose, which only `kubectl explain` needs. resources.json is the discovery of
+these resources.
 """
 
 import json
@@ -42,7 +43,7 @@ SERVED = {
     "apis/scheduling.k8s.io/v1": "priorityclasses",
     "apis/storage.k8s.io/v1": "storageclasses",
 }
-UNSERVED = ("proxy",)
+UNSERVED = ("nodes/proxy", "pods/proxy", "services/proxy")
 """Subresources that the embedded API server does not have."""
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -65,8 +66,7 @@ def resources(discovery: Mapping[str, Schema]) -> list[Schema]:
     for path, plurals in SERVED.items():
         group, _, version = path.removeprefix("apis/").removeprefix("api/").rpartition("/")
         for entry in discovery[path]["resources"]:
-            plural, _, subresource = entry["name"].partition("/")
-            if plural not in plurals.split() or subresource in UNSERVED:
+            if entry["name"].partition("/")[0] not in plurals.split() or entry["name"] in UNSERVED:
                 continue
             body = {key: entry.pop(key) for key in ("group", "version") if key in entry}
             kept = {key: value for key, value in entry.items() if key != "storageVersionHash" and value}
@@ -76,10 +76,7 @@ def resources(discovery: Mapping[str, Schema]) -> list[Schema]:
 
 def definitions(documents: Mapping[str, Schema], listed: list[Schema]) -> Schema:
     """Definitions by name: what the resources need, and what that needs."""
-    known: Schema = {}
-    for document in documents.values():
-        for name, schema in document["components"]["schemas"].items():
-            known.setdefault(name, schema)
+    known = _known(documents)
     kept: Schema = {}
     waiting = [*ALWAYS, *_roots(known, listed)]
     while waiting:
@@ -88,6 +85,25 @@ def definitions(documents: Mapping[str, Schema], listed: list[Schema]) -> Schema
             kept[name] = _plain(known[name])
             waiting += _references(kept[name])
     return kept
+
+
+def descriptions(documents: Mapping[str, Schema], kept: Mapping[str, Schema]) -> Schema:
+    """Definition → field → prose; the prose of the definition itself has an empty name."""
+    known = _known(documents)
+    return {name: texts for name in kept if (texts := _texts(known[name]))}
+
+
+def _known(documents: Mapping[str, Schema]) -> Schema:
+    known: Schema = {}
+    for document in documents.values():
+        for name, schema in document["components"]["schemas"].items():
+            known.setdefault(name, schema)
+    return known
+
+
+def _texts(schema: Schema) -> Schema:
+    parts = {"": schema, **schema.get("properties", {})}
+    return {name: part["description"] for name, part in parts.items() if part.get("description")}
 
 
 def _roots(known: Mapping[str, Schema], listed: list[Schema]) -> Iterator[str]:
@@ -142,8 +158,13 @@ def _run_go(package: str) -> str:
 def generate(kube: cluster.Cluster) -> dict[str, Any]:
     """File name → content, but for the Go types."""
     listed = resources({path: _get(kube, f"/{path}") for path in SERVED})
-    kept = definitions({path: _get(kube, f"/openapi/v3/{path}") for path in (*SERVED, "api", "apis")}, listed)
-    return {"builtins.json": {"definitions": kept}, "resources.json": listed}
+    documents = {path: _get(kube, f"/openapi/v3/{path}") for path in (*SERVED, "api", "apis")}
+    kept = definitions(documents, listed)
+    return {
+        "builtins.json": {"definitions": kept},
+        "descriptions.json": descriptions(documents, kept),
+        "resources.json": listed,
+    }
 
 
 def _get(kube: cluster.Cluster, path: str) -> Schema:

@@ -18,6 +18,16 @@ class ElasticPolicy(Struct):
     metrics: list[Metric] | None = None
 
 
+DESCRIPTIONS = {
+    "elasticPolicy": "The policy of an elastic job, whose number of workers may change while it runs.",
+    "elasticPolicy.minReplicas": "The smallest number of workers. Default: maxReplicas, or else the number of workers.",
+    "elasticPolicy.maxReplicas": "The largest number of workers. Default: minReplicas, or else the number of workers.",
+    "elasticPolicy.maxRestarts": "The number of restarts that torchrun performs inside the pods. Other kinds ignore it.",
+    "elasticPolicy.metrics": "The metrics by which a HorizontalPodAutoscaler changes the number of workers. Default: there is no "
+    "autoscaler. Run `kubectl explain hpa.spec.metrics --api-version autoscaling/v2` for the fields.",
+}
+
+
 def fixed_size(job: jobs.Job) -> bool:
     return job.spec.elastic_policy is None
 

@@ -188,6 +188,8 @@ class CRD:
     short_names: tuple[str, ...] = ()
     version_schema: Schema = dataclasses.field(default_factory=dict)
     """Additions to the schema of the spec fields in this API version: defaults and enums."""
+    descriptions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The descriptions of the kind's own spec fields, which `kubectl explain` shows, by path: `elasticPolicy.minReplicas`."""
 
 
 @dataclasses.dataclass(frozen=True)

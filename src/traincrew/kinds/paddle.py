@@ -53,6 +53,6 @@ KIND = JobKind(
     dependents=autoscaling.dependents("PaddleJob"),
     lifecycle=Lifecycle(fixed_size=autoscaling.fixed_size),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
-    crd=CRD(scalable=True),
+    crd=CRD(scalable=True, descriptions=autoscaling.DESCRIPTIONS),
     from_command=from_command,
 )

@@ -34,6 +34,21 @@ class ElasticPolicy(autoscaling.ElasticPolicy):
     n_proc_per_node: int | None = None
 
 
+DESCRIPTIONS = {
+    **autoscaling.DESCRIPTIONS,
+    "nprocPerNode": "The number of processes that torchrun starts in each pod: a number, auto, cpu or gpu. Default: auto.",
+    "elasticPolicy.rdzvBackend": "The rendezvous backend of torchrun. Default: c10d.",
+    "elasticPolicy.rdzvHost": "The host of the rendezvous. Default: worker 0.",
+    "elasticPolicy.rdzvPort": "The port of the rendezvous. Default: the port of worker 0.",
+    "elasticPolicy.rdzvId": "The id of the rendezvous.",
+    "elasticPolicy.rdzvConf": "Further settings of the rendezvous backend.",
+    "elasticPolicy.rdzvConf.key": "The name of the setting.",
+    "elasticPolicy.rdzvConf.value": "The value of the setting.",
+    "elasticPolicy.standalone": "If true, torchrun uses a rendezvous of its own in each pod.",
+    "elasticPolicy.nProcPerNode": "Deprecated: use spec.nprocPerNode.",
+}
+
+
 class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="pytorchReplicaSpecs", default=None)
     nproc_per_node: str | None = None
@@ -168,7 +183,7 @@ KIND = JobKind(
     lifecycle=Lifecycle(succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     validation=Validation(RULES, advise=advise),
-    crd=CRD(scalable=True),
+    crd=CRD(scalable=True, descriptions=DESCRIPTIONS),
     options=MASTER_WAIT.options,
     from_command=from_command,
 )

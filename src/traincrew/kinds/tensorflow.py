@@ -10,12 +10,19 @@ import msgspec
 
 from traincrew.kinds import job_from_command, violations
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
 from traincrew.kinds.replica import Env, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"
 PORT = ("tfjob-port", 2222)
+
+
+DESCRIPTIONS = {
+    "successPolicy": "When the job succeeds: with its chief, its master or else worker 0 (default), or with AllWorkers.",
+    "enableDynamicWorker": "If true, the number of workers may change while the job runs. A worker knows the parameter servers "
+    "and itself.",
+}
 
 
 class Spec(jobs.JobSpec):
@@ -129,5 +136,6 @@ KIND = JobKind(
         advise=advise,
         open_roles=True,
     ),
+    crd=CRD(descriptions=DESCRIPTIONS),
     from_command=from_command,
 )

@@ -8,10 +8,11 @@ from typing import Any
 from traincrew.kinds import KINDS, spec_schema, validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.validation import pod_template_schema, run_policy_schema, status_schema
+from traincrew.validation import pod_template_schema, run_policy_schema, schema_descriptions, status_schema
 
 Schema = dict[str, Any]
 
+_TEMPLATE = "The template of the pods. Run `kubectl explain pod.spec` for the fields of its spec."
 MAX_ROLES = 64
 """More replica types than any kind has. Without this bound the API server overestimates the cost of the CEL rules and rejects the
 CRD."""
@@ -99,10 +100,13 @@ def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
     policy = run_policy_schema.run_policy()
     fields = spec_schema.own_fields(kind.spec)
     own = {name: {**_resolved(node), **variant.crd.version_schema.get(name, {})} for name, node in fields.items()}
+    schema_descriptions.describe({"properties": own}, variant.crd.descriptions)
     properties = {kind.replicas_field: replicas, "runPolicy": policy, **run_policy_schema.legacy(), **own}
-    spec = {"type": "object", "required": [kind.replicas_field], "properties": properties}
+    description = "The desired state of the job: its pods and the policy for their runtime."
+    spec = {"type": "object", "description": description, "required": [kind.replicas_field], "properties": properties}
     root = {
         "type": "object",
+        "description": f"{kind.kind} is a distributed training job with pods of the types {_role_names(kind)}.",
         "required": ["spec"],
         "properties": {
             "apiVersion": {"type": "string"},
@@ -122,8 +126,11 @@ def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
     }
 
 
+def _role_names(kind: JobKind) -> str:
+    return ", ".join(role.name for role in kind.roles)
+
+
 def _replicas(kind: JobKind, template: Schema) -> Schema:
-    names = ", ".join(role.name for role in kind.roles)
     entry: Schema = {
         "type": "object",
         "properties": {
@@ -132,12 +139,12 @@ def _replicas(kind: JobKind, template: Schema) -> Schema:
                 **run_policy_schema.STRING,
                 "description": "The policy for failed pods: Always, OnFailure, Never or ExitCode.",
             },
-            "template": template,
+            "template": {"description": _TEMPLATE, **template},
         },
     }
     replicas: Schema = {
         "type": "object",
-        "description": f"The pods of the job, by replica type: {names}.",
+        "description": f"The pods of the job, by replica type: {_role_names(kind)}.",
         "additionalProperties": entry,
     }
     if kind.validation.server_rules:

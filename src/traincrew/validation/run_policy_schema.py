@@ -60,8 +60,12 @@ def _scheduling_policy() -> Schema:
         "properties": {
             "minAvailable": {**INT32, "description": "The number of pods that must be scheduled together. Default: all pods."},
             "queue": {**STRING, "description": "The queue of the gang scheduler. Immutable once set."},
-            "minResources": {"type": "object", "additionalProperties": QUANTITY},
-            "priorityClass": STRING,
-            "scheduleTimeoutSeconds": INT32,
+            "minResources": {
+                "type": "object",
+                "additionalProperties": QUANTITY,
+                "description": "The resources that must be free for the pods. Default: those of minAvailable pods.",
+            },
+            "priorityClass": {**STRING, "description": "The priority class of the gang. Default: that of the pods."},
+            "scheduleTimeoutSeconds": {**INT32, "description": "Seconds in which the gang must be scheduled."},
         },
     }

@@ -7,23 +7,15 @@ from typing import Any
 import msgspec.inspect
 
 from traincrew.model.status import JobStatus
-from traincrew.validation import status_descriptions
+from traincrew.validation import schema_descriptions, status_descriptions
 
 Schema = dict[str, Any]
 
 
 def status() -> Schema:
     schema = _node(msgspec.inspect.type_info(JobStatus))
-    _describe(schema, "")
+    schema_descriptions.describe(schema, status_descriptions.STATUS)
     return schema
-
-
-def _describe(node: Schema, path: str) -> None:
-    if path in status_descriptions.STATUS:
-        node["description"] = status_descriptions.STATUS[path]
-    inner = node.get("items") or node.get("additionalProperties") or node
-    for name, child in inner.get("properties", {}).items():
-        _describe(child, f"{path}.{name}" if path else name)
 
 
 def _node(type_: msgspec.inspect.Type) -> Schema:

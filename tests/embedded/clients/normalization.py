@@ -79,8 +79,3 @@ def _sorted(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: _sorted(each) for key, each in sorted(value.items()) if key != "managedFields"}
-
-
-def without_prose(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """The output of `explain` without the descriptions: kind, fields and their types."""
-    return tuple(line for line in lines if line != "|" and (not line.startswith("|     ") or "\t<" in line))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import pathlib
-import re
 from collections.abc import Iterable, Iterator
 
-from tests.embedded.clients.normalization import is_unordered, without_prose
+from tests.embedded.clients.normalization import is_unordered
 
 RECORDED = pathlib.Path(__file__).parent / "recorded"
-OWN_KINDS = re.compile(r"(pytorch|mpi|tf)job|widgets")
-"""Kinds whose descriptions are served; those of the built-in kinds are not shipped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +59,6 @@ def _entries(lines: list[str]) -> Iterator[Entry]:
 
 
 def comparable(command: str, lines: tuple[str, ...]) -> tuple[str, ...]:
-    if command.startswith("explain ") and not OWN_KINDS.search(command):
-        lines = without_prose(lines)
     return tuple(sorted(lines)) if is_unordered(command) else lines
 
 

@@ -30,6 +30,16 @@ class Spec(jobs.JobSpec):
     mpi_implementation: str | None = None
 
 
+DESCRIPTIONS = {
+    "slotsPerWorker": "The number of processes that mpirun may start on each worker. Default: 1.",
+    "mainContainer": "The container of the workers in which the launcher starts processes. Default: the first one. Used by v1.",
+    "runLauncherAsWorker": "If true, processes are started in the launcher, too. Used by v2beta1.",
+    "sshAuthMountPath": "The directory of the SSH keys in the pods. Its presence marks a job of v2beta1.",
+    "launcherCreationPolicy": "When the launcher is created: AtStartup, or WaitForWorkersReady. Used by v2beta1.",
+    "mpiImplementation": "The implementation of MPI in the image: OpenMPI, Intel or MPICH. Used by v2beta1.",
+}
+
+
 def contract(spec: jobs.JobSpec) -> str:
     return "v2beta1" if getattr(spec, "ssh_auth_mount_path", None) is not None else "v1"
 

@@ -111,7 +111,7 @@ KIND: JobKind = JobKind(
         server_rules=False,
         strict_cases=True,
     ),
-    crd=CRD(columns=("Age", "State"), short_names=("mj", "mpij"), scalable=True),
+    crd=CRD(columns=("Age", "State"), short_names=("mj", "mpij"), scalable=True, descriptions=spec.DESCRIPTIONS),
     options=(kubectl_delivery.IMAGE,),
     from_command=launch_command.from_command,
 )

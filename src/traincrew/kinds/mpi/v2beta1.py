@@ -95,6 +95,7 @@ KIND: JobKind = JobKind(
     crd=CRD(
         columns=("Age", "State"),
         scalable=True,
+        descriptions=spec.DESCRIPTIONS,
         # The presence of the mount path identifies a v2beta1 job, whichever version it is read through.
         version_schema={
             "slotsPerWorker": {"default": 1},

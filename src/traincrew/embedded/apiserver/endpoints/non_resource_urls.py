@@ -125,7 +125,7 @@ class NonResourceHandler:
         if path == "/openapi/v3":
             return documents.index(described)
         if path == "/openapi/v2":
-            return v2.document(described, builtin_kinds.load().definitions)
+            return v2.document(described, builtin_kinds.described_definitions())
         if path == "/":
             return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
         return self._group_document(path[1:].split("/"))
@@ -140,10 +140,10 @@ class NonResourceHandler:
             case ["apis", group, version]:
                 return discovery_documents.resource_list(info, group, version)
             case ["openapi", "v3", "api", version]:
-                return documents.document(info, "", version, builtin_kinds.load().definitions)
+                return documents.document(info, "", version, builtin_kinds.described_definitions())
             case ["openapi", "v3", "apis", group, version]:
                 described = tuple(each for each in info if each.schema)
-                return documents.document(described, group, version, builtin_kinds.load().definitions)
+                return documents.document(described, group, version, builtin_kinds.described_definitions())
         return None
 
 

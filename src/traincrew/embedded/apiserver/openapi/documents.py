@@ -16,6 +16,8 @@ from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, ST
 Definitions = Mapping[str, Schema]
 """Definitions of the built-in kinds, with $refs to `#/components/schemas/NAME`."""
 
+FORMAT = 2
+"""To be incremented when documents change for the same resources: clients keep a document by its hash."""
 _BASIC = (PATCH, STATUS, DELETE_OPTIONS)
 
 
@@ -32,7 +34,7 @@ def index(resources: Sequence[ResourceInfo]) -> Object:
 def digest(resources: Sequence[ResourceInfo], group: str, version: str) -> str:
     """Changes when the document of this group version does."""
     ingredients = [_inputs(each) for each in documents.of_version(resources, group, version)]
-    return aggregated.digest(msgspec.json.encode([documents.VERSION, ingredients]))
+    return aggregated.digest(msgspec.json.encode([documents.VERSION, FORMAT, ingredients]))
 
 
 def _inputs(info: ResourceInfo) -> list[Any]:

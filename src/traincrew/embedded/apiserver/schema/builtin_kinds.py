@@ -155,6 +155,22 @@ def _read(name: str) -> bytes:
     return importlib.resources.files(__package__).joinpath(name).read_bytes()
 
 
+def described_definitions() -> dict[str, Schema]:
+    """The definitions with their descriptions. Not kept: they are four times as large, and only `kubectl explain` needs them."""
+    texts: dict[str, dict[str, str]] = msgspec.json.decode(_read("descriptions.json"))
+    return {name: _described(definition, texts.get(name, {})) for name, definition in load().definitions.items()}
+
+
+def _described(definition: Schema, texts: Mapping[str, str]) -> Schema:
+    described = {**definition, "description": texts[""]} if "" in texts else dict(definition)
+    if "properties" in definition:
+        described["properties"] = {
+            name: {**schema, "description": texts[name]} if name in texts else schema
+            for name, schema in definition["properties"].items()
+        }
+    return described
+
+
 @functools.cache
 def load() -> Builtins:
     decoded = msgspec.json.decode(_read("builtins.json"))
