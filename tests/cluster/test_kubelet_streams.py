@@ -231,6 +231,7 @@ async def test_hanging_up_ends_the_command(world: World) -> None:
     process = await world.kubectl("exec", "pod", "-c", "main", "--", "sleep", "1000")
     await wait_until(lambda: world.main.sessions)
     process.send_signal(signal.SIGKILL)
+    assert await process.wait() == -signal.SIGKILL
     assert await world.main.sessions[0].wait() == 137
 
 

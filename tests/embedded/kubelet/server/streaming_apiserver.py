@@ -16,6 +16,7 @@ from tools.kube import certificates
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
+from traincrew.embedded.serving import shutdown
 
 SUBRESOURCES = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
 DISCOVERY: dict[str, Any] = {
@@ -135,4 +136,4 @@ async def serve(node: Node, authority: certificates.Authority) -> AsyncIterator[
         api_server.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
         yield api_server
     finally:
-        await runner.cleanup()
+        await shutdown.shut_down(runner)

@@ -23,7 +23,7 @@ from traincrew.embedded.apiserver.http.authentication_filter import Authenticati
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
-from traincrew.embedded.serving import http_connections
+from traincrew.embedded.serving import http_connections, shutdown
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class ApiServer:
         for task in self._open:
             task.cancel()
         if self._runner is not None:
-            await self._runner.cleanup()
+            await shutdown.shut_down(self._runner)
 
     async def _serve(self, http_request: web.BaseRequest) -> web.StreamResponse:
         try:

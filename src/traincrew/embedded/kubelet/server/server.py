@@ -21,7 +21,7 @@ from traincrew.embedded.kubelet.server import (
     websocket_exec,
     websocket_port_forward,
 )
-from traincrew.embedded.serving import http_connections
+from traincrew.embedded.serving import http_connections, shutdown
 from traincrew.embedded.serving.repeated_headers import repeated_header
 from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_upgrade
 
@@ -114,7 +114,7 @@ def _page_handler(page: Page) -> Handler:
 
 @contextlib.asynccontextmanager
 async def serve(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
-    """Serves while the context is open, and yields the port. All streams are closed at the end."""
+    """Serves while the context is open, and yields the port. All connections are closed at the end."""
     # handler_cancellation: a client that disconnects while it follows a log must not leave a follower behind.
     runner = web.AppRunner(
         app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.connection_logger()
@@ -125,7 +125,7 @@ async def serve(app: web.Application, host: str, port: int, context: ssl.SSLCont
         await site.start()
         yield runner.addresses[0][1]
     finally:
-        await runner.cleanup()
+        await shutdown.shut_down(runner)
 
 
 class Endpoints:
