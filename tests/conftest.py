@@ -1,6 +1,8 @@
-"""What every test run shares: the numbers of the compatibility checklist travel with the results; the list of flaky tests."""
+"""What every test run shares: numbers of the compatibility checklist, which travel with the results; flaky tests; SIGINT."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 
@@ -11,6 +13,9 @@ MOST = 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A script starts its background commands with SIGINT ignored. All commands of the tests would inherit that, and ignore ^C.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(flaky_tests.Plugin(flaky_tests.load(flaky_tests.LIST)), "flaky-tests")
 
 
