@@ -107,6 +107,7 @@ def _daemon_options(options: settings.Cluster, directory: DataDirectory) -> Opti
         data=directory.data,
         host=options.listen,
         port=options.port,
+        preferred_port=directory.last_port(),
         bootstrap=bootstrap_objects(options),
         log=directory.log,
         version=__version__,

@@ -49,6 +49,8 @@ class Options:
     bootstrap: BootstrapObjects
     log: pathlib.Path
     version: str
+    preferred_port: int = 0
+    """Used if `port` is 0 and no other process uses it."""
     audit_log: str = ""
     controllers: bool = True
     scheduling: scheduling_decisions.Profile | None = None

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import pathlib
+import ssl
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.
     pages = NonResourceHandler(control_plane.registry, "", health)
     streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
     server = ApiServer(control_plane.handler, gate, pages, streaming)
-    port = await server.start(options.host, options.port, control_plane.pki.server_context())
+    port = await _listen(server, options, control_plane.pki.server_context())
     gate.allowed_origins = origins.allowed_origins(names, port)
     # A wildcard address cannot be called: clients on this machine use the loopback address.
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104
@@ -111,6 +112,14 @@ async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.
         yield f"https://{host}:{port}"
     finally:
         await server.stop()
+
+
+async def _listen(server: ApiServer, options: Options, context: ssl.SSLContext) -> int:
+    """Returns the port."""
+    if not options.port and options.preferred_port:
+        with contextlib.suppress(errors.SettingsError):
+            return await server.start(options.host, options.preferred_port, context)
+    return await server.start(options.host, options.port, context)
 
 
 def _mirror_pod(control_plane: ControlPlane) -> contextlib.AbstractAsyncContextManager[None]:

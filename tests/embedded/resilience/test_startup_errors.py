@@ -158,6 +158,20 @@ def test_a_port_in_use_is_an_error(tmp_path: pathlib.Path, flags: tuple[str, ...
     assert "in use" in message
 
 
+def test_the_port_of_the_last_start_is_used_again_unless_it_is_in_use(tmp_path: pathlib.Path) -> None:
+    cluster = ClusterProcess(tmp_path / "data")
+    addresses = []
+    for _ in range(2):
+        cluster.start()
+        addresses.append(cluster.address)
+        assert cluster.stop() == 0
+    assert addresses[0] == addresses[1]
+    with socket.create_server(addresses[0]):
+        cluster.start()
+        assert cluster.address != addresses[0]
+        assert cluster.stop() == 0
+
+
 def test_of_several_concurrent_starts_one_runs_and_all_report_its_pid(tmp_path: pathlib.Path) -> None:
     command = [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(tmp_path / "data")]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -181,8 +195,9 @@ def test_down_during_startup_stops_the_cluster(tmp_path: pathlib.Path) -> None:
         )
         while not where.owner_pid() and starting.poll() is None:
             pass
-        assert traincrew("down", "--data", where.data).stdout.startswith("Cluster stopped. ")
+        stopped = traincrew("down", "--data", where.data)
         _, message = starting.communicate(timeout=60)
+        assert stopped.stdout.startswith("Cluster stopped. "), (stopped, message)
         assert "Traceback" not in message
         assert where.owner_pid() == 0
     cluster = ClusterProcess(where.data)

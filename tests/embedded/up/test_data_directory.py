@@ -32,3 +32,14 @@ def test_a_cluster_that_has_just_taken_the_lock_is_not_mistaken_for_a_killed_one
         assert DataDirectory(tmp_path).owner_pid() == os.getpid()
         assert DataDirectory(tmp_path).running() is None, "it has not announced itself"
     assert DataDirectory(tmp_path).owner_pid() == 0
+
+
+def test_down_does_not_mistake_an_unknown_process_for_none(tmp_path: pathlib.Path) -> None:
+    lock = tmp_path / "cluster.db.lock"
+    lock.write_text(str(ended()))
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        command = [sys.executable, "-m", "traincrew.cli.main", "down", "--data", str(tmp_path)]
+        down = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (down.returncode, down.stdout) == (2, "")
+    assert down.stderr.startswith(f"error: cannot stop the cluster: the process that uses {tmp_path} is not known. ")

@@ -8,7 +8,6 @@ import os
 import pathlib
 import resource
 import shlex
-import socket
 from typing import Any
 
 from traincrew import errors, settings
@@ -33,7 +32,7 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
     options = settings.Cluster(
         data=str(directory.data),
         listen=host,
-        port=port or _port_if_free(host, directory.last_port()),
+        port=port,
         namespaces=flags["namespaces"] or settings.Cluster().namespaces,
         operator=not flags["no_operator"],
         controllers=not flags["no_controllers"],
@@ -57,18 +56,6 @@ def parse_address(text: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise errors.SettingsError(f"invalid --listen {text!r}: expected HOST:PORT, such as 127.0.0.1:6443")
     return host or "127.0.0.1", int(port)
-
-
-def _port_if_free(host: str, port: int) -> int:
-    """The port if it is free, else 0."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return 0
-    return port
 
 
 def _configure_logging(directory: data_directory.DataDirectory, form: str, level: str) -> None:

@@ -11,7 +11,8 @@ from traincrew.embedded import data_directory
 
 STOP_TIMEOUT = 45.0
 """Seconds that the cluster may take to stop, in addition to the grace period of the pods."""
-SETTLE_TIMEOUT = 2.0
+SETTLE_TIMEOUT = 10.0
+"""Seconds in which a process that has taken the lock writes its process ID. On a busy disk, a write may take seconds."""
 POLL_INTERVAL = 0.02
 
 
@@ -22,12 +23,17 @@ def running_process(directory: data_directory.DataDirectory) -> int:
     """
     before = directory.owner_pid()
     deadline = time.monotonic() + SETTLE_TIMEOUT
-    while before and time.monotonic() < deadline:
+    while before:
         time.sleep(0.05)
         if (pid := directory.owner_pid()) == before > 0:
             return pid
         before = pid
-    return max(before, 0)
+        if time.monotonic() > deadline:
+            raise errors.NotRunning(
+                f"cannot stop the cluster: the process that uses {directory.data} is not known. "
+                "If it runs in another container, run `traincrew down` there."
+            )
+    return 0
 
 
 def stop(directory: data_directory.DataDirectory, pid: int, *, leave_pods: bool, grace: float | None) -> None:

@@ -47,7 +47,7 @@ class ApiServer:
         """Watches and streams. They are cancelled when the server stops."""
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
-        """Returns the port that the server listens on."""
+        """Returns the port that the server listens on. After a SettingsError it may be called again."""
         # Not an Application: its router would take a tenth of the time of a short request, for a single route.
         server = web.Server(
             self._serve, access_log=None, logger=http_connections.connection_logger(), keepalive_timeout=KEEPALIVE_SECONDS,
@@ -59,6 +59,7 @@ class ApiServer:
         try:
             await site.start()
         except OSError as failure:
+            await self._runner.cleanup()
             raise errors.SettingsError(f"cannot listen on {host}:{port}: {failure.strerror or failure}") from None
         return int(self._runner.addresses[0][1])
 
