@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
@@ -31,6 +32,8 @@ def decode(raw: bytes) -> Unstructured:
 
 
 class Lister(Generic[T]):
+    """Listeners are called once for each change, whether a response or the watch delivers it first."""
+
     def __init__(self, reader: interfaces.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
         self.resource = resource
         self.listeners: list[Listener[T]] = []
@@ -61,17 +64,31 @@ class Lister(Generic[T]):
 
     def apply_response(self, response: bytes) -> T:
         """Applies the response to a write; see `Store`."""
-        new = self._store.apply_response(response)
-        self._index(new.metadata.namespace, new.metadata.name)
-        return new
+        new = self._store.decode(response)
+        with self._write(new):
+            return self._store.apply_response(new)
 
     def apply_delete_response(self, target: T, response: bytes) -> None:
-        self._store.apply_delete_response(target, response)
-        self._index(target.metadata.namespace, target.metadata.name)
+        with self._write(target):
+            self._store.apply_delete_response(target, response)
 
     def remove(self, deleted: T) -> None:
-        self._store.remove(deleted)
-        self._index(deleted.metadata.namespace, deleted.metadata.name)
+        with self._write(deleted):
+            self._store.remove(deleted)
+
+    @contextlib.contextmanager
+    def _write(self, obj: T) -> Iterator[None]:
+        """Encloses the application of a response. The store does not report our own writes as changes, but several controllers
+        share a lister: the write of one is a change for the others."""
+        key = (obj.metadata.namespace, obj.metadata.name)
+        old = self._store.get(*key)
+        yield
+        new = self._store.get(*key)
+        if new is not old:
+            if old is not None and new is not None and new.metadata.uid != old.metadata.uid:
+                self._changed(old, None)
+                old = None
+            self._changed(old, new)
 
     def _changed(self, old: T | None, new: T | None) -> None:
         obj = new if new is not None else old

@@ -105,6 +105,20 @@ async def test_a_claim_created_while_no_controller_runs_is_bound_later(running: 
         await eventually(lambda: running.get(VOLUMES, "v"), lambda each: each["status"]["phase"] == "Bound")
 
 
+async def test_a_volume_that_was_deleted_while_it_was_bound_is_gone_when_its_claim_is(running: Cluster) -> None:
+    shared = {"accessModes": ["ReadWriteOnce"], "storageClassName": "standard"}
+    async with running_controllers(running):
+        volume = {**shared, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/nowhere"}}
+        await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": volume})
+        claim = {**shared, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": "v"}
+        await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": claim})
+        await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await running.client.delete(VOLUMES, None, "v")
+        assert (await running.get(VOLUMES, "v"))["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
+        await running.client.delete(CLAIMS, NAMESPACE, "c")
+        await eventually(lambda: running.is_gone(VOLUMES, "v"))
+
+
 async def test_a_services_endpoints_follow_its_pods_and_are_deleted_with_it(running: Cluster) -> None:
     async def addresses() -> list[str]:
         subsets = [each for item in await running.list(ENDPOINTS) for each in item.get("subsets") or ()]
