@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import asyncio.trsock
 import dataclasses
 import datetime as dt
 import ipaddress
 import logging
 import os
 import pathlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from tests.client.conftest import ApiServer, Connect
 
 Write = Callable[..., str]
+ESTABLISHED, CLOSE_WAIT = 1, 8
+"""States of Linux's TCP."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +127,31 @@ async def test_a_server_of_another_authority_is_not_trusted(server: ApiServer, c
 async def test_certificate_verification_can_be_disabled(server: ApiServer, connect: Connect) -> None:
     async with connect(target=connection.Connection(server.url, insecure=True)) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
+
+
+async def test_the_connection_of_a_watch_that_is_left_does_not_outlive_the_client(
+    server: ApiServer, connect: Connect, authority: Authority
+) -> None:
+    connections: list[asyncio.trsock.TransportSocket] = []
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        connections.append(request.transport.get_extra_info("socket"))
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await asyncio.Event().wait()
+        return response
+
+    def state() -> int:
+        return connections[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+
+    server.respond(silent)
+    async with connect(target=connection.Connection(server.url, identity(authority))) as client:
+        watch = client.watch(PODS, "ns", resource_version="5")
+        await anext(watch)
+        assert state() == ESTABLISHED
+        await watch.aclose()
+    assert state() == CLOSE_WAIT, "the client has not closed the connection"
 
 
 @pytest.mark.parametrize(("name", "matches"), [("kube.example", True), ("other.example", False)])

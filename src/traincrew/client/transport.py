@@ -103,6 +103,7 @@ class Transport:
                     used = await self._current(started)
                     response = await stack.enter_async_context(self._start(request, used, timeout=timeout))
                 _probe_when_idle(response)
+                stack.callback(_abort_if_unread, response)
                 yield response
         except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
@@ -242,3 +243,9 @@ def _probe_when_idle(response: aiohttp.ClientResponse) -> None:
     for option, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, option):  # not on every platform
             raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+def _abort_if_unread(response: aiohttp.ClientResponse) -> None:
+    """aiohttp would start the TLS shutdown of the connection, and closing the client would not wait for the server's response."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
