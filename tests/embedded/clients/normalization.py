@@ -33,15 +33,19 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"(?<=\S)[ \t]{2,}", "  "),
     (r"[ \t]+$", ""),
 )
-WATCH_WARNING = re.compile(r"^W\d{4} .*very short watch.*\n", re.MULTILINE)
-"""A warning of the client about a watch that it ended early."""
+WATCH_WARNINGS = re.compile(
+    r"^(?:W\d{4} .*very short watch.*|E\d{4} .*\breflector\.go:\d+\] .*: Failed to watch \S+: context deadline exceeded\"?)\n",
+    re.MULTILINE,
+)
+"""Log lines of the client about a watch that it ended early, and about one that it did not request because its --timeout had
+passed. The error of a request that was sent contains its URL. It is compared."""
 ERROR_LIST = re.compile(r"(?:^(?:\* |  \.).*\n){2,}", re.MULTILINE)
 """Several errors of one object: a real API server prints them in any order."""
 COMPILED_RULES = tuple((re.compile(pattern, re.MULTILINE | re.DOTALL), by) for pattern, by in RULES)
 
 
 def normalize(text: str) -> str:
-    text = WATCH_WARNING.sub("", text)
+    text = WATCH_WARNINGS.sub("", text)
     for pattern, by in COMPILED_RULES:
         text = pattern.sub(by, text)
     return ERROR_LIST.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
