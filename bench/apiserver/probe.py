@@ -16,7 +16,7 @@ import sys
 import time
 
 from traincrew import settings
-from traincrew.app import log_format, operator
+from traincrew.app import cluster, log_format
 from traincrew.embedded import data_directory
 
 EVERY = 0.002
@@ -65,7 +65,7 @@ def main(data: pathlib.Path) -> None:
     handler.setFormatter(log_format.TextFormatter())
     logging.getLogger().handlers = [handler]
     probe = Probe(data / "lag.json")
-    operator.run_cluster(settings.Cluster(data=str(data)), where, lambda url: probe.start())
+    cluster.run(settings.Cluster(data=str(data)), where, cluster.Announcer(lambda url: probe.start()))
 
 
 if __name__ == "__main__":

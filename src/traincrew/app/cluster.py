@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable
 
 from traincrew import __version__, settings
-from traincrew.app import signals
+from traincrew.app import event_loop, signals
 from traincrew.client import clock
 from traincrew.embedded import daemon
 from traincrew.embedded.apiserver.authn import users
@@ -79,8 +79,12 @@ class Shutdown:
         faulthandler.dump_traceback_later(timeout, exit=True, file=log)
 
 
-async def serve(options: settings.Cluster, directory: DataDirectory, announcer: Announcer) -> None:
-    """Runs until SIGTERM, SIGINT or SIGUSR1."""
+def run(options: settings.Cluster, directory: DataDirectory, announcer: Announcer) -> None:
+    """Runs the cluster of this machine with the operator, until SIGTERM, SIGINT or SIGUSR1."""
+    event_loop.run(_serve(options, directory, announcer))
+
+
+async def _serve(options: settings.Cluster, directory: DataDirectory, announcer: Announcer) -> None:
     shutdown = Shutdown(directory, options.node.shutdown_grace if options.node is not None else 0.0)
     shutdown.listen()
     async with daemon.run(_daemon_options(options, directory)) as cluster:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from traincrew import __version__, errors, settings
-from traincrew.app import signals
+from traincrew.app import event_loop, signals
 from traincrew.client import connection, interfaces, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import private_files
@@ -28,8 +28,15 @@ AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
 """The ConfigMap with the certificate authority of the cluster's clients."""
 
 
-async def serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
-    """Runs until SIGTERM or SIGINT. Pods run on: they belong to the cluster, and the next kubelet adopts them."""
+def run(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
+    """Runs this machine as a node until SIGTERM or SIGINT. `ready` is called with the node's name.
+
+    Pods run on: they belong to the cluster, and the next kubelet adopts them.
+    """
+    event_loop.run(_serve(options, target, ready))
+
+
+async def _serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
     stop = asyncio.Event()
     signals.listen(stop.set, *signals.STOP)
     data = private_files.ensure_directory(pathlib.Path(options.data))

@@ -20,6 +20,15 @@ from traincrew.client import connection, credentials, kubeconfig_files, kubeconf
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
+def discover(path: str | None, context: str | None = None) -> connection.Connection:
+    """By the given kubeconfig, else $KUBECONFIG, else the pod's service account, else the user's kubeconfig."""
+    if path or context or os.environ.get("KUBECONFIG"):
+        return load(path, context)
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return in_cluster()
+    return load(None)
+
+
 def load(path: str | None = None, context: str | None = None) -> connection.Connection:
     """The connection of a context. Default: the current context.
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.patches import apply, field_managers
+from traincrew.apimachinery.patches import apply, field_managers, last_applied
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import builtin_kinds
@@ -265,10 +265,10 @@ def test_true_and_one_are_different_values() -> None:
 
 def test_server_side_apply_of_kubectl_takes_over_its_client_side_applied_fields() -> None:
     text = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"a":"1"}}\n'
-    live = config({"a": "1", "b": "2"}, uid="u", annotations={apply.LAST_APPLIED: text})
+    live = config({"a": "1", "b": "2"}, uid="u", annotations={last_applied.ANNOTATION: text})
     result = applied(live, config({"a": "3"}), "kubectl")
     assert result["data"] == {"a": "3", "b": "2"}
     message = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
-    assert result["metadata"]["annotations"] == {apply.LAST_APPLIED: message}
+    assert result["metadata"]["annotations"] == {last_applied.ANNOTATION: message}
     with pytest.raises(StatusError, match=r"\.data\.b"):
         applied(live, config({"a": "3", "b": "3"}), "kubectl")

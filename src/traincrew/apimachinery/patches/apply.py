@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-import msgspec
-
 from traincrew.apimachinery import go_format, json_equality
 from traincrew.apimachinery.api_errors import StatusError, bad_request
-from traincrew.apimachinery.patches import apply_merge, apply_validation, field_sets, managed_fields, typed_schemas
-from traincrew.apimachinery.patches.apply_conflicts import ApplyConflicts, conflict_error
+from traincrew.apimachinery.patches import (
+    apply_conflicts,
+    apply_merge,
+    apply_validation,
+    field_sets,
+    last_applied,
+    managed_fields,
+    typed_schemas,
+)
+from traincrew.apimachinery.patches.apply_conflicts import ApplyConflicts
 from traincrew.apimachinery.patches.apply_prune import prune
-from traincrew.apimachinery.patches.field_comparison import compare, to_field_set
+from traincrew.apimachinery.patches.field_comparison import to_field_set
 from traincrew.apimachinery.patches.field_managers import (
     VersionedComparison,
     first_apply,
@@ -20,7 +26,6 @@ from traincrew.apimachinery.patches.field_managers import (
     reset_fields,
     with_managers,
 )
-from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.managed_fields import (
     APPLY,
     FieldManager,
@@ -31,11 +36,6 @@ from traincrew.apimachinery.patches.managed_fields import (
 )
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
-
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_KUBECTL = "kubectl"
-_MAX_ANNOTATION_BYTES = 256 * 1024
-_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def apply(
@@ -52,12 +52,12 @@ def apply(
     try:
         merged, managers_after = _merge_applied(live, applied, schema, managers, (context, force))
     except ApplyConflicts as conflicts:
-        left = _conflicts_after_migration(conflicts, live, applied, schema, context)
+        left = apply_conflicts.after_migration(conflicts, live, applied, schema, context)
         if left:
-            raise conflict_error(left) from None
+            raise apply_conflicts.error(left) from None
         merged, managers_after = _merge_applied(live, applied, schema, managers, (context, True))
     merged = {**merged, "metadata": with_managers(merged.get("metadata") or {}, managers_after)}
-    return _with_last_applied(merged, applied) if context.manager == _KUBECTL else merged
+    return last_applied.updated(merged, applied) if context.manager == last_applied.KUBECTL else merged
 
 
 def validate(applied: Any, schema: Schema, expected: tuple[str, str] | None) -> None:
@@ -109,7 +109,7 @@ def _merge_applied(
     last = managers.get(own)
     merged = prune(apply_merge.merge(live, applied, type_def), last, {**managers, own: versioned_set}, schema, context)
     changes = VersionedComparison(live, merged, schema, version, context)
-    if not force and (conflicts := _conflicts(managers, changes, own)):
+    if not force and (conflicts := apply_conflicts.detect(managers, changes, own)):
         raise ApplyConflicts(conflicts)
     left = release_changed({**managers, own: versioned_set}, changes, own)
     if json_equality.values_equal(live, merged):
@@ -121,63 +121,3 @@ def _with_manager(others: Managers, own: FieldManager, versioned_set: VersionedS
     fields = field_sets.difference(versioned_set.fields, managed_fields.STRIPPED_FIELDS)
     kept = {manager: each for manager, each in others.items() if manager != own}
     return {**kept, own: versioned_set.with_fields(fields)} if fields else kept
-
-
-def _conflicts(managers: Managers, changes: VersionedComparison, own: FieldManager) -> dict[FieldManager, Fields]:
-    conflicts = {}
-    for manager, versioned_set in managers.items():
-        if manager != own and (seen := changes.in_version(versioned_set.version)) is not None:
-            fields = field_sets.intersection(versioned_set.fields, seen.changed)
-            if fields:
-                conflicts[manager] = fields
-    return conflicts
-
-
-def _conflicts_after_migration(
-    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, context: WriteContext
-) -> dict[FieldManager, Fields]:
-    """The conflicts without fields that kubectl applied on the client side, according to its annotation."""
-    if context.manager != _KUBECTL or live is None:
-        return conflicts.fields
-    allowed = _last_applied_fields(live, applied["apiVersion"], schema)
-    left = {manager: field_sets.difference(fields, allowed) for manager, fields in conflicts.fields.items()}
-    return {manager: fields for manager, fields in left.items() if fields}
-
-
-def _last_applied_fields(live: Object, version: str, schema: Schema) -> Fields:
-    """The fields of the last-applied annotation whose values are still live."""
-    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED) or "null"
-    type_def = typed_schemas.type_of(schema)
-    try:
-        last = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return field_sets.EMPTY
-    if not isinstance(last, dict) or last.get("apiVersion") != version or apply_validation.error_message(last, type_def):
-        return field_sets.EMPTY
-    comparison = compare(last, live, type_def)
-    fields = to_field_set(last, type_def)
-    for differing in (comparison.modified, comparison.added, comparison.removed):
-        fields = field_sets.difference(fields, differing)
-    return fields
-
-
-def _with_last_applied(merged: Object, applied: Object) -> Object:
-    """Keeps kubectl's annotation up to date, so that client-side apply continues to work."""
-    metadata = merged["metadata"]
-    annotations = metadata.get("annotations") or {}
-    if not annotations.get(LAST_APPLIED):
-        return merged
-    annotations = {**annotations, LAST_APPLIED: _encode_last_applied(applied)}
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATION_BYTES:
-        del annotations[LAST_APPLIED]
-    return {**merged, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _encode_last_applied(applied: Object) -> str:
-    metadata = applied.get("metadata") or {}
-    annotations = metadata.get("annotations")
-    if annotations and LAST_APPLIED in annotations:
-        rest = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
-        bare = {key: value for key, value in metadata.items() if key != "annotations"}
-        applied = {**applied, "metadata": {**bare, "annotations": rest} if rest else bare}
-    return _encode(applied).decode() + "\n"

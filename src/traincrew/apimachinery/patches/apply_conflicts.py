@@ -1,11 +1,14 @@
-"""Conflicts of server-side apply."""
+"""Conflicts of server-side apply: fields that the configuration changes and that other managers own."""
 
 from __future__ import annotations
 
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.patches import field_sets, path_elements
+from traincrew.apimachinery.patches import field_sets, last_applied, path_elements
+from traincrew.apimachinery.patches.field_managers import VersionedComparison
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.managed_fields import FieldManager
+from traincrew.apimachinery.patches.managed_fields import FieldManager, Managers, WriteContext
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.apimachinery.unstructured import Object
 
 
 class ApplyConflicts(Exception):
@@ -14,7 +17,28 @@ class ApplyConflicts(Exception):
         self.fields = fields
 
 
-def conflict_error(conflicts: dict[FieldManager, Fields]) -> StatusError:
+def detect(managers: Managers, changes: VersionedComparison, own: FieldManager) -> dict[FieldManager, Fields]:
+    conflicts = {}
+    for manager, versioned_set in managers.items():
+        if manager != own and (seen := changes.in_version(versioned_set.version)) is not None:
+            fields = field_sets.intersection(versioned_set.fields, seen.changed)
+            if fields:
+                conflicts[manager] = fields
+    return conflicts
+
+
+def after_migration(
+    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, context: WriteContext
+) -> dict[FieldManager, Fields]:
+    """The conflicts without fields that kubectl applied on the client side, according to its annotation."""
+    if context.manager != last_applied.KUBECTL or live is None:
+        return conflicts.fields
+    allowed = last_applied.fields(live, applied["apiVersion"], schema)
+    left = {manager: field_sets.difference(fields, allowed) for manager, fields in conflicts.fields.items()}
+    return {manager: fields for manager, fields in left.items() if fields}
+
+
+def error(conflicts: dict[FieldManager, Fields]) -> StatusError:
     """409, with a cause for every field."""
     managers = sorted(conflicts, key=lambda manager: manager.identifier)
     listed = [(manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager])]

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from traincrew import errors, settings
-from traincrew.app import log_format, operator
+from traincrew.app import log_format
 from traincrew.cli import cluster_config, node_options
 from traincrew.cli.render import terminal
+from traincrew.client import kubeconfig
 from traincrew.embedded import data_directory
 
 
@@ -53,8 +54,10 @@ def node(**flags: Any) -> None:
         client_ca=_content(flags["client_ca_file"]),
         drain=flags["drain"],
     )
-    target = operator.connect(flags["kubeconfig"], flags["context"])
-    operator.run_node(options, target, lambda name: terminal.echo(f"Node {name} is ready."))
+    from traincrew.app import node as app_node  # not above: the command line starts without the kubelet
+
+    target = kubeconfig.discover(flags["kubeconfig"], flags["context"])
+    app_node.run(options, target, lambda name: terminal.echo(f"Node {name} is ready."))
 
 
 def _content(path: str) -> str:

@@ -13,6 +13,7 @@ from traincrew.app import log_format
 from traincrew.app import operator as app_operator
 from traincrew.cli import node_options
 from traincrew.cli.go_flags import GoFlags, ignored_flags
+from traincrew.client import kubeconfig
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import Option
 
@@ -118,7 +119,7 @@ def operator(**flags: Any) -> None:
             namespace=flags["leader_election_namespace"] or app_operator.own_namespace(),
         ),
     )
-    app_operator.run_operator(options, app_operator.connect(flags["kubeconfig"], flags["context"]))
+    app_operator.run(options, kubeconfig.discover(flags["kubeconfig"], flags["context"]))
 
 
 def _parse_port_range(text: str) -> tuple[int, int] | None:

@@ -45,9 +45,9 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
-    from traincrew.app import operator
+    from traincrew.app import cluster
 
-    operator.run_cluster(options, directory, lambda url: _report_ready(directory, url), _report_stopping)
+    cluster.run(options, directory, cluster.Announcer(lambda url: _report_ready(directory, url), _report_stopping))
 
 
 def parse_address(text: str) -> tuple[str, int]:

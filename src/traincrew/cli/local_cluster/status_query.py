@@ -7,8 +7,8 @@ from typing import Any
 
 import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
-from traincrew.app import operator
 from traincrew.cli.render import cluster_status
+from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import data_directory
 from traincrew.kinds import KINDS
@@ -21,7 +21,7 @@ NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", nam
 
 async def read(directory: data_directory.DataDirectory, node_name: str) -> dict[str, Any]:
     """node_name: the node that is this machine; empty if the cluster runs no pods."""
-    async with RemoteClient(operator.connect(str(directory.kubeconfig)), component="status") as client:
+    async with RemoteClient(kubeconfig.load(str(directory.kubeconfig)), component="status") as client:
         try:
             jobs = {kind.kind: cluster_status.jobs_by_state(await _list(client, kind.resource)) for kind in KINDS}
             pods = await _list_raw(client, PODS)

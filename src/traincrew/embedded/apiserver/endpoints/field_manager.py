@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from traincrew.apimachinery.patches import last_applied
 from traincrew.apimachinery.patches.managed_fields import WriteContextFields
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 RESET_BY_STATUS = {
     "Deployment": {("metadata", "labels")},
     "Pod": {("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")},
@@ -16,7 +16,7 @@ RESET_BY_STATUS = {
 
 def is_tracked(metadata: Object) -> bool:
     """Managed fields are kept from the first apply on. A client-side apply of kubectl may go on as a server-side apply."""
-    return "managedFields" in metadata or LAST_APPLIED in (metadata.get("annotations") or ())
+    return "managedFields" in metadata or last_applied.ANNOTATION in (metadata.get("annotations") or ())
 
 
 def writing(scope: RequestScope, request: Request, manager: str) -> WriteContextFields:
