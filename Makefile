@@ -28,7 +28,7 @@ CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-embedded test-agreement test-differential test-all test-frameworks test-frameworks-core frameworks \
-  contract golden generate schemas bench lock clean
+  checklist golden generate schemas bench lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,7 +64,7 @@ check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, genera
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat -- manifests docs || { echo "Generated files are not current. Commit them."; exit 1; }
 
-test: $(READY) ## unit tests, the planner's laws, golden files, the API server, a job on a cluster (2 minutes)
+test: $(READY) ## unit tests, the planner's invariants, golden files, the API server, a job on a cluster (2 minutes)
 	$(ON_EMBEDDED) $(PYTEST) -q $(TWO_PROCESSES) $(UNIT) $(EMBEDDED) $(END_TO_END)
 
 test-cli: $(READY) ## every command of the CLI against clusters and pods
@@ -130,8 +130,8 @@ schemas: kube #: extract the schemas of the built-in kinds from a real API serve
 	@$(BIN)/python -m tools.kube.builtins
 	@$(BIN)/python -m tools.kube.protobuf
 
-contract: kube #: the compatibility checklist C1–C202 with the tests that prove each line
-	$(BIN)/python tools/contract.py $(PARALLEL)
+checklist: kube #: the compatibility checklist C1–C202 with the tests that prove each line
+	$(BIN)/python tools/checklist.py $(PARALLEL)
 
 bench: kube #: the benchmarks, each with its table
 	$(BIN)/python -m bench.operator

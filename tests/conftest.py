@@ -21,9 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        numbers = [number for mark in item.iter_markers("contract") for number in mark.args]
+        numbers = [number for mark in item.iter_markers("checklist") for number in mark.args]
         if len(numbers) > MOST:
             raise pytest.UsageError(
                 f"{item.nodeid} is marked with {len(numbers)} lines of the checklist, at most {MOST} are allowed"
             )
-        item.user_properties.append(("contract", numbers))
+        item.user_properties.append(("checklist", numbers))

@@ -1,4 +1,4 @@
-"""`make contract`: every line of the checklist, the tests that prove it, and their outcomes."""
+"""`make checklist`: every line of the checklist, the tests that prove it, and their outcomes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Outcomes:
         self.by_line: dict[int, dict[str, str]] = collections.defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        numbers = dict(report.user_properties).get("contract") or []
+        numbers = dict(report.user_properties).get("checklist") or []
         for number in numbers if isinstance(numbers, list) else []:
             known = self.by_line[number].get(report.nodeid, "passed")
             if report.when == "call" or report.outcome != "passed":
@@ -46,7 +46,7 @@ def table(lines: dict[int, str], outcomes: Outcomes) -> tuple[str, list[int]]:
 
 def main() -> int:
     outcomes = Outcomes()
-    arguments = ["-q", "-m", "contract", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests" / "cluster"), *sys.argv[1:]]
+    arguments = ["-q", "-m", "checklist", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests" / "cluster"), *sys.argv[1:]]
     pytest.main(arguments, plugins=[outcomes])
     lines = checklist()
     text, unproven = table(lines, outcomes)

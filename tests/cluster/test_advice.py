@@ -9,7 +9,7 @@ from tests.cluster.api import Api, eventually
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-@pytest.mark.contract(24)
+@pytest.mark.checklist(24)
 def test_a_deprecated_field_is_reported_by_an_event(api: Api, namespace: str) -> None:
     api.create(namespace, manifests.job("PyTorchJob", Worker=1, spec={"elasticPolicy": {"nProcPerNode": 2}}))
 

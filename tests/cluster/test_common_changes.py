@@ -35,7 +35,7 @@ def scale(job: SubmittedJob, count: int) -> None:
 
 @every_kind
 @pytest.mark.parametrize("state", ["Pending", "Running"])
-@pytest.mark.contract(45)
+@pytest.mark.checklist(45)
 def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: FakeKubelet, kind: str, state: str) -> None:
     job = submit(jobs_with_services.job(kind, "Never"))
     count = len(jobs_with_services.names(kind))
@@ -51,7 +51,7 @@ def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: FakeKu
 
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
-@pytest.mark.contract(46)
+@pytest.mark.checklist(46)
 def test_a_pod_deleted_gracefully_is_restarted_when_it_has_gone(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind, "OnFailure"))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
@@ -76,7 +76,7 @@ GRACEFUL = [
 
 
 @pytest.mark.parametrize(("kind", "policy"), GRACEFUL)
-@pytest.mark.contract(47)
+@pytest.mark.checklist(47)
 def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubelet: FakeKubelet, kind: str, policy: str) -> None:
     job = submit(jobs_with_services.job(kind, policy))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
@@ -92,7 +92,7 @@ def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubel
 
 
 @every_kind
-@pytest.mark.contract(48)
+@pytest.mark.checklist(48)
 def test_a_deleted_service_is_recreated(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
@@ -107,7 +107,7 @@ def test_a_deleted_service_is_recreated(submit: Submit, kubelet: FakeKubelet, ki
 
 
 @every_kind
-@pytest.mark.contract(49)
+@pytest.mark.checklist(49)
 def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "Never"))
     kubelet.pod("j-worker-2")
@@ -149,7 +149,7 @@ def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, ku
 
 
 @every_kind
-@pytest.mark.contract(50)
+@pytest.mark.checklist(50)
 def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
@@ -162,7 +162,7 @@ def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: FakeKu
 
 
 @every_kind
-@pytest.mark.contract(51)
+@pytest.mark.checklist(51)
 def test_an_edited_template_is_for_pods_created_later(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2))
     started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
@@ -187,7 +187,7 @@ def _image(job: SubmittedJob, pod: str) -> Any:
 
 @every_kind
 @pytest.mark.parametrize("disguised", [False, True], ids=["plain", "with-our-labels"])
-@pytest.mark.contract(52)
+@pytest.mark.checklist(52)
 def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
     submit: Submit, api: Api, namespace: str, kind: str, disguised: bool
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
 
 @pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
 @pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
-@pytest.mark.contract(54)
+@pytest.mark.checklist(54)
 def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubelet: FakeKubelet, kind: str, reason: str) -> None:
     job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.job(kind))
     kubelet.bind("j-worker-0")

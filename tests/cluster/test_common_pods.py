@@ -39,7 +39,7 @@ def owner(job: SubmittedJob, version: str = "v1") -> Object:
 
 
 @every_kind
-@pytest.mark.contract(34)
+@pytest.mark.checklist(34)
 def test_pods_are_named_after_job_role_and_index(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
 
@@ -49,7 +49,7 @@ def test_pods_are_named_after_job_role_and_index(submit: Submit, kind: str) -> N
 
 
 @every_kind
-@pytest.mark.contract(35)
+@pytest.mark.checklist(35)
 def test_pods_have_the_four_labels_that_identify_the_replica(submit: Submit, kind: str) -> None:
     pods = made(submit(jobs_with_services.job(kind)), jobs_with_services.names(kind))
 
@@ -60,7 +60,7 @@ def test_pods_have_the_four_labels_that_identify_the_replica(submit: Submit, kin
 
 
 @every_kind
-@pytest.mark.contract(36)
+@pytest.mark.checklist(36)
 def test_the_job_is_the_one_owner_of_its_pods_and_services(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
 
@@ -70,7 +70,7 @@ def test_the_job_is_the_one_owner_of_its_pods_and_services(submit: Submit, kind:
 
 
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
-@pytest.mark.contract(34, 35, 36)
+@pytest.mark.checklist(34, 35, 36)
 def test_mpi_workers_have_such_names_labels_and_owners_too(submit: Submit, version: str) -> None:
     job = submit(manifests.job("MPIJob", version=version, Launcher=1, Worker=2))
     eventually(lambda: {"j-worker-0", "j-worker-1"} <= job.pods().keys())
@@ -84,7 +84,7 @@ def test_mpi_workers_have_such_names_labels_and_owners_too(submit: Submit, versi
 
 
 @every_kind
-@pytest.mark.contract(37, 38)
+@pytest.mark.checklist(37, 38)
 def test_every_pod_has_a_headless_service_that_selects_it(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
 
@@ -102,7 +102,7 @@ def _selector(service: Object) -> str:
 
 
 @every_kind
-@pytest.mark.contract(39)
+@pytest.mark.checklist(39)
 def test_without_ports_of_the_users_the_service_has_the_default_port_alone(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
 
@@ -112,7 +112,7 @@ def test_without_ports_of_the_users_the_service_has_the_default_port_alone(submi
 
 
 @every_kind
-@pytest.mark.contract(39)
+@pytest.mark.checklist(39)
 def test_the_service_lists_every_port_of_the_training_container(submit: Submit, kind: str) -> None:
     own = [{"name": "http", "containerPort": 8080}, {"name": "grpc", "containerPort": 9090}]
     body = jobs_with_services.workers(kind, 1, ports=own)
@@ -126,7 +126,7 @@ def test_the_service_lists_every_port_of_the_training_container(submit: Submit, 
 
 
 @every_kind
-@pytest.mark.contract(39)
+@pytest.mark.checklist(39)
 def test_a_port_without_a_name_does_not_keep_the_service_from_being_created(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, ports=[{"containerPort": 8080}]))
 
@@ -143,7 +143,7 @@ ENV_WITH_PORT: dict[str, dict[str, str]] = {
 
 
 @every_kind
-@pytest.mark.contract(40)
+@pytest.mark.checklist(40)
 def test_a_user_port_of_the_default_name_takes_its_place(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.job(kind, ports=[{"name": PORTS[kind][0], "containerPort": 4321}]))
 
@@ -159,7 +159,7 @@ def test_a_user_port_of_the_default_name_takes_its_place(submit: Submit, kind: s
 
 
 @every_kind
-@pytest.mark.contract(41)
+@pytest.mark.checklist(41)
 def test_the_default_port_goes_to_the_training_container_wherever_it_stands(submit: Submit, kind: str) -> None:
     body = jobs_with_services.workers(kind, 1)
     for spec in body["spec"][manifests.FIELDS[kind]].values():
@@ -181,7 +181,7 @@ def _container_ports(pod: Object, container: str) -> dict[str, int]:
 
 
 @every_kind
-@pytest.mark.contract(42)
+@pytest.mark.checklist(42)
 def test_labels_and_annotations_of_the_template_reach_the_pod(submit: Submit, kind: str) -> None:
     body = jobs_with_services.job(kind)
     for spec in body["spec"][manifests.FIELDS[kind]].values():
@@ -198,7 +198,7 @@ def test_labels_and_annotations_of_the_template_reach_the_pod(submit: Submit, ki
 
 @every_kind
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
-@pytest.mark.contract(43)
+@pytest.mark.checklist(43)
 def test_exit_code_creates_a_pod_that_never_restarts_other_policies_are_copied(submit: Submit, kind: str, policy: str) -> None:
     pods = made(submit(jobs_with_services.job(kind, policy)), jobs_with_services.names(kind))
 
@@ -207,7 +207,7 @@ def test_exit_code_creates_a_pod_that_never_restarts_other_policies_are_copied(s
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
-@pytest.mark.contract(43)
+@pytest.mark.checklist(43)
 def test_so_it_is_for_mpi_jobs(submit: Submit, policy: str) -> None:
     roles: Object = {role: manifests.replicas("MPIJob", 1, policy) for role in ("Launcher", "Worker")}
 
@@ -218,7 +218,7 @@ def test_so_it_is_for_mpi_jobs(submit: Submit, policy: str) -> None:
 
 
 @every_kind
-@pytest.mark.contract(44)
+@pytest.mark.checklist(44)
 def test_a_restart_policy_in_the_template_is_overridden_and_that_is_reported(submit: Submit, kind: str) -> None:
     body = jobs_with_services.job(kind, "OnFailure")
     for spec in body["spec"][manifests.FIELDS[kind]].values():
@@ -233,7 +233,7 @@ def test_a_restart_policy_in_the_template_is_overridden_and_that_is_reported(sub
 
 @every_kind
 @pytest.mark.parametrize("what", ["pod", "service"])
-@pytest.mark.contract(53)
+@pytest.mark.checklist(53)
 def test_what_was_created_is_reported_by_events_on_the_job(submit: Submit, kind: str, what: str) -> None:
     job = submit(jobs_with_services.job(kind))
     reason = f"SuccessfulCreate{what.capitalize()}"
@@ -281,7 +281,7 @@ ZEROES: list[Any] = [
 
 
 @pytest.mark.parametrize(("kind", "roles", "names"), ZEROES)
-@pytest.mark.contract(55)
+@pytest.mark.checklist(55)
 def test_no_replicas_means_no_pod_and_no_service(submit: Submit, kind: str, roles: Object, names: set[str]) -> None:
     job = submit(manifests.job(kind, **roles))
     eventually(lambda: job.is_true("Created") and job.pods().keys() == names)
@@ -292,7 +292,7 @@ def test_no_replicas_means_no_pod_and_no_service(submit: Submit, kind: str, role
     assert not job.events("SuccessfulDeletePod")
 
 
-@pytest.mark.contract(55)
+@pytest.mark.checklist(55)
 def test_scaled_to_none_a_role_keeps_no_pod(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(manifests.job("TFJob", Chief=1, Worker=2))
     eventually(lambda: len(job.pods()) == 3)

@@ -24,7 +24,7 @@ def last_role(kind: JobKind, document: Object) -> Object:
     return role
 
 
-@pytest.mark.contract(15)
+@pytest.mark.checklist(15)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("name", ["1abc", "a.b", "a" * 64])
 def test_a_name_that_is_not_a_dns_1035_label_is_rejected(api: Api, namespace: str, kind: JobKind, name: str) -> None:
@@ -34,7 +34,7 @@ def test_a_name_that_is_not_a_dns_1035_label_is_rejected(api: Api, namespace: st
         api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(16)
+@pytest.mark.checklist(16)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("pod", [{"containers": []}, {}, None], ids=["empty", "missing", "no pod spec"])
 def test_a_replica_type_without_containers_is_rejected(api: Api, namespace: str, kind: JobKind, pod: Object | None) -> None:
@@ -44,7 +44,7 @@ def test_a_replica_type_without_containers_is_rejected(api: Api, namespace: str,
         api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(17)
+@pytest.mark.checklist(17)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("image", [None, ""], ids=["missing", "empty"])
 def test_a_container_without_image_is_rejected(api: Api, namespace: str, kind: JobKind, image: str | None) -> None:
@@ -54,7 +54,7 @@ def test_a_container_without_image_is_rejected(api: Api, namespace: str, kind: J
         api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(18)
+@pytest.mark.checklist(18)
 @WEBHOOK_KINDS
 def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid_manifests.job(kind)
@@ -66,13 +66,13 @@ def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, name
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        pytest.param(minimal("PyTorchJob", Master=2), "Master replicas must be 1", marks=pytest.mark.contract(19)),
-        pytest.param(minimal("PyTorchJob", Worker=0), "Worker replicas must be at least 1", marks=pytest.mark.contract(21)),
-        pytest.param(minimal("PyTorchJob", Foo=1), "unsupported replica type", marks=pytest.mark.contract(22)),
-        pytest.param(minimal("XGBoostJob", Worker=1), "Master must be present", marks=pytest.mark.contract(25)),
-        pytest.param(minimal("XGBoostJob", Master=3), "Master replicas must be 1", marks=pytest.mark.contract(25)),
-        pytest.param(minimal("TFJob", Chief=1, Master=1), "more than 1 Chief or Master role", marks=pytest.mark.contract(26)),
-        pytest.param(minimal("JAXJob", Master=1), "unsupported replica type", marks=pytest.mark.contract(28)),
+        pytest.param(minimal("PyTorchJob", Master=2), "Master replicas must be 1", marks=pytest.mark.checklist(19)),
+        pytest.param(minimal("PyTorchJob", Worker=0), "Worker replicas must be at least 1", marks=pytest.mark.checklist(21)),
+        pytest.param(minimal("PyTorchJob", Foo=1), "unsupported replica type", marks=pytest.mark.checklist(22)),
+        pytest.param(minimal("XGBoostJob", Worker=1), "Master must be present", marks=pytest.mark.checklist(25)),
+        pytest.param(minimal("XGBoostJob", Master=3), "Master replicas must be 1", marks=pytest.mark.checklist(25)),
+        pytest.param(minimal("TFJob", Chief=1, Master=1), "more than 1 Chief or Master role", marks=pytest.mark.checklist(26)),
+        pytest.param(minimal("JAXJob", Master=1), "unsupported replica type", marks=pytest.mark.checklist(28)),
         pytest.param(minimal("PaddleJob", Launcher=1), "unsupported replica type"),
     ],
 )
@@ -84,10 +84,10 @@ def test_roles_and_their_numbers_are_checked(api: Api, namespace: str, document:
 @pytest.mark.parametrize(
     "document",
     [
-        pytest.param(minimal("PyTorchJob", Master=None), id="a Master without a number", marks=pytest.mark.contract(20)),
+        pytest.param(minimal("PyTorchJob", Master=None), id="a Master without a number", marks=pytest.mark.checklist(20)),
         pytest.param(minimal("PyTorchJob", Worker=None), id="workers without a number"),
         pytest.param(minimal("XGBoostJob", Master=None, Worker=0), id="XGBoost workers are not counted"),
-        pytest.param(minimal("TFJob", worker=1), id="lower case", marks=pytest.mark.contract(27)),
+        pytest.param(minimal("TFJob", worker=1), id="lower case", marks=pytest.mark.checklist(27)),
         pytest.param(minimal("TFJob", Sidekick=1), id="an unknown type of a TFJob"),
         pytest.param(minimal("PaddleJob", Worker=0), id="no Paddle workers"),
     ],
@@ -114,7 +114,7 @@ def test_no_rule_rejects_an_mpijob_whose_violations_are_reported_by_event(
     api.create(namespace, {**document, "spec": {"mpiReplicaSpecs": specs}}, **DRY)
 
 
-@pytest.mark.contract(23)
+@pytest.mark.checklist(23)
 def test_an_elastic_policy_needs_workers(api: Api, namespace: str) -> None:
     document = minimal("PyTorchJob", Master=1)
     document["spec"]["elasticPolicy"] = {}
@@ -122,7 +122,7 @@ def test_an_elastic_policy_needs_workers(api: Api, namespace: str) -> None:
         api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(24)
+@pytest.mark.checklist(24)
 def test_processes_per_node_are_given_in_one_place(api: Api, namespace: str) -> None:
     document = minimal("PyTorchJob", Worker=1)
     document["spec"]["elasticPolicy"] = {"nProcPerNode": 2}
@@ -132,7 +132,7 @@ def test_processes_per_node_are_given_in_one_place(api: Api, namespace: str) -> 
         api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(29)
+@pytest.mark.checklist(29)
 @WEBHOOK_KINDS
 def test_only_known_managers_are_accepted(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid_manifests.job(kind)
@@ -145,7 +145,7 @@ def test_only_known_managers_are_accepted(api: Api, namespace: str, kind: JobKin
             api.create(namespace, document, **DRY)
 
 
-@pytest.mark.contract(30)
+@pytest.mark.checklist(30)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_manager_cannot_be_changed(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid_manifests.job(kind)
@@ -156,7 +156,7 @@ def test_the_manager_cannot_be_changed(api: Api, namespace: str, kind: JobKind) 
             api.patch(kind.plural, namespace, stored["metadata"]["name"], {"spec": {"runPolicy": {"managedBy": manager}}})
 
 
-@pytest.mark.contract(10)
+@pytest.mark.checklist(10)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid_manifests.job(kind)
@@ -172,7 +172,7 @@ def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: s
     queue("b")
 
 
-@pytest.mark.contract(11)
+@pytest.mark.checklist(11)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_a_spec_without_its_replicas_is_rejected(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid_manifests.job(kind)
@@ -181,7 +181,7 @@ def test_a_spec_without_its_replicas_is_rejected(api: Api, namespace: str, kind:
         api.create(namespace, document, dryRun="All")
 
 
-@pytest.mark.contract(8)
+@pytest.mark.checklist(8)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("policy", [{}, None, "missing"], ids=str)
 def test_suspend_is_defaulted_and_nothing_else_of_ours(api: Api, namespace: str, kind: JobKind, policy: Any) -> None:
@@ -199,7 +199,7 @@ def test_suspend_is_defaulted_and_nothing_else_of_ours(api: Api, namespace: str,
     assert stored == before
 
 
-@pytest.mark.contract(14)
+@pytest.mark.checklist(14)
 @pytest.mark.parametrize("name", ["TFJob", "PyTorchJob"])
 def test_the_older_places_of_policies_pass_strict_validation(api: Api, namespace: str, name: str) -> None:
     document = minimal(name, Worker=1)

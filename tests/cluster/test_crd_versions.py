@@ -30,7 +30,7 @@ def contract(document: Object) -> str:
     return KIND.following(kinds.decode(KIND, msgspec.json.encode(document))).version
 
 
-@pytest.mark.contract(13)
+@pytest.mark.checklist(13)
 @pytest.mark.parametrize("posted", ["v1", "v2beta1"])
 def test_a_job_shows_the_contract_of_the_version_it_was_posted_through(api: Api, namespace: str, posted: str) -> None:
     api.create(namespace, mpijob(posted))

@@ -31,7 +31,7 @@ def job(kind: JobKind, version: str = "v1") -> Object:
     return unmanaged(valid_manifests.job(kind, version))
 
 
-@pytest.mark.contract(1)
+@pytest.mark.checklist(1)
 @EACH_KIND
 def test_a_crd_is_established_structural_and_namespaced(api: Api, kind: JobKind) -> None:
     def conditions() -> dict[str, str]:
@@ -51,7 +51,7 @@ def test_client_side_apply_installs_the_crds_without_a_warning(kube: cluster.Clu
     assert (again.returncode, again.stderr) == (0, "")
 
 
-@pytest.mark.contract(2, 3)
+@pytest.mark.checklist(2, 3)
 @EACH_KIND
 def test_kubectl_prints_the_columns_of_the_go_operators_and_wide_says_why(
     kube: cluster.Cluster, api: Api, namespace: str, kind: JobKind
@@ -86,7 +86,7 @@ def test_all_jobs_of_a_namespace_are_listed_by_category_and_mpijobs_by_short_nam
             )
 
 
-@pytest.mark.contract(4)
+@pytest.mark.checklist(4)
 @EACH_KIND
 def test_status_and_spec_are_written_apart(api: Api, namespace: str, kind: JobKind) -> None:
     stored = api.create(namespace, job(kind))
@@ -111,7 +111,7 @@ def test_a_status_condition_needs_type_and_status(api: Api, namespace: str) -> N
         api.patch("jaxjobs", namespace, "my-jaxjob", {"status": {"conditions": [{"type": "Created"}]}}, sub="status")
 
 
-@pytest.mark.contract(5)
+@pytest.mark.checklist(5)
 @EACH_KIND
 def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))
@@ -122,7 +122,7 @@ def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str
             api.get(kind.plural, namespace, f"my-{kind.singular}", sub="scale")
 
 
-@pytest.mark.contract(6, 7)
+@pytest.mark.checklist(6, 7)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.crd.scalable], ids=lambda kind: kind.kind)
 def test_scale_reads_and_writes_the_workers(kube: cluster.Cluster, api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))

@@ -68,7 +68,7 @@ def named(name: str, body: Object) -> Object:
     return {**body, "metadata": {**body["metadata"], "name": name}}
 
 
-@pytest.mark.contract(183)
+@pytest.mark.checklist(183)
 def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(volcano: IsolatedNamespace) -> None:
     master = asking(1, {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "4", "memory": "4Gi"}})
     worker = asking(2, {"limits": {"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": 1}})
@@ -87,7 +87,7 @@ def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(vol
     assert found["metadata"]["annotations"] == mine  # kubectl's own note about the job would mislead it about the group
 
 
-@pytest.mark.contract(183)
+@pytest.mark.checklist(183)
 def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: IsolatedNamespace) -> None:
     policy = {"minAvailable": 2, "queue": "night", "priorityClass": "high", "minResources": {"cpu": "7"}}
     run = {"schedulingPolicy": policy}
@@ -96,7 +96,7 @@ def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: Isolate
     assert group(job)["spec"] == wanted
 
 
-@pytest.mark.contract(183)
+@pytest.mark.checklist(183)
 def test_a_part_of_the_job_asks_for_the_first_pods_only(volcano: IsolatedNamespace) -> None:
     run = {"schedulingPolicy": {"minAvailable": 2}}
     master, worker = asking(1, {"requests": {"cpu": "3"}}), asking(4, {"requests": {"cpu": "500m"}})
@@ -104,7 +104,7 @@ def test_a_part_of_the_job_asks_for_the_first_pods_only(volcano: IsolatedNamespa
     assert (group(job)["spec"]["minMember"], group(job)["spec"]["minResources"]) == (2, {"cpu": "3500m"})
 
 
-@pytest.mark.contract(183)
+@pytest.mark.checklist(183)
 def test_the_group_follows_the_number_of_replicas_and_is_else_left_alone(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "elastic", Worker=2))
     admit(job, "Running")
@@ -117,7 +117,7 @@ def test_the_group_follows_the_number_of_replicas_and_is_else_left_alone(volcano
     eventually(lambda: group(job)["spec"]["minMember"] == 3)
 
 
-@pytest.mark.contract(184)
+@pytest.mark.checklist(184)
 @pytest.mark.parametrize(
     ("name", "body", "tasks"),
     [
@@ -136,7 +136,7 @@ def test_pods_are_marked_for_volcano(volcano: IsolatedNamespace, name: str, body
         assert found["spec"]["schedulerName"] == "volcano"
 
 
-@pytest.mark.contract(185)
+@pytest.mark.checklist(185)
 def test_no_pod_is_created_before_volcano_has_admitted_the_gang(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "held", Master=1, Worker=1))
     group(job)
@@ -156,7 +156,7 @@ def test_waiting_for_the_gang_writes_nothing_again_and_again(volcano: IsolatedNa
     consistently(lambda: (job.read()["metadata"]["resourceVersion"], group(job)["metadata"]["resourceVersion"]) == before)
 
 
-@pytest.mark.contract(186)
+@pytest.mark.checklist(186)
 def test_scheduler_plugins_have_a_group_of_their_own_kind_and_no_gate(plugins: IsolatedNamespace) -> None:
     run = {"schedulingPolicy": {"scheduleTimeoutSeconds": 90}}
     worker = asking(2, {"requests": {"cpu": "250m", "memory": "512Mi"}})
@@ -172,13 +172,13 @@ def test_scheduler_plugins_have_a_group_of_their_own_kind_and_no_gate(plugins: I
         assert GROUP_NAME not in pod["metadata"].get("annotations", {})
 
 
-@pytest.mark.contract(186)
+@pytest.mark.checklist(186)
 def test_a_timeout_that_nobody_gave_stays_unset(plugins: IsolatedNamespace) -> None:
     job = plugins.submit(manifests.job("PyTorchJob", "untimed", run={"schedulingPolicy": {"minAvailable": 1}}, Worker=2))
     assert group(job, PLUGINS)["spec"] == {"minMember": 1, "minResources": {}}
 
 
-@pytest.mark.contract(187)
+@pytest.mark.checklist(187)
 def test_a_templates_own_scheduler_is_kept_and_reported(volcano: IsolatedNamespace, plugins: IsolatedNamespace) -> None:
     for isolated in (volcano, plugins):
         body = manifests.job("PyTorchJob", "own", Worker=1)
@@ -190,7 +190,7 @@ def test_a_templates_own_scheduler_is_kept_and_reported(volcano: IsolatedNamespa
         assert job.event("SetPodTemplateSchedulerName")["type"] == "Warning"
 
 
-@pytest.mark.contract(188)
+@pytest.mark.checklist(188)
 @pytest.mark.parametrize("version", [VOLCANO, PLUGINS])
 def test_the_group_goes_when_the_job_ends(volcano: IsolatedNamespace, plugins: IsolatedNamespace, version: str) -> None:
     isolated = volcano if version == VOLCANO else plugins
@@ -206,7 +206,7 @@ def test_the_group_goes_when_the_job_ends(volcano: IsolatedNamespace, plugins: I
     job.event("SuccessfulDeletePodGroup", "brief")
 
 
-@pytest.mark.contract(188)
+@pytest.mark.checklist(188)
 def test_the_group_goes_with_a_suspension_and_comes_back_after_it(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "paused", Worker=1))
     admit(job)
@@ -221,7 +221,7 @@ def test_the_group_goes_with_a_suspension_and_comes_back_after_it(volcano: Isola
     volcano.kubelet.pod("paused-worker-0")
 
 
-@pytest.mark.contract(189)
+@pytest.mark.checklist(189)
 def test_a_v2beta1_gang_counts_its_launcher_and_takes_its_queue_from_the_annotation(volcano: IsolatedNamespace) -> None:
     body = named("ssh", mpi.job(2, version="v2beta1"))
     body["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "night"}
@@ -229,14 +229,14 @@ def test_a_v2beta1_gang_counts_its_launcher_and_takes_its_queue_from_the_annotat
     assert (group(job)["spec"]["minMember"], group(job)["spec"]["queue"]) == (3, "night")
 
 
-@pytest.mark.contract(189)
+@pytest.mark.checklist(189)
 def test_a_v2beta1_policys_queue_wins_over_the_annotation(volcano: IsolatedNamespace) -> None:
     body = named("ssh-day", mpi.job(2, {"schedulingPolicy": {"queue": "day"}}, "v2beta1"))
     body["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "night"}
     assert group(volcano.submit(body))["spec"]["queue"] == "day"
 
 
-@pytest.mark.contract(189)
+@pytest.mark.checklist(189)
 @pytest.mark.parametrize("version", [VOLCANO, PLUGINS])
 def test_a_v2beta1_launcher_belongs_to_the_gang_too(volcano: IsolatedNamespace, plugins: IsolatedNamespace, version: str) -> None:
     """Else the gang would wait for ever for its last member."""

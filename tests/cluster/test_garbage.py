@@ -56,7 +56,7 @@ def made(isolated: IsolatedNamespace, name: str) -> SubmittedJob:
     return job
 
 
-@pytest.mark.contract(12)
+@pytest.mark.checklist(12)
 @pytest.mark.parametrize("name", JOBS)
 def test_everything_goes_with_the_job(isolated: IsolatedNamespace, name: str) -> None:
     job = made(isolated, name)
@@ -66,7 +66,7 @@ def test_everything_goes_with_the_job(isolated: IsolatedNamespace, name: str) ->
     eventually(lambda: there(isolated) == {})
 
 
-@pytest.mark.contract(12)
+@pytest.mark.checklist(12)
 @pytest.mark.parametrize("name", ["PyTorchJob", "MPIJob v1", "MPIJob v2beta1"])
 def test_nothing_is_recreated_while_a_job_waits_for_its_objects_to_go(isolated: IsolatedNamespace, name: str) -> None:
     job = made(isolated, name)

@@ -33,14 +33,14 @@ def refused_at_birth(job: SubmittedJob, reason: str, *texts: str) -> None:
 _NATIVE = {"kube-root-ca.crt"}  # the config map that a controller manager, where there is one, puts into every namespace
 
 
-@pytest.mark.contract(31)
+@pytest.mark.checklist(31)
 def test_an_mpi_job_without_a_launcher_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Worker=2))
 
     refused_at_birth(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher]: must be present")
 
 
-@pytest.mark.contract(32)
+@pytest.mark.checklist(32)
 def test_an_mpi_job_with_two_launchers_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Launcher=2, Worker=2))
 
@@ -48,7 +48,7 @@ def test_an_mpi_job_with_two_launchers_is_reported(submit: Submit) -> None:
 
 
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
-@pytest.mark.contract(33)
+@pytest.mark.checklist(33)
 def test_an_mpi_job_by_ssh_with_restart_policy_always_is_reported(submit: Submit, role: str) -> None:
     roles: Object = {"Launcher": 1, "Worker": 1, role: manifests.replicas("MPIJob", 1, "Always")}
     job = submit(manifests.job("MPIJob", version="v2beta1", **roles))

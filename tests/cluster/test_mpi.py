@@ -15,14 +15,14 @@ shift
 /opt/kube/kubectl exec ${POD_NAME} -- /bin/sh -c "$*\""""
 
 
-@pytest.mark.contract(109)
+@pytest.mark.checklist(109)
 def test_a_job_has_a_launcher_without_index_and_workers_and_no_service(submit: Submit, api: Api, namespace: str) -> None:
     submit(mpi.job(2))
     eventually(lambda: api.names("pods", namespace) == {"j-launcher", "j-worker-0", "j-worker-1"})
     consistently(lambda: api.names("services", namespace) == set() and len(api.names("pods", namespace)) == 3, 0.5)
 
 
-@pytest.mark.contract(110, 111, 112)
+@pytest.mark.checklist(110, 111, 112)
 def test_the_config_map_has_three_files_byte_for_byte(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(2))
     found = mpi.there(api, "configmaps", namespace, "j-config")
@@ -35,7 +35,7 @@ def test_the_config_map_has_three_files_byte_for_byte(submit: Submit, api: Api, 
     }
 
 
-@pytest.mark.contract(111, 112)
+@pytest.mark.checklist(111, 112)
 def test_slots_and_main_container_go_into_the_files(submit: Submit) -> None:
     found = mpi.files(submit(mpi.job(2, slotsPerWorker=4, mainContainer="main")))
     assert found["hostfile"] == "j-worker-0 slots=4\nj-worker-1 slots=4\n"
@@ -49,7 +49,7 @@ def test_more_than_ten_workers_are_listed_in_the_order_of_their_number(submit: S
     eventually(lambda: mpi.discovered(job) == ["j-worker-2:1", "j-worker-10:1"])
 
 
-@pytest.mark.contract(113, 114)
+@pytest.mark.checklist(113, 114)
 def test_host_discovery_follows_the_running_workers(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(3, slotsPerWorker=2))
     kubelet.run("j-worker-2")
@@ -77,7 +77,7 @@ def test_a_worker_that_runs_but_is_not_ready_is_not_discovered_yet(submit: Submi
     eventually(lambda: mpi.discovered(job) == ["j-worker-0:1", "j-worker-1:1"])
 
 
-@pytest.mark.contract(122)
+@pytest.mark.checklist(122)
 def test_a_launcher_with_a_gpu_is_a_host_itself(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1, slotsPerWorker=2)
     mpi.container(body, "Launcher")["resources"] = {"limits": {"nvidia.com/gpu": 1}}
@@ -87,7 +87,7 @@ def test_a_launcher_with_a_gpu_is_a_host_itself(submit: Submit, kubelet: FakeKub
     eventually(lambda: mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\necho j-launcher:2\n\necho j-worker-0:2")
 
 
-@pytest.mark.contract(124, 125)
+@pytest.mark.checklist(124, 125)
 def test_a_worker_sleeps_and_mounts_the_remote_shell(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(mpi.job(1))
     spec = kubelet.pod("j-worker-0")["spec"]
@@ -101,7 +101,7 @@ def test_a_worker_sleeps_and_mounts_the_remote_shell(submit: Submit, kubelet: Fa
     assert "initContainers" not in spec
 
 
-@pytest.mark.contract(125)
+@pytest.mark.checklist(125)
 def test_arguments_without_a_command_are_replaced_by_the_sleep(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1)
     mpi.container(body, "Worker")["args"] = ["train"]
@@ -110,7 +110,7 @@ def test_arguments_without_a_command_are_replaced_by_the_sleep(submit: Submit, k
     assert (main["command"], main["args"]) == (["sleep"], ["365d"])
 
 
-@pytest.mark.contract(125)
+@pytest.mark.checklist(125)
 def test_a_workers_own_command_is_left_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1)
     mpi.container(body, "Worker").update(command=["/usr/sbin/sshd"], args=["-De"])
@@ -119,7 +119,7 @@ def test_a_workers_own_command_is_left_alone(submit: Submit, kubelet: FakeKubele
     assert (main["command"], main["args"]) == (["/usr/sbin/sshd"], ["-De"])
 
 
-@pytest.mark.contract(126)
+@pytest.mark.checklist(126)
 def test_launcher_and_workers_carry_exactly_their_labels(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(mpi.job(2))
     own = {"operator-name": "mpijob-controller", "job-name": "j"}
@@ -129,7 +129,7 @@ def test_launcher_and_workers_carry_exactly_their_labels(submit: Submit, kubelet
     assert kubelet.pod("j-worker-1")["metadata"]["labels"] == {PREFIX + key: value for key, value in worker.items()}
 
 
-@pytest.mark.contract(127)
+@pytest.mark.checklist(127)
 def test_without_a_number_there_are_no_workers(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(None))
     eventually(lambda: api.names("pods", namespace) == {"j-launcher"})

@@ -33,7 +33,7 @@ def started(submit: Submit, kubelet: FakeKubelet, workers: int) -> SubmittedJob:
     return job
 
 
-@pytest.mark.contract(128)
+@pytest.mark.checklist(128)
 def test_scaling_up_adds_a_worker_and_leaves_the_others_and_the_launcher_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
@@ -51,7 +51,7 @@ def test_scaling_up_adds_a_worker_and_leaves_the_others_and_the_launcher_alone(s
     assert job.states() == {"Created": "True", "Running": "True"}
 
 
-@pytest.mark.contract(129)
+@pytest.mark.checklist(129)
 def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: FakeKubelet) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
@@ -67,7 +67,7 @@ def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: Fake
     assert job.states() == {"Created": "True", "Running": "True"}
 
 
-@pytest.mark.contract(129)
+@pytest.mark.checklist(129)
 def test_a_worker_leaves_the_files_and_the_launcher_is_touched_before_the_worker_goes(
     submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str
 ) -> None:

@@ -30,7 +30,7 @@ def launcher(job: SubmittedJob) -> Object:
     return found
 
 
-@pytest.mark.contract(118)
+@pytest.mark.checklist(118)
 def test_an_init_container_brings_kubectl(submit: Submit, namespace: str) -> None:
     spec = launcher(submit(mpi.job(1)))
     (init,) = spec["initContainers"]
@@ -49,7 +49,7 @@ def test_the_image_that_brings_kubectl_is_a_flag_of_the_operator(isolated: Isola
         assert init["image"] == "mirror.example/kubectl:1.32"
 
 
-@pytest.mark.contract(118)
+@pytest.mark.checklist(118)
 def test_the_users_own_init_containers_come_first(submit: Submit) -> None:
     body = mpi.job(1)
     mpi.template(body, "Launcher")["initContainers"] = [{"name": "mine", "image": "busybox"}]
@@ -57,7 +57,7 @@ def test_the_users_own_init_containers_come_first(submit: Submit) -> None:
     assert names == ["mine", "kubectl-delivery"]
 
 
-@pytest.mark.contract(119, 121)
+@pytest.mark.checklist(119, 121)
 def test_the_launchers_environment_leads_every_mpi_to_the_remote_shell(submit: Submit) -> None:
     body = mpi.job(1)
     mpi.container(body, "Launcher")["env"] = [{"name": "MINE", "value": "1"}]
@@ -76,7 +76,7 @@ def test_the_launchers_environment_leads_every_mpi_to_the_remote_shell(submit: S
     }
 
 
-@pytest.mark.contract(119)
+@pytest.mark.checklist(119)
 def test_only_the_first_container_gets_the_environment(submit: Submit) -> None:
     body = mpi.job(1)
     mpi.template(body, "Launcher")["containers"].append({"name": "sidecar", "image": "proxy:1"})
@@ -85,7 +85,7 @@ def test_only_the_first_container_gets_the_environment(submit: Submit) -> None:
     assert "env" not in spec["containers"][1]
 
 
-@pytest.mark.contract(120)
+@pytest.mark.checklist(120)
 @pytest.mark.parametrize(
     "name",
     ["I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_default_hostfile"],
@@ -97,7 +97,7 @@ def test_what_the_user_has_set_is_neither_overridden_nor_doubled(submit: Submit,
     assert [entry["value"] for entry in entries if entry["name"] == name] == ["mine"]
 
 
-@pytest.mark.contract(121)
+@pytest.mark.checklist(121)
 def test_a_launcher_with_gpus_sees_them(submit: Submit) -> None:
     body = mpi.job(1)
     mpi.container(body, "Launcher")["resources"] = {"limits": {"nvidia.com/gpu": 1}}
@@ -108,7 +108,7 @@ def test_a_launcher_with_gpus_sees_them(submit: Submit) -> None:
     assert not any(name.startswith("NVIDIA_") for name in found)
 
 
-@pytest.mark.contract(123)
+@pytest.mark.checklist(123)
 def test_the_launcher_mounts_its_files_and_kubectl(submit: Submit) -> None:
     spec = launcher(submit(mpi.job(1)))
     volumes = {volume["name"]: volume for volume in spec["volumes"]}

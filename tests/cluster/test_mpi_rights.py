@@ -15,7 +15,7 @@ READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", 
 NAMES = {"configmaps": "j-config", "roles": "j-launcher", "rolebindings": "j-launcher", "serviceaccounts": "j-launcher"}
 
 
-@pytest.mark.contract(115, 116)
+@pytest.mark.checklist(115, 116)
 def test_the_launcher_may_read_pods_and_exec_into_its_workers_only(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(2))
     role, binding, account = (mpi.there(api, p, namespace, "j-launcher") for p in ("roles", "rolebindings", "serviceaccounts"))
@@ -30,7 +30,7 @@ def test_the_launcher_may_read_pods_and_exec_into_its_workers_only(submit: Submi
         assert entry["metadata"]["labels"]["app"] == "j"
 
 
-@pytest.mark.contract(115, 116)
+@pytest.mark.checklist(115, 116)
 @pytest.mark.parametrize(("workers", "allowed"), [(1, "yes"), (0, "no")])
 def test_the_api_server_grants_the_launcher_what_its_role_says(
     submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str, workers: int, allowed: str
@@ -50,13 +50,13 @@ def test_the_api_server_grants_the_launcher_what_its_role_says(
     assert may("delete pods") == "no"
 
 
-@pytest.mark.contract(115, 127)
+@pytest.mark.checklist(115, 127)
 def test_without_workers_the_role_has_no_rule_for_exec(submit: Submit, api: Api, namespace: str) -> None:
     submit(mpi.job(None))
     assert mpi.there(api, "roles", namespace, "j-launcher")["rules"] == [READ_PODS]
 
 
-@pytest.mark.contract(117)
+@pytest.mark.checklist(117)
 def test_a_named_service_account_is_created_if_missing_and_outlives_the_job(
     submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_named_service_account_is_created_if_missing_and_outlives_the_job(
     assert api.find("serviceaccounts", namespace, "j-launcher") is None
 
 
-@pytest.mark.contract(117)
+@pytest.mark.checklist(117)
 @pytest.mark.parametrize("name", ["s", "j-launcher"])
 def test_an_existing_service_account_is_used_as_it_is_and_asked_for_once(
     submit: Submit, kubelet: FakeKubelet, kube: cluster.Cluster, namespace: str, name: str
@@ -110,7 +110,7 @@ def test_an_account_left_by_an_earlier_job_of_the_name_is_waited_out(
     assert api.get("serviceaccounts", namespace, "j-launcher")["metadata"]["uid"] != left["metadata"]["uid"]
 
 
-@pytest.mark.contract(137)
+@pytest.mark.checklist(137)
 def test_a_foreign_config_map_is_reported_and_keeps_the_launcher_away(submit: Submit, api: Api, namespace: str) -> None:
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"}, "data": {"mine": "yes"}}
     before = api.create(namespace, foreign)
@@ -122,7 +122,7 @@ def test_a_foreign_config_map_is_reported_and_keeps_the_launcher_away(submit: Su
     assert (job.why["reason"], "j-config" in job.why["message"]) == ("NameTaken", True)
 
 
-@pytest.mark.contract(137)
+@pytest.mark.checklist(137)
 def test_a_job_goes_on_when_the_foreign_config_map_is_gone(submit: Submit, api: Api, namespace: str) -> None:
     api.create(namespace, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"}})
     job = submit(mpi.job(1))

@@ -25,7 +25,7 @@ def finished(submit: Submit, kubelet: FakeKubelet, run: Object | None = None, le
     return job
 
 
-@pytest.mark.contract(130)
+@pytest.mark.checklist(130)
 def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-worker-0")
@@ -38,7 +38,7 @@ def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(subm
     job.event("MPIJobRunning")
 
 
-@pytest.mark.contract(131)
+@pytest.mark.checklist(131)
 def test_the_launchers_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet)
     found = job.condition("Succeeded")
@@ -49,7 +49,7 @@ def test_the_launchers_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet)
     job.event("MPIJobSucceeded")
 
 
-@pytest.mark.contract(132)
+@pytest.mark.checklist(132)
 def test_a_failed_launcher_fails_the_job_with_a_reason_spelt_once(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(1))
     kubelet.run("j-launcher", "j-worker-0")
@@ -62,7 +62,7 @@ def test_a_failed_launcher_fails_the_job_with_a_reason_spelt_once(submit: Submit
     assert "ORTE" in job.status["failure"]["message"]
 
 
-@pytest.mark.contract(133)
+@pytest.mark.checklist(133)
 def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2))
     kubelet.run("j-launcher", "j-worker-0", "j-worker-1")
@@ -73,20 +73,20 @@ def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, k
     assert job.states()["Running"] == "False"
 
 
-@pytest.mark.contract(134)
+@pytest.mark.checklist(134)
 def test_the_legacy_policy_running_removes_running_workers_and_keeps_the_launcher(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet, legacy="Running")
     eventually(lambda: live(job) == {"j-launcher"})
     consistently(lambda: live(job) == {"j-launcher"}, 0.5)
 
 
-@pytest.mark.contract(135)
+@pytest.mark.checklist(135)
 def test_the_run_policy_wins_over_the_legacy_policy(submit: Submit, kubelet: FakeKubelet) -> None:
     job = finished(submit, kubelet, {"cleanPodPolicy": "None"}, legacy="All")
     consistently(lambda: live(job) == {"j-launcher", "j-worker-0", "j-worker-1"}, 1.0)
 
 
-@pytest.mark.contract(136)
+@pytest.mark.checklist(136)
 def test_policy_all_removes_the_launcher_too_but_not_what_the_job_owns_beside_pods(
     submit: Submit, kubelet: FakeKubelet, api: Api
 ) -> None:
@@ -96,7 +96,7 @@ def test_policy_all_removes_the_launcher_too_but_not_what_the_job_owns_beside_po
     consistently(lambda: job.pods() == {} and all(api.find(plural, job.namespace, name) for plural, name in KEPT), 0.5)
 
 
-@pytest.mark.contract(138)
+@pytest.mark.checklist(138)
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
 def test_an_exit_code_of_a_signal_brings_a_new_pod(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     name = "j-launcher" if role == "Launcher" else "j-worker-0"
@@ -111,7 +111,7 @@ def test_an_exit_code_of_a_signal_brings_a_new_pod(submit: Submit, kubelet: Fake
     eventually(lambda: job.states() == {"Created": "True", "Running": "True"})
 
 
-@pytest.mark.contract(138)
+@pytest.mark.checklist(138)
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
 def test_an_exit_code_of_the_program_itself_fails_the_job(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     name = "j-launcher" if role == "Launcher" else "j-worker-0"

@@ -13,7 +13,7 @@ from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import PREFIX, Submit, labels
 
 
-@pytest.mark.contract(139)
+@pytest.mark.checklist(139)
 def test_a_job_has_a_service_a_config_map_a_secret_workers_and_a_batch_job(
     submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -36,7 +36,7 @@ def test_a_job_has_a_service_a_config_map_a_secret_workers_and_a_batch_job(
         assert api.names(plural, namespace) == set()
 
 
-@pytest.mark.contract(139)
+@pytest.mark.checklist(139)
 def test_the_secret_holds_a_key_pair_whose_halves_fit(submit: Submit, api: Api, namespace: str) -> None:
     submit(mpi.job(1, version="v2beta1"))
     data = mpi.there(api, "secrets", namespace, "j-ssh")["data"]
@@ -50,7 +50,7 @@ def test_the_secret_holds_a_key_pair_whose_halves_fit(submit: Submit, api: Api, 
     assert base64.b64decode(data["ssh-publickey"]).strip() == public
 
 
-@pytest.mark.contract(140)
+@pytest.mark.checklist(140)
 @pytest.mark.parametrize(
     ("implementation", "end"), [("OpenMPI", " slots=2"), ("Intel", ":2"), ("MPICH", ":2"), (None, " slots=2")]
 )
@@ -63,7 +63,7 @@ def test_the_host_file_is_in_the_form_of_the_implementation(
     assert mpi.files(job)["hostfile"] == "".join(f"{host}{end}\n" for host in hosts)
 
 
-@pytest.mark.contract(141)
+@pytest.mark.checklist(141)
 def test_host_discovery_names_running_workers_without_slots(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(mpi.job(3, version="v2beta1", slotsPerWorker=2))
     assert mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\n"
@@ -72,7 +72,7 @@ def test_host_discovery_names_running_workers_without_slots(submit: Submit, kube
     eventually(lambda: mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\n" + "".join(hosts))
 
 
-@pytest.mark.contract(142)
+@pytest.mark.checklist(142)
 def test_a_launcher_that_works_too_is_the_first_host_and_number_zero(
     submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -85,7 +85,7 @@ def test_a_launcher_that_works_too_is_the_first_host_and_number_zero(
     assert (labels(mpi.launcher_template(job))["replica-index"], *indexes) == ("0", "1", "2")
 
 
-@pytest.mark.contract(142)
+@pytest.mark.checklist(142)
 def test_a_launcher_that_only_launches_is_no_host(submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     assert "publishNotReadyAddresses" not in mpi.there(api, "services", namespace, "j")["spec"]
@@ -103,7 +103,7 @@ def test_scaling_down_a_job_whose_launcher_works_too_removes_the_last_worker_onl
     consistently(lambda: kept.items() <= {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}.items(), 0.5)
 
 
-@pytest.mark.contract(154)
+@pytest.mark.checklist(154)
 def test_a_job_managed_by_another_cluster_is_left_alone(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(1, {"managedBy": "kueue.x-k8s.io/multikueue"}, version="v2beta1"))
 
@@ -120,7 +120,7 @@ def test_a_job_managed_by_another_cluster_is_left_alone(submit: Submit, api: Api
     consistently(lambda: made() == set() and job.status == {}, 0.5)
 
 
-@pytest.mark.contract(150)
+@pytest.mark.checklist(150)
 def test_the_job_is_completed_when_its_batch_job_says_so_not_when_that_is_seen(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     mpi.launcher_job(job)

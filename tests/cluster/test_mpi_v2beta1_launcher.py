@@ -47,7 +47,7 @@ def running(isolated: IsolatedNamespace, body: Object) -> SubmittedJob:
     return job
 
 
-@pytest.mark.contract(147)
+@pytest.mark.checklist(147)
 def test_the_run_policys_limits_are_the_batch_jobs(isolated: IsolatedNamespace) -> None:
     limits = {"backoffLimit": 3, "activeDeadlineSeconds": 600, "ttlSecondsAfterFinished": 60}
     found = mpi.launcher_job(isolated.submit(mpi.job(1, limits, "v2beta1")))["spec"]
@@ -56,14 +56,14 @@ def test_the_run_policys_limits_are_the_batch_jobs(isolated: IsolatedNamespace) 
     assert found["template"]["spec"]["restartPolicy"] == "OnFailure"
 
 
-@pytest.mark.contract(147)
+@pytest.mark.checklist(147)
 @pytest.mark.skipif(NO_REPLACEMENT_POLICY, reason="the field came with Kubernetes 1.29")
 def test_a_launcher_pod_is_replaced_only_once_it_has_failed(isolated: IsolatedNamespace) -> None:
     found = mpi.launcher_job(isolated.submit(mpi.job(1, version="v2beta1")))["spec"]
     assert found["podReplacementPolicy"] == "Failed"
 
 
-@pytest.mark.contract(147)
+@pytest.mark.checklist(147)
 def test_without_limits_the_batch_job_has_kubernetes_own(isolated: IsolatedNamespace) -> None:
     found = mpi.launcher_job(isolated.submit(mpi.job(1, version="v2beta1")))["spec"]
     assert found["backoffLimit"] == 6
@@ -71,7 +71,7 @@ def test_without_limits_the_batch_job_has_kubernetes_own(isolated: IsolatedNames
     assert "ttlSecondsAfterFinished" not in found
 
 
-@pytest.mark.contract(147, 150)
+@pytest.mark.checklist(147, 150)
 def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, {"activeDeadlineSeconds": 2}, "v2beta1"))
     found = job.becomes("Failed")
@@ -79,7 +79,7 @@ def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(isolated: Is
     assert job.status["completionTime"]
 
 
-@pytest.mark.contract(148)
+@pytest.mark.checklist(148)
 def test_a_launcher_that_waits_for_ready_workers_is_not_created_before(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
     isolated.kubelet.run("j-worker-0")
@@ -90,14 +90,14 @@ def test_a_launcher_that_waits_for_ready_workers_is_not_created_before(isolated:
     mpi.launcher_job(job)
 
 
-@pytest.mark.contract(148)
+@pytest.mark.checklist(148)
 def test_a_launcher_at_startup_does_not_wait(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="AtStartup"))
     launcher_pod(job)
     assert not any(isolated.kubelet.pod(name)["spec"].get("nodeName") for name in ("j-worker-0", "j-worker-1"))
 
 
-@pytest.mark.contract(149)
+@pytest.mark.checklist(149)
 def test_the_job_runs_only_when_launcher_and_all_workers_do(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, version="v2beta1"))
     isolated.kubelet.run(launcher_pod(job), "j-worker-0")
@@ -109,7 +109,7 @@ def test_the_job_runs_only_when_launcher_and_all_workers_do(isolated: IsolatedNa
     assert job.condition("Created")["message"] == f"MPIJob {isolated.namespace}/j is created."
 
 
-@pytest.mark.contract(150)
+@pytest.mark.checklist(150)
 def test_a_complete_batch_job_is_the_jobs_success_at_the_same_moment(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, version="v2beta1"))
     isolated.kubelet.succeed(launcher_pod(job))
@@ -119,7 +119,7 @@ def test_a_complete_batch_job_is_the_jobs_success_at_the_same_moment(isolated: I
     assert job.states() == {"Created": "True", "Running": "False", "Succeeded": "True"}
 
 
-@pytest.mark.contract(150)
+@pytest.mark.checklist(150)
 def test_an_exceeded_limit_names_the_last_failed_pods_reason(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
     isolated.kubelet.fail_without_status(launcher_pod(job), "Evicted", "The node was low on resource: memory.")
@@ -129,7 +129,7 @@ def test_an_exceeded_limit_names_the_last_failed_pods_reason(isolated: IsolatedN
     assert job.status["completionTime"]
 
 
-@pytest.mark.contract(150)
+@pytest.mark.checklist(150)
 def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_log_lines(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
     isolated.kubelet.fail(launcher_pod(job), code=3, message="mpirun: no such host")
@@ -138,7 +138,7 @@ def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_log_lines(isol
     assert (failure["replica"], failure["exitCode"], failure["message"]) == ("Launcher", 3, "mpirun: no such host")
 
 
-@pytest.mark.contract(151)
+@pytest.mark.checklist(151)
 def test_suspending_halts_the_batch_job_and_takes_the_workers(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, version="v2beta1"))
     job.suspend()
@@ -153,7 +153,7 @@ def test_suspending_halts_the_batch_job_and_takes_the_workers(isolated: Isolated
     assert isolated.api.find("configmaps", isolated.namespace, "j-config")
 
 
-@pytest.mark.contract(151)
+@pytest.mark.checklist(151)
 def test_resuming_reverses_all_of_it_and_renews_the_start_time(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, version="v2beta1"))
     first, launcher = job.status["startTime"], mpi.launcher_job(job)["metadata"]["uid"]
@@ -173,7 +173,7 @@ def test_resuming_reverses_all_of_it_and_renews_the_start_time(isolated: Isolate
     assert mpi.launcher_job(job)["metadata"]["uid"] == launcher
 
 
-@pytest.mark.contract(151)
+@pytest.mark.checklist(151)
 def test_a_job_created_suspended_has_a_suspended_batch_job_and_no_workers(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(1, {"suspend": True}, "v2beta1"))
     assert mpi.launcher_job(job)["spec"]["suspend"] is True
@@ -219,7 +219,7 @@ def test_suspending_takes_workers_beyond_a_lowered_number_too(isolated: Isolated
     eventually(lambda: workers(job) == {})
 
 
-@pytest.mark.contract(152)
+@pytest.mark.checklist(152)
 @pytest.mark.parametrize(("policy", "kept"), [("None", True), ("Running", False), ("All", False)])
 def test_after_success_the_policy_decides_about_the_workers_and_the_batch_job_stays(
     isolated: IsolatedNamespace, policy: str, kept: bool
@@ -234,7 +234,7 @@ def test_after_success_the_policy_decides_about_the_workers_and_the_batch_job_st
     assert launcher in job.pods()
 
 
-@pytest.mark.contract(152)
+@pytest.mark.checklist(152)
 def test_policy_running_keeps_workers_that_have_ended(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, {"cleanPodPolicy": "Running"}, "v2beta1"))
     isolated.kubelet.run("j-worker-0", "j-worker-1", launcher_pod(job), bind=False)

@@ -10,7 +10,7 @@ from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.submitted_job import Submit, env, labels
 
 
-@pytest.mark.contract(143)
+@pytest.mark.checklist(143)
 def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(2, version="v2beta1"))
     worker = kubelet.pod("j-worker-1")
@@ -22,7 +22,7 @@ def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: S
     assert (launcher["hostname"], launcher["subdomain"]) == ("j-launcher", "j")
 
 
-@pytest.mark.contract(144)
+@pytest.mark.checklist(144)
 def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(mpi.job(1, version="v2beta1"))
     worker = kubelet.pod("j-worker-0")
@@ -33,7 +33,7 @@ def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: Fak
     assert worker["spec"]["dnsConfig"]["searches"] == [f"j.{namespace}.svc.cluster.local"]
 
 
-@pytest.mark.contract(144)
+@pytest.mark.checklist(144)
 @pytest.mark.parametrize("own", [{"command": ["/my/sshd"]}, {"args": ["serve"]}])
 def test_a_workers_own_command_or_arguments_are_left_alone(submit: Submit, kubelet: FakeKubelet, own: Object) -> None:
     body = mpi.job(1, version="v2beta1")
@@ -61,7 +61,7 @@ ENVIRONMENTS = {
 }
 
 
-@pytest.mark.contract(145)
+@pytest.mark.checklist(145)
 @pytest.mark.parametrize("implementation", ENVIRONMENTS)
 @pytest.mark.parametrize("works", [False, True])
 def test_the_launchers_environment_is_that_of_the_implementation(submit: Submit, implementation: str, works: bool) -> None:
@@ -71,7 +71,7 @@ def test_the_launchers_environment_is_that_of_the_implementation(submit: Submit,
     assert env(mpi.launcher_template(job)) == {"K_MPI_JOB_ROLE": "launcher", **ENVIRONMENTS[implementation], **hidden}
 
 
-@pytest.mark.contract(146)
+@pytest.mark.checklist(146)
 @pytest.mark.parametrize(("path", "mode"), [(None, 0o600), ("/home/mpi/.ssh", 0o644)])
 def test_both_roles_mount_the_keys(submit: Submit, kubelet: FakeKubelet, path: str | None, mode: int) -> None:
     spec: Object = {"sshAuthMountPath": path} if path else {}
@@ -88,7 +88,7 @@ def test_both_roles_mount_the_keys(submit: Submit, kubelet: FakeKubelet, path: s
         ]
 
 
-@pytest.mark.contract(146)
+@pytest.mark.checklist(146)
 def test_only_the_launcher_mounts_the_files(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     spec = mpi.launcher_template(job)["spec"]
@@ -100,7 +100,7 @@ def test_only_the_launcher_mounts_the_files(submit: Submit, kubelet: FakeKubelet
     assert {volume["name"] for volume in worker["volumes"]} == {"ssh-auth"}
 
 
-@pytest.mark.contract(153)
+@pytest.mark.checklist(153)
 def test_pods_on_the_hosts_network_still_ask_the_clusters_dns(submit: Submit, kubelet: FakeKubelet) -> None:
     body = mpi.job(1, version="v2beta1")
     for role in ("Launcher", "Worker"):

@@ -13,7 +13,7 @@ def named(name: str, body: Object) -> Object:
     return {**body, "metadata": {"name": name}}
 
 
-@pytest.mark.contract(13)
+@pytest.mark.checklist(13)
 def test_both_versions_live_in_one_namespace_and_keep_their_ways(submit: Submit, api: Api, namespace: str) -> None:
     by_exec = submit(named("a", mpi.job(1)))
     by_ssh = submit(named("b", mpi.job(1, version="v2beta1")))
@@ -29,7 +29,7 @@ def test_both_versions_live_in_one_namespace_and_keep_their_ways(submit: Submit,
     assert (by_exec.status["contract"], by_ssh.status["contract"]) == ("v1", "v2beta1")
 
 
-@pytest.mark.contract(13)
+@pytest.mark.checklist(13)
 @pytest.mark.parametrize(("posted", "edited"), [("v1", "v2beta1"), ("v2beta1", "v1")])
 def test_a_job_scaled_through_the_other_version_stays_what_it_is(
     submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, posted: str, edited: str
@@ -47,7 +47,7 @@ def test_a_job_scaled_through_the_other_version_stays_what_it_is(
     assert mpi.files(job)["hostfile"].splitlines()[1] == f"{host} slots=1"
 
 
-@pytest.mark.contract(13)
+@pytest.mark.checklist(13)
 def test_both_versions_read_the_same_job(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(1, version="v2beta1"))
     eventually(lambda: job.status.get("conditions"))

@@ -142,7 +142,7 @@ def _other_than(uid: str, found: Object | None) -> Object | None:
     return found if found is not None and found["metadata"]["uid"] != uid else None
 
 
-@pytest.mark.contract(52)
+@pytest.mark.checklist(52)
 @pytest.mark.parametrize("kind", ["Pod", "Service"])
 def test_a_foreign_object_is_reported_kept_and_replaced_after_its_deletion(
     submit: Submit, api: Api, namespace: str, kind: str

@@ -53,7 +53,7 @@ def account(quiet: cluster.Cluster) -> pathlib.Path:
     return quiet.token_kubeconfig("kubeflow", "traincrew")
 
 
-@pytest.mark.contract(199)
+@pytest.mark.checklist(199)
 def test_metrics_count_jobs_and_the_health_endpoints_answer(
     operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -80,7 +80,7 @@ def counter(operator: OperatorProcess, name: str, namespace: str) -> float:
     return float(lines[0].split()[-1]) if lines else 0.0
 
 
-@pytest.mark.contract(200)
+@pytest.mark.checklist(200)
 def test_only_the_named_namespace_is_served(there: Api, account: pathlib.Path) -> None:
     with operators.running(account, "--namespace", "one"):
         for namespace in ("one", "two"):
@@ -89,7 +89,7 @@ def test_only_the_named_namespace_is_served(there: Api, account: pathlib.Path) -
         consistently(lambda: "status" not in there.get("jaxjobs", "two", "place") and not there.names("pods", "two"))
 
 
-@pytest.mark.contract(201)
+@pytest.mark.checklist(201)
 def test_only_the_enabled_kind_is_served(there: Api, account: pathlib.Path) -> None:
     with operators.running(account, "--enable-scheme", "tfjob", "--namespace", "one"):
         there.create("one", jobs_with_leader.job("PyTorchJob", 1, name="scheme"))
@@ -98,7 +98,7 @@ def test_only_the_enabled_kind_is_served(there: Api, account: pathlib.Path) -> N
         consistently(lambda: "status" not in there.get("pytorchjobs", "one", "scheme"))
 
 
-@pytest.mark.contract(202)
+@pytest.mark.checklist(202)
 def test_one_of_two_acts_and_the_other_takes_over(quiet: cluster.Cluster, there: Api, account: pathlib.Path) -> None:
     flags = ("--leader-elect", "--namespace", "one")
     with operators.running(account, *flags), operators.running(account, *flags):

@@ -11,7 +11,7 @@ from tests.cluster.submitted_job import SubmittedJob
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-@pytest.mark.contract(155)
+@pytest.mark.checklist(155)
 def test_xgboost_pods_know_the_master_the_workers_and_their_rank(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=2))
     for name, rank in {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}.items():
@@ -26,7 +26,7 @@ def test_xgboost_pods_know_the_master_the_workers_and_their_rank(api: Api, kubel
         }, name
 
 
-@pytest.mark.contract(156)
+@pytest.mark.checklist(156)
 def test_an_xgboost_master_alone_knows_of_no_workers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1))
     assert submitted_job.env(kubelet.pod("j-master-0")) == {
@@ -38,7 +38,7 @@ def test_an_xgboost_master_alone_knows_of_no_workers(api: Api, kubelet: FakeKube
     }
 
 
-@pytest.mark.contract(157)
+@pytest.mark.checklist(157)
 def test_an_xgboost_job_that_was_never_seen_to_run_still_has_run(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=1))
 
@@ -54,7 +54,7 @@ def test_an_xgboost_job_that_was_never_seen_to_run_still_has_run(api: Api, kubel
     assert job.condition("Succeeded")["message"] == "XGBoostJob j is successfully completed."
 
 
-@pytest.mark.contract(158)
+@pytest.mark.checklist(158)
 def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("XGBoostJob", 1, "OnFailure")
     job = SubmittedJob(api, namespace, manifests.job("XGBoostJob", Master=1, Worker=worker))
@@ -73,7 +73,7 @@ def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet
     assert all("Failed" not in _types(status) for status in job.history())
 
 
-@pytest.mark.contract(159)
+@pytest.mark.checklist(159)
 def test_paddle_workers_without_a_master_meet_at_the_first(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Worker=2))
     first, second = kubelet.pod("j-worker-0"), kubelet.pod("j-worker-1")
@@ -97,7 +97,7 @@ def test_paddle_workers_without_a_master_meet_at_the_first(api: Api, kubelet: Fa
     assert names.index("POD_IP_DUMMY") < names.index("PADDLE_MASTER"), "a variable can refer to earlier ones only"
 
 
-@pytest.mark.contract(160)
+@pytest.mark.checklist(160)
 def test_paddle_with_a_master_has_servers_and_trainers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=2))
     master = submitted_job.env(kubelet.pod("j-master-0"))
@@ -114,7 +114,7 @@ def test_paddle_with_a_master_has_servers_and_trainers(api: Api, kubelet: FakeKu
         assert "POD_IP_DUMMY" not in worker
 
 
-@pytest.mark.contract(161)
+@pytest.mark.checklist(161)
 def test_the_paddle_port_is_called_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=1))
     eventually(lambda: job.services() == {"j-master-0", "j-worker-0"})
@@ -125,21 +125,21 @@ def test_the_paddle_port_is_called_master(api: Api, kubelet: FakeKubelet, namesp
         assert (exposed["name"], exposed["port"]) == ("master", 36543)
 
 
-@pytest.mark.contract(162)
+@pytest.mark.checklist(162)
 def test_the_first_paddle_worker_leads_where_there_is_no_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
     assert roles == {"j-worker-0": "master", "j-worker-1": None}
 
 
-@pytest.mark.contract(162)
+@pytest.mark.checklist(162)
 def test_the_paddle_master_leads_where_there_is_one(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PaddleJob", Master=1, Worker=1))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-master-0", "j-worker-0")}
     assert roles == {"j-master-0": "master", "j-worker-0": None}
 
 
-@pytest.mark.contract(163)
+@pytest.mark.checklist(163)
 def test_jax_processes_know_their_coordinator_and_their_number(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("JAXJob", Worker=3))
     for index in range(3):
@@ -154,7 +154,7 @@ def test_jax_processes_know_their_coordinator_and_their_number(api: Api, kubelet
         assert submitted_job.labels(pod).get("job-role") == ("master" if index == 0 else None)
 
 
-@pytest.mark.contract(164)
+@pytest.mark.checklist(164)
 @pytest.mark.parametrize("kind", ["JAXJob", "PaddleJob"])
 def test_a_job_of_workers_succeeds_when_all_have(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job(kind, Worker=2))
@@ -170,7 +170,7 @@ def test_a_job_of_workers_succeeds_when_all_have(kind: str, api: Api, kubelet: F
     assert (succeeded["reason"], succeeded["message"]) == (f"{kind}Succeeded", f"{kind} {namespace}/j successfully completed.")
 
 
-@pytest.mark.contract(164)
+@pytest.mark.checklist(164)
 @pytest.mark.parametrize("kind", ["JAXJob", "PaddleJob"])
 def test_a_failed_worker_that_may_not_restart_fails_the_job(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 2, "Never")))

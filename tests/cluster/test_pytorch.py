@@ -14,7 +14,7 @@ CREW = {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}
 """The pods of one master and two workers, with their ranks."""
 
 
-@pytest.mark.contract(81)
+@pytest.mark.checklist(81)
 def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name, rank in CREW.items():
@@ -22,7 +22,7 @@ def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: F
         assert (env["WORLD_SIZE"], env["RANK"], env["PET_NODE_RANK"]) == ("3", rank, rank), name
 
 
-@pytest.mark.contract(82)
+@pytest.mark.checklist(82)
 def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
@@ -31,7 +31,7 @@ def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: Fak
         assert (env["MASTER_PORT"], env["PET_MASTER_PORT"]) == ("23456", "23456"), name
 
 
-@pytest.mark.contract(82)
+@pytest.mark.checklist(82)
 def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     master = manifests.replicas("PyTorchJob", 1, ports=[{"name": "pytorchjob-port", "containerPort": 1234}])
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=master, Worker=1))
@@ -40,7 +40,7 @@ def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Ap
         assert (env["MASTER_PORT"], env["PET_MASTER_PORT"]) == ("1234", "1234"), name
 
 
-@pytest.mark.contract(83)
+@pytest.mark.checklist(83)
 def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
@@ -49,7 +49,7 @@ def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: F
         assert {key: env[key] for key in wanted} == wanted, name
 
 
-@pytest.mark.contract(84)
+@pytest.mark.checklist(84)
 def test_processes_per_node_multiply_the_world(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": "4"}))
     for name, rank in CREW.items():
@@ -57,7 +57,7 @@ def test_processes_per_node_multiply_the_world(api: Api, kubelet: FakeKubelet, n
         assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"], env["RANK"]) == ("12", "4", rank), name
 
 
-@pytest.mark.contract(84)
+@pytest.mark.checklist(84)
 @pytest.mark.parametrize("word", ["auto", "gpu", "cpu"])
 def test_a_word_for_the_processes_per_node_multiplies_nothing(word: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": word}))
@@ -65,7 +65,7 @@ def test_a_word_for_the_processes_per_node_multiplies_nothing(word: str, api: Ap
     assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"]) == ("3", word)
 
 
-@pytest.mark.contract(85)
+@pytest.mark.checklist(85)
 def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, env=[{"name": "MINE", "value": "x"}])
     worker["template"]["spec"]["containers"].append({"name": "sidecar", "image": "side:1"})
@@ -82,7 +82,7 @@ def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api
     assert not any(container.get("env") for container in pod["spec"]["initContainers"])
 
 
-@pytest.mark.contract(86)
+@pytest.mark.checklist(86)
 def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
@@ -90,21 +90,21 @@ def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: Fak
         assert env == {"PYTHONUNBUFFERED": "1", "PET_NPROC_PER_NODE": "auto", "PET_NNODES": "2"}, name
 
 
-@pytest.mark.contract(91)
+@pytest.mark.checklist(91)
 def test_the_master_carries_the_master_role_and_nobody_else(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in CREW}
     assert roles == {"j-master-0": "master", "j-worker-0": None, "j-worker-1": None}
 
 
-@pytest.mark.contract(91)
+@pytest.mark.checklist(91)
 def test_without_a_master_the_first_worker_carries_the_master_role(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
     assert roles == {"j-worker-0": "master", "j-worker-1": None}
 
 
-@pytest.mark.contract(92)
+@pytest.mark.checklist(92)
 def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -117,7 +117,7 @@ def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kube
     assert (running["reason"], running["message"]) == ("PyTorchJobRunning", "PyTorchJob j is running.")
 
 
-@pytest.mark.contract(93)
+@pytest.mark.checklist(93)
 def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
@@ -130,7 +130,7 @@ def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubele
     assert list(job.states().items()) == [("Created", "True"), ("Running", "False"), ("Succeeded", "True")]
 
 
-@pytest.mark.contract(93)
+@pytest.mark.checklist(93)
 def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
@@ -139,7 +139,7 @@ def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kube
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
 
 
-@pytest.mark.contract(94)
+@pytest.mark.checklist(94)
 def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -153,7 +153,7 @@ def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: FakeKubele
     assert job.becomes("Succeeded")["message"] == f"PyTorchJob {namespace}/j successfully completed."
 
 
-@pytest.mark.contract(96)
+@pytest.mark.checklist(96)
 def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 2, "Never")
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
@@ -170,7 +170,7 @@ def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: F
     assert list(job.states().items()) == [("Created", "True"), ("Running", "False"), ("Failed", "True")]
 
 
-@pytest.mark.contract(97)
+@pytest.mark.checklist(97)
 def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
         api, namespace, manifests.job("PyTorchJob", Master=1, Worker=manifests.replicas("PyTorchJob", 2, "OnFailure"))
@@ -192,7 +192,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: FakeK
     assert others == {name: uid for name, uid in uids.items() if name != "j-worker-1"}
 
 
-@pytest.mark.contract(107)
+@pytest.mark.checklist(107)
 def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
@@ -207,7 +207,7 @@ def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: FakeKub
     assert {pod["metadata"]["name"] for pod in api.all("pods", namespace, selector)} == {"j-worker-0", "j-worker-1"}
 
 
-@pytest.mark.contract(108)
+@pytest.mark.checklist(108)
 def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(
     api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -227,7 +227,7 @@ def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(
     eventually(lambda: job.gone)
 
 
-@pytest.mark.contract(108)
+@pytest.mark.checklist(108)
 def test_a_job_that_a_permanent_exit_code_ended_expires_by_itself(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, "ExitCode")
     body = manifests.job("PyTorchJob", Master=1, Worker=worker, run={"ttlSecondsAfterFinished": 1})

@@ -19,7 +19,7 @@ def elastic(workers: int, run: Object | None = None, **policy: Any) -> Object:
     return manifests.job("PyTorchJob", Worker=workers, spec={"elasticPolicy": policy}, run=run)
 
 
-@pytest.mark.contract(95)
+@pytest.mark.checklist(95)
 def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
@@ -30,7 +30,7 @@ def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: FakeKu
     assert job.becomes("Succeeded")["message"] == f"PyTorchJob {namespace}/j successfully completed."
 
 
-@pytest.mark.contract(95)
+@pytest.mark.checklist(95)
 def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 2}})
     job = SubmittedJob(api, namespace, body)
@@ -40,7 +40,7 @@ def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
 
 
-@pytest.mark.contract(98)
+@pytest.mark.checklist(98)
 def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=3))
     for name in ("j-worker-0", "j-worker-1"):
@@ -54,7 +54,7 @@ def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, ku
         }, name
 
 
-@pytest.mark.contract(98)
+@pytest.mark.checklist(98)
 def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}})
     SubmittedJob(api, namespace, body)
@@ -62,7 +62,7 @@ def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, ku
     assert (env["PET_RDZV_ENDPOINT"], env["PET_NNODES"], env["MASTER_ADDR"]) == ("j-worker-0:23456", "1:3", "j-master-0")
 
 
-@pytest.mark.contract(99)
+@pytest.mark.checklist(99)
 def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     conf = [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}]
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, maxRestarts=5, rdzvId="x", rdzvConf=conf))
@@ -70,13 +70,13 @@ def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api,
     assert (env["PET_MAX_RESTARTS"], env["PET_RDZV_ID"], env["PET_RDZV_CONF"]) == ("5", "x", "a=1,b=2")
 
 
-@pytest.mark.contract(99)
+@pytest.mark.checklist(99)
 def test_an_empty_configuration_of_the_rendezvous_is_no_configuration(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
     assert "PET_RDZV_CONF" not in submitted_job.env(kubelet.pod("j-worker-0"))
 
 
-@pytest.mark.contract(100)
+@pytest.mark.checklist(100)
 def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvHost="etcd.infra", rdzvPort=2379, rdzvBackend="etcd-v2", standalone=True))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
@@ -85,7 +85,7 @@ def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: FakeKubele
     assert not env["PET_STANDALONE"]
 
 
-@pytest.mark.contract(100)
+@pytest.mark.checklist(100)
 def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvPort=29400))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
@@ -93,7 +93,7 @@ def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: Fa
     assert "PET_STANDALONE" not in env
 
 
-@pytest.mark.contract(101)
+@pytest.mark.checklist(101)
 @pytest.mark.parametrize(
     ("policy", "bounds"),
     [
@@ -107,7 +107,7 @@ def test_bounds_that_are_left_out(policy: Object, bounds: str, api: Api, kubelet
     assert submitted_job.env(kubelet.pod("j-worker-1"))["PET_NNODES"] == bounds
 
 
-@pytest.mark.contract(102)
+@pytest.mark.checklist(102)
 def test_metrics_make_an_autoscaler_on_the_workers(api: Api, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
 
@@ -128,7 +128,7 @@ def test_metrics_make_an_autoscaler_on_the_workers(api: Api, namespace: str) -> 
     ]
 
 
-@pytest.mark.contract(103)
+@pytest.mark.checklist(103)
 def test_without_metrics_there_is_no_autoscaler(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -136,7 +136,7 @@ def test_without_metrics_there_is_no_autoscaler(api: Api, kubelet: FakeKubelet, 
     consistently(lambda: api.names("horizontalpodautoscalers", namespace) == set())
 
 
-@pytest.mark.contract(104)
+@pytest.mark.checklist(104)
 def test_an_edited_bound_reaches_the_autoscaler(api: Api, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     uid = _autoscaler(api, namespace)["metadata"]["uid"]
@@ -148,7 +148,7 @@ def test_an_edited_bound_reaches_the_autoscaler(api: Api, namespace: str) -> Non
     assert (scaler["metadata"]["uid"], scaler["spec"]["minReplicas"], scaler["spec"]["metrics"]) == (uid, 1, METRICS)
 
 
-@pytest.mark.contract(104)
+@pytest.mark.checklist(104)
 def test_an_autoscaler_that_was_edited_is_corrected(api: Api, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
@@ -156,7 +156,7 @@ def test_an_autoscaler_that_was_edited_is_corrected(api: Api, namespace: str) ->
     eventually(lambda: _autoscaler(api, namespace)["spec"]["maxReplicas"] == 4)
 
 
-@pytest.mark.contract(105)
+@pytest.mark.checklist(105)
 def test_suspending_removes_the_autoscaler_and_resuming_brings_it_back(api: Api, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     first = _autoscaler(api, namespace)["metadata"]["uid"]
@@ -168,7 +168,7 @@ def test_suspending_removes_the_autoscaler_and_resuming_brings_it_back(api: Api,
     assert _autoscaler(api, namespace)["metadata"]["uid"] != first
 
 
-@pytest.mark.contract(105)
+@pytest.mark.checklist(105)
 def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(1, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
@@ -178,7 +178,7 @@ def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: FakeKu
     eventually(lambda: api.names("horizontalpodautoscalers", namespace) == set())
 
 
-@pytest.mark.contract(106)
+@pytest.mark.checklist(106)
 def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")

@@ -22,7 +22,7 @@ TEMPLATE = """
 """
 
 
-@pytest.mark.contract(87)
+@pytest.mark.checklist(87)
 def test_workers_wait_for_a_master_that_is_in_the_spec(
     operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -35,7 +35,7 @@ def test_workers_wait_for_a_master_that_is_in_the_spec(
     assert "initContainers" not in kubelet.pod("j-master-0")["spec"]
 
 
-@pytest.mark.contract(87)
+@pytest.mark.checklist(87)
 def test_workers_of_a_job_without_a_master_wait_for_nobody(
     operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_workers_of_a_job_without_a_master_wait_for_nobody(
     assert "initContainers" not in kubelet.pod("j-worker-1")["spec"]
 
 
-@pytest.mark.contract(90)
+@pytest.mark.checklist(90)
 def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1)
     worker["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "a:1"}, {"name": "unpack", "image": "b:1"}]
@@ -53,7 +53,7 @@ def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Ap
     assert names == ["fetch", "unpack", "init-pytorch"]
 
 
-@pytest.mark.contract(88)
+@pytest.mark.checklist(88)
 def test_the_wait_looks_for_the_masters_name_a_hundred_times(
     operator: OperatorProcess, api: Api, kubelet: FakeKubelet, namespace: str, tmp_path: pathlib.Path
 ) -> None:
@@ -64,7 +64,7 @@ def test_the_wait_looks_for_the_masters_name_a_hundred_times(
     assert _run(waiting, tmp_path, found_at=None) == (1, 100)
 
 
-@pytest.mark.contract(88, 89)
+@pytest.mark.checklist(88, 89)
 def test_flags_set_the_image_and_the_tries(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
     flags = ("--pytorch-init-container-image", "mirror.example/alpine:3.20", "--pytorch-init-container-max-tries", "3")
     with isolated.operator(*flags):
@@ -75,7 +75,7 @@ def test_flags_set_the_image_and_the_tries(isolated: IsolatedNamespace, tmp_path
     assert _run(waiting, tmp_path, found_at=2) == (0, 2)
 
 
-@pytest.mark.contract(89)
+@pytest.mark.checklist(89)
 def test_a_template_file_replaces_the_containers(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "initContainer.yaml"
     file.write_text(TEMPLATE)
@@ -89,7 +89,7 @@ def test_a_template_file_replaces_the_containers(isolated: IsolatedNamespace, tm
     assert waiting[0]["command"] == ["sh", "-c", "for i in $(seq 7); do nslookup j-master-0; done"]
 
 
-@pytest.mark.contract(89)
+@pytest.mark.checklist(89)
 def test_a_template_file_that_cannot_be_read_replaces_nothing(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
     with isolated.operator("--pytorch-init-container-template-file", str(tmp_path / "absent.yaml")):
         isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))

@@ -15,7 +15,7 @@ from tests.cluster.submitted_job import SubmittedJob
 METRICS = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]
 
 
-@pytest.mark.contract(182)
+@pytest.mark.checklist(182)
 def test_an_operator_that_was_stopped_or_killed_writes_nothing_when_it_comes_back(isolated: IsolatedNamespace) -> None:
     with isolated.operator() as first:
         jobs = _jobs_in_every_state(isolated)

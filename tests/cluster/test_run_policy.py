@@ -19,7 +19,7 @@ TTL_EVENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.contract(165)
+@pytest.mark.checklist(165)
 @jobs_with_leader.every_led_kind
 def test_the_policy_running_removes_what_runs_or_waits_and_keeps_what_is_done(
     kind: str, api: Api, kubelet: FakeKubelet, namespace: str
@@ -40,7 +40,7 @@ def test_the_policy_running_removes_what_runs_or_waits_and_keeps_what_is_done(
     consistently(lambda: set(job.pods()) == set(kept) and job.services() == jobs_with_leader.services(kind, kept), 0.5)
 
 
-@pytest.mark.contract(165)
+@pytest.mark.checklist(165)
 @pytest.mark.parametrize("kind", ["JAXJob", "PyTorchJob"])
 def test_the_policy_running_keeps_the_pod_that_failed(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
@@ -56,7 +56,7 @@ def test_the_policy_running_keeps_the_pod_that_failed(kind: str, api: Api, kubel
     consistently(lambda: set(job.pods()) == job.services() == {"j-worker-0"}, 0.5)
 
 
-@pytest.mark.contract(166)
+@pytest.mark.checklist(166)
 @jobs_with_leader.every_kind
 def test_the_policy_all_removes_everything(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "All"}))
@@ -69,7 +69,7 @@ def test_the_policy_all_removes_everything(kind: str, api: Api, kubelet: FakeKub
     eventually(lambda: not job.pods() and not job.services())
 
 
-@pytest.mark.contract(166)
+@pytest.mark.checklist(166)
 @jobs_with_leader.every_kind
 def test_the_policy_none_removes_nothing(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "None"}))
@@ -86,7 +86,7 @@ def test_the_policy_none_removes_nothing(kind: str, api: Api, kubelet: FakeKubel
     assert not any(pod["metadata"].get("deletionTimestamp") for pod in found.values())
 
 
-@pytest.mark.contract(167, 181)
+@pytest.mark.checklist(167, 181)
 def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     jobs = {kind: _finished(kind, 5, api, kubelet, namespace) for kind in jobs_with_leader.EVERY}
     ends = {kind: _time(job.status["completionTime"]) for kind, job in jobs.items()}
@@ -97,7 +97,7 @@ def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, ku
         assert _time(event["firstTimestamp"]) - ends[kind] >= dt.timedelta(seconds=5), kind
 
 
-@pytest.mark.contract(167)
+@pytest.mark.checklist(167)
 @pytest.mark.parametrize("kind", ["TFJob", "JAXJob"])
 def test_a_finished_job_that_has_no_time_left_goes_at_once(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"ttlSecondsAfterFinished": 0}))
@@ -107,7 +107,7 @@ def test_a_finished_job_that_has_no_time_left_goes_at_once(kind: str, api: Api, 
     eventually(lambda: job.gone)
 
 
-@pytest.mark.contract(168)
+@pytest.mark.checklist(168)
 def test_jobs_of_every_kind_fail_in_time_when_they_take_too_long(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     run = {"activeDeadlineSeconds": 5, "cleanPodPolicy": "None"}
     jobs = {
@@ -127,7 +127,7 @@ def test_jobs_of_every_kind_fail_in_time_when_they_take_too_long(api: Api, kubel
         assert job.event(f"{kind}Failed", "active longer than specified deadline")
 
 
-@pytest.mark.contract(169)
+@pytest.mark.checklist(169)
 @jobs_with_leader.every_kind
 def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     run = {"backoffLimit": 2, "cleanPodPolicy": "None"}
@@ -148,7 +148,7 @@ def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: A
     assert job.status["completionTime"]
 
 
-@pytest.mark.contract(169)
+@pytest.mark.checklist(169)
 @pytest.mark.parametrize("kind", ["PyTorchJob", "JAXJob"])
 def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
@@ -167,7 +167,7 @@ def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, 
     eventually(lambda: not job.pods() and not job.services())
 
 
-@pytest.mark.contract(170)
+@pytest.mark.checklist(170)
 @jobs_with_leader.every_kind
 def test_a_limit_of_zero_is_reached_with_the_first_failed_pod(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "OnFailure", run={"backoffLimit": 0}))
@@ -182,7 +182,7 @@ def test_a_limit_of_zero_is_reached_with_the_first_failed_pod(kind: str, api: Ap
     assert all("Restarting" not in _types(status) for status in job.history())
 
 
-@pytest.mark.contract(170)
+@pytest.mark.checklist(170)
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob"])
 def test_a_limit_of_zero_is_reached_with_the_first_restart(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "OnFailure", run={"backoffLimit": 0}))

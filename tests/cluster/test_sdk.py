@@ -39,7 +39,7 @@ def train(parameters: dict[str, str]) -> None:
     print(parameters)
 
 
-@pytest.mark.contract(190)
+@pytest.mark.checklist(190)
 def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     sdk = client("PyTorchJob")
     sdk.create_job(name="j", train_func=train, parameters={"a": "b"}, num_workers=2, packages_to_install=["einops"])
@@ -61,7 +61,7 @@ def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, 
     assert [variables[name] for name in torchrun] == ["2", "auto", "1", "j-master-0", "23456"]
 
 
-@pytest.mark.contract(190)
+@pytest.mark.checklist(190)
 def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     sdk = client("TFJob")
     sdk.create_job(name="j", train_func=train, parameters={}, num_workers=1, num_chief_replicas=1, num_ps_replicas=1)
@@ -71,7 +71,7 @@ def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, clien
     assert sdk.wait_for_job_conditions("j", wait_timeout=60, polling_interval=1).metadata.name == "j"
 
 
-@pytest.mark.contract(191)
+@pytest.mark.checklist(191)
 @jobs_with_leader.every_kind
 def test_a_job_written_without_a_run_policy_can_be_read_and_listed(submit: Submit, client: Client, kind: str) -> None:
     body = jobs_with_leader.job(kind)
@@ -82,7 +82,7 @@ def test_a_job_written_without_a_run_policy_can_be_read_and_listed(submit: Submi
     assert [each.metadata.name for each in sdk.list_jobs()] == ["j"]
 
 
-@pytest.mark.contract(192)
+@pytest.mark.checklist(192)
 @jobs_with_leader.every_kind
 def test_there_is_exactly_one_master(submit: Submit, client: Client, kind: str) -> None:
     job = submit(jobs_with_leader.job(kind, 2))
@@ -91,7 +91,7 @@ def test_there_is_exactly_one_master(submit: Submit, client: Client, kind: str) 
     assert sorted(client(kind).get_job_pod_names("j")) == sorted(jobs_with_leader.pods(kind, 2))
 
 
-@pytest.mark.contract(193)
+@pytest.mark.checklist(193)
 @jobs_with_leader.every_kind
 def test_a_replica_is_found_by_its_type_and_index(submit: Submit, client: Client, kind: str) -> None:
     job = submit(jobs_with_leader.job(kind, 2))
@@ -100,7 +100,7 @@ def test_a_replica_is_found_by_its_type_and_index(submit: Submit, client: Client
     assert [pod.metadata.name for pod in found] == ["j-worker-1"]
 
 
-@pytest.mark.contract(194)
+@pytest.mark.checklist(194)
 @jobs_with_leader.every_kind
 def test_logs_are_those_of_the_masters_training_container(
     submit: Submit, client: Client, kubelet: FakeKubelet, node: fake_node.FakeNode, kind: str
@@ -121,7 +121,7 @@ def test_logs_are_those_of_the_masters_training_container(
     assert logs == {jobs_with_leader.leader(kind): f"{CONTAINERS[kind]} of {jobs_with_leader.leader(kind)}\n"}
 
 
-@pytest.mark.contract(195)
+@pytest.mark.checklist(195)
 def test_verbose_logs_report_which_pods_were_created(
     submit: Submit, client: Client, kubelet: FakeKubelet, node: fake_node.FakeNode
 ) -> None:
@@ -137,7 +137,7 @@ def test_verbose_logs_report_which_pods_were_created(
     assert any("Created pod: j-master-0" in line for line in events["pytorchjob/j"])
 
 
-@pytest.mark.contract(196)
+@pytest.mark.checklist(196)
 @jobs_with_leader.every_kind
 def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, kubelet: FakeKubelet, kind: str) -> None:
     job, sdk = submit(jobs_with_leader.job(kind, 1)), client(kind)
@@ -148,7 +148,7 @@ def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, k
     assert (sdk.is_job_running("j"), sdk.is_job_succeeded("j"), sdk.is_job_failed("j")) == (False, True, False)
 
 
-@pytest.mark.contract(197)
+@pytest.mark.checklist(197)
 def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1)), client("PyTorchJob")
     runs(job, kubelet, 1)
@@ -162,7 +162,7 @@ def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Cl
     eventually(lambda: set(job.pods()) == {"j-master-0", "j-worker-0", "j-worker-1", "j-worker-2"})
 
 
-@pytest.mark.contract(197)
+@pytest.mark.checklist(197)
 def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
     job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1)), client("PyTorchJob")
     eventually(lambda: len(job.pods()) == 2)
@@ -171,7 +171,7 @@ def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
     assert sdk.list_jobs() == []
 
 
-@pytest.mark.contract(198)
+@pytest.mark.checklist(198)
 def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kubelet: FakeKubelet) -> None:
     job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1, "Never")), client("PyTorchJob")
     runs(job, kubelet, 1)
@@ -182,7 +182,7 @@ def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kub
     assert found.status.completion_time is not None
 
 
-@pytest.mark.contract(9)
+@pytest.mark.checklist(9)
 @jobs_with_leader.every_kind
 def test_nothing_is_written_into_the_spec(submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, kind: str) -> None:
     body = jobs_with_leader.job(kind, 1)

@@ -11,7 +11,7 @@ from tests.cluster.submitted_job import SubmittedJob
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-@pytest.mark.contract(176)
+@pytest.mark.checklist(176)
 @jobs_with_leader.every_kind
 def test_conditions_that_stay_true_keep_their_times_and_messages(
     kind: str, api: Api, kubelet: FakeKubelet, namespace: str
@@ -28,7 +28,7 @@ def test_conditions_that_stay_true_keep_their_times_and_messages(
     assert job.conditions == before
 
 
-@pytest.mark.contract(176)
+@pytest.mark.checklist(176)
 def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     chief, ps = manifests.replicas("TFJob", 1, "ExitCode"), manifests.replicas("TFJob", 1, "ExitCode")
     job = SubmittedJob(api, namespace, manifests.job("TFJob", Chief=chief, PS=ps))
@@ -46,7 +46,7 @@ def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, k
     assert restarting["message"] == "job j is restarting because Chief replica(s) failed."
 
 
-@pytest.mark.contract(177)
+@pytest.mark.checklist(177)
 @jobs_with_leader.every_kind
 def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
     kind: str, api: Api, kubelet: FakeKubelet, namespace: str
@@ -64,7 +64,7 @@ def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
     assert not any(entry & {"Succeeded", "Failed"} and entry & {"Running", "Restarting"} for entry in seen)
 
 
-@pytest.mark.contract(177)
+@pytest.mark.checklist(177)
 @jobs_with_leader.every_kind
 def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "Never"))
@@ -76,7 +76,7 @@ def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: FakeKube
     assert job.condition("Running")["reason"] == f"{kind}Running"
 
 
-@pytest.mark.contract(178)
+@pytest.mark.checklist(178)
 @jobs_with_leader.every_kind
 def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, "Never", run={"cleanPodPolicy": "None"}))
@@ -97,7 +97,7 @@ def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: FakeKubel
     assert "j-worker-1" not in job.pods()
 
 
-@pytest.mark.contract(179)
+@pytest.mark.checklist(179)
 @jobs_with_leader.every_kind
 def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     nothing = {"active": 0, "succeeded": 0, "failed": 0}
@@ -115,7 +115,7 @@ def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet:
     eventually(lambda: job.counts("Worker") == {**nothing, "active": 1})
 
 
-@pytest.mark.contract(180)
+@pytest.mark.checklist(180)
 @jobs_with_leader.every_kind
 def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
     kind: str, api: Api, kubelet: FakeKubelet, namespace: str
@@ -132,7 +132,7 @@ def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
     assert not any("lastReconcileTime" in status for status in history)
 
 
-@pytest.mark.contract(181)
+@pytest.mark.checklist(181)
 @jobs_with_leader.every_kind
 def test_the_end_of_a_job_is_reported_by_one_event(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     good = SubmittedJob(api, namespace, jobs_with_leader.job(kind, name="good"))

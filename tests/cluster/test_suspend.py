@@ -11,7 +11,7 @@ from tests.cluster.submitted_job import SubmittedJob
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-@pytest.mark.contract(171)
+@pytest.mark.checklist(171)
 @jobs_with_leader.every_kind
 def test_a_job_created_suspended_waits_without_a_pod(kind: str, api: Api, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"suspend": True}))
@@ -22,7 +22,7 @@ def test_a_job_created_suspended_waits_without_a_pod(kind: str, api: Api, namesp
     assert "startTime" not in job.status
 
 
-@pytest.mark.contract(172)
+@pytest.mark.checklist(172)
 @jobs_with_leader.every_kind
 def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, run={"cleanPodPolicy": "None"}))
@@ -42,7 +42,7 @@ def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Ap
     assert list(job.states().items()) == [("Created", "True"), ("Running", "False"), ("Suspended", "True")]
 
 
-@pytest.mark.contract(173)
+@pytest.mark.checklist(173)
 @jobs_with_leader.every_kind
 def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1))
@@ -67,7 +67,7 @@ def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: FakeKubelet
     assert job.status.get("restarts", {}).get("disruptions", 0) == 0, "a suspension is no disruption"
 
 
-@pytest.mark.contract(173)
+@pytest.mark.checklist(173)
 def test_suspending_and_resuming_are_reported(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job("PyTorchJob", run={"suspend": True}))
     job.becomes("Suspended")
@@ -80,7 +80,7 @@ def test_suspending_and_resuming_are_reported(api: Api, kubelet: FakeKubelet, na
     assert len(job.events("PyTorchJobResumed")) == 1
 
 
-@pytest.mark.contract(174)
+@pytest.mark.checklist(174)
 @jobs_with_leader.every_kind
 def test_suspending_a_finished_job_changes_nothing(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "None"}))
@@ -97,7 +97,7 @@ def test_suspending_a_finished_job_changes_nothing(kind: str, api: Api, kubelet:
     assert not any(pod["metadata"].get("deletionTimestamp") for pod in job.pods().values())
 
 
-@pytest.mark.contract(175)
+@pytest.mark.checklist(175)
 def test_jobs_that_another_controller_manages_are_left_alone(api: Api, namespace: str) -> None:
     run = {"managedBy": "kueue.x-k8s.io/multikueue", "suspend": True}
     jobs = [
@@ -115,7 +115,7 @@ def test_jobs_that_another_controller_manages_are_left_alone(api: Api, namespace
     consistently(untouched, 0.5)
 
 
-@pytest.mark.contract(175)
+@pytest.mark.checklist(175)
 @jobs_with_leader.every_kind
 def test_jobs_that_this_operator_manages_are_run(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, run={"managedBy": "kubeflow.org/training-operator"}))

@@ -22,7 +22,7 @@ def config(pod: Object) -> Any:
     return json.loads(config_text(pod))
 
 
-@pytest.mark.contract(56)
+@pytest.mark.checklist(56)
 def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: FakeKubelet) -> None:
     submit(tfjob(PS=1, Worker=2))
 
@@ -34,7 +34,7 @@ def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: Fake
     assert found["environment"] == "cloud"
 
 
-@pytest.mark.contract(57)
+@pytest.mark.checklist(57)
 def test_addresses_are_names_of_services(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(PS=1, Worker=2))
 
@@ -44,7 +44,7 @@ def test_addresses_are_names_of_services(submit: Submit, kubelet: FakeKubelet, n
     assert found["ps"] == [f"j-ps-0.{namespace}.svc:2222"]
 
 
-@pytest.mark.contract(57)
+@pytest.mark.checklist(57)
 def test_addresses_end_in_the_cluster_domain_that_the_operator_is_given(isolated: IsolatedNamespace) -> None:
     env = {"CUSTOM_CLUSTER_DOMAIN": "cluster.local"}
     with operators.running(isolated.operator_kubeconfig, "--namespace", isolated.namespace, env=env):
@@ -55,7 +55,7 @@ def test_addresses_end_in_the_cluster_domain_that_the_operator_is_given(isolated
     assert found == {"worker": [f"j-worker-{index}.{isolated.namespace}.svc.cluster.local:2222" for index in (0, 1)]}
 
 
-@pytest.mark.contract(58)
+@pytest.mark.checklist(58)
 def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(Worker=1, PS=1, Evaluator=1, Chief=1))
 
@@ -66,14 +66,14 @@ def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: FakeK
 
 
 @pytest.mark.parametrize("role", ["Worker", "Chief"])
-@pytest.mark.contract(59)
+@pytest.mark.checklist(59)
 def test_a_single_replica_gets_no_tf_config(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     submit(tfjob(**one(role)))
 
     assert "TF_CONFIG" not in env(kubelet.pod(f"j-{role.lower()}-0"))
 
 
-@pytest.mark.contract(60)
+@pytest.mark.checklist(60)
 def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: FakeKubelet) -> None:
     body = tfjob(Worker=2)
     template = body["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
@@ -88,7 +88,7 @@ def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: Fak
     assert env_names == {"before": [], "tensorflow": ["TF_CONFIG"], "after": [], "first": []}
 
 
-@pytest.mark.contract(61)
+@pytest.mark.checklist(61)
 def test_the_evaluator_is_part_of_the_cluster(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(tfjob(Evaluator=1, Worker=1))
 
@@ -97,7 +97,7 @@ def test_the_evaluator_is_part_of_the_cluster(submit: Submit, kubelet: FakeKubel
 
 
 @pytest.mark.parametrize(("role", "other"), [("Chief", "master"), ("Master", "chief")])
-@pytest.mark.contract(62)
+@pytest.mark.checklist(62)
 def test_chief_and_master_go_by_their_own_names(submit: Submit, kubelet: FakeKubelet, role: str, other: str) -> None:
     submit(tfjob(Worker=1, **one(role)))
 
@@ -107,7 +107,7 @@ def test_chief_and_master_go_by_their_own_names(submit: Submit, kubelet: FakeKub
     assert other not in found
 
 
-@pytest.mark.contract(63)
+@pytest.mark.checklist(63)
 def test_a_dynamic_worker_knows_itself_and_the_servers(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(dynamic(PS=2, Worker=2))
 
@@ -120,7 +120,7 @@ def test_a_dynamic_worker_knows_itself_and_the_servers(submit: Submit, kubelet: 
     }
 
 
-@pytest.mark.contract(64)
+@pytest.mark.checklist(64)
 def test_a_server_of_dynamic_workers_knows_itself_alone(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     submit(dynamic(PS=2, Worker=2))
 
@@ -128,7 +128,7 @@ def test_a_server_of_dynamic_workers_knows_itself_alone(submit: Submit, kubelet:
 
 
 @pytest.mark.parametrize("role", ["Chief", "Master"])
-@pytest.mark.contract(65)
+@pytest.mark.checklist(65)
 def test_the_chief_is_marked_as_master_and_no_worker_is(submit: Submit, role: str) -> None:
     job = submit(tfjob(Worker=2, **one(role)))
     eventually(lambda: len(job.pods()) == 3)
@@ -136,7 +136,7 @@ def test_the_chief_is_marked_as_master_and_no_worker_is(submit: Submit, role: st
     assert _masters(job) == {f"j-{role.lower()}-0": "master"}
 
 
-@pytest.mark.contract(66)
+@pytest.mark.checklist(66)
 def test_without_a_chief_the_first_worker_is_marked(submit: Submit) -> None:
     job = submit(tfjob(PS=1, Worker=2))
     eventually(lambda: len(job.pods()) == 3)

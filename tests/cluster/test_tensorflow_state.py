@@ -13,7 +13,7 @@ def uid(kubelet: FakeKubelet, name: str) -> str:
     return str(kubelet.pod(name)["metadata"]["uid"])
 
 
-@pytest.mark.contract(67)
+@pytest.mark.checklist(67)
 def test_the_first_workers_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -24,7 +24,7 @@ def test_the_first_workers_success_is_the_jobs(submit: Submit, kubelet: FakeKube
     job.becomes("Succeeded")
 
 
-@pytest.mark.contract(67)
+@pytest.mark.checklist(67)
 def test_another_workers_success_is_not(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -34,7 +34,7 @@ def test_another_workers_success_is_not(submit: Submit, kubelet: FakeKubelet) ->
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
 
 
-@pytest.mark.contract(68)
+@pytest.mark.checklist(68)
 def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(spec={"successPolicy": "AllWorkers"}, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -48,7 +48,7 @@ def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: FakeK
 
 
 @pytest.mark.parametrize("role", ["Chief", "Master"])
-@pytest.mark.contract(69)
+@pytest.mark.checklist(69)
 def test_the_chiefs_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet, role: str) -> None:
     job = submit(tfjob(Worker=2, **one(role)))
     kubelet.run(f"j-{role.lower()}-0", "j-worker-0", "j-worker-1")
@@ -59,7 +59,7 @@ def test_the_chiefs_success_is_the_jobs(submit: Submit, kubelet: FakeKubelet, ro
     job.becomes("Succeeded")
 
 
-@pytest.mark.contract(69)
+@pytest.mark.checklist(69)
 def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=2))
     kubelet.run("j-chief-0", "j-worker-0", "j-worker-1")
@@ -69,7 +69,7 @@ def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
 
 
-@pytest.mark.contract(70)
+@pytest.mark.checklist(70)
 def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -81,7 +81,7 @@ def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: FakeKubelet) 
     job.becomes("Running")
 
 
-@pytest.mark.contract(71)
+@pytest.mark.checklist(71)
 def test_a_failed_worker_that_is_never_restarted_fails_the_job(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(tfjob("Never", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -95,7 +95,7 @@ def test_a_failed_worker_that_is_never_restarted_fails_the_job(submit: Submit, k
 
 
 @pytest.mark.parametrize("role", ["PS", "Worker", "Evaluator"])
-@pytest.mark.contract(72)
+@pytest.mark.checklist(72)
 def test_a_failed_helper_fails_the_job_while_the_chief_runs(
     submit: Submit, kubelet: FakeKubelet, namespace: str, role: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_failed_helper_fails_the_job_while_the_chief_runs(
     assert job.counts("Chief")["active"] == 1
 
 
-@pytest.mark.contract(73)
+@pytest.mark.checklist(73)
 def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(dynamic(PS=1, Worker=2))
     kubelet.run("j-ps-0", "j-worker-0", "j-worker-1")
@@ -123,7 +123,7 @@ def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: F
     job.becomes("Failed")
 
 
-@pytest.mark.contract(74)
+@pytest.mark.checklist(74)
 def test_exit_codes_from_128_on_restart_a_worker(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob("ExitCode", Worker=1))
     kubelet.run("j-worker-0")
@@ -141,7 +141,7 @@ def test_exit_codes_from_128_on_restart_a_worker(submit: Submit, kubelet: FakeKu
 
 
 @pytest.mark.parametrize("code", [1, 127])
-@pytest.mark.contract(75)
+@pytest.mark.checklist(75)
 def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet: FakeKubelet, code: int) -> None:
     job = submit(tfjob("ExitCode", run={"cleanPodPolicy": "None"}, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -154,7 +154,7 @@ def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet
     assert kubelet.pod("j-worker-1")["status"]["phase"] == "Failed"
 
 
-@pytest.mark.contract(76)
+@pytest.mark.checklist(76)
 def test_a_pod_that_left_no_exit_code_is_restarted(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob("ExitCode", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
@@ -166,7 +166,7 @@ def test_a_pod_that_left_no_exit_code_is_restarted(submit: Submit, kubelet: Fake
     assert not job.is_true("Failed")
 
 
-@pytest.mark.contract(77)
+@pytest.mark.checklist(77)
 def test_the_conditions_of_a_success_are_in_the_order_that_clients_know(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, Worker=1))
     kubelet.run("j-chief-0", "j-worker-0")
@@ -183,7 +183,7 @@ def test_the_conditions_of_a_success_are_in_the_order_that_clients_know(submit: 
     assert job.status["completionTime"] == job.condition("Succeeded")["lastTransitionTime"]
 
 
-@pytest.mark.contract(78)
+@pytest.mark.checklist(78)
 def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: FakeKubelet, namespace: str) -> None:
     job = submit(tfjob(Worker=1))
     kubelet.run("j-worker-0")
@@ -198,7 +198,7 @@ def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: Fak
     }
 
 
-@pytest.mark.contract(79)
+@pytest.mark.checklist(79)
 def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
@@ -214,7 +214,7 @@ def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit
     assert "active" not in job.status["replicaStatuses"]["Worker"]
 
 
-@pytest.mark.contract(80)
+@pytest.mark.checklist(80)
 def test_by_default_all_pods_stay_after_success(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Chief=1, PS=1, Worker=2))
     kubelet.run("j-chief-0", "j-ps-0", "j-worker-0", "j-worker-1")

@@ -17,7 +17,7 @@ from traincrew.model import jobs, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.observed import PodEvent, RejectedWrite
 from traincrew.model.resources import Resource
-from traincrew.operator import adoption, ssh_keys
+from traincrew.operator import existing_objects, ssh_keys
 from traincrew.operator.event_backfill import EventBackfill
 from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_memory import JobMemory
@@ -120,7 +120,9 @@ class ActionExecutor:
         existing = self._stored(action.resource, action.name)
         if existing is None:
             return False
-        return adoption.classify(self._kind, self._job, action, existing.metadata) is adoption.Ownership.TERMINATING
+        return (
+            existing_objects.classify(self._kind, self._job, action, existing.metadata) is existing_objects.Ownership.TERMINATING
+        )
 
     def _apply_response(self, action: Create, raw: bytes) -> str:
         self._memory.accepted((action.resource, action.name))
@@ -148,17 +150,17 @@ class ActionExecutor:
 
     async def _inspect_existing(self, action: Create, error: errors.AlreadyExists) -> None:
         if action.resource in name_conflicts.UNREADABLE:
-            ownership, raw = adoption.infer(self._job, action, error, self._memory), b""
+            ownership, raw = existing_objects.infer(self._job, action, error, self._memory), b""
             recorded = action.reference in self._job.status.name_conflicts
-            self._outcome.changed |= ownership is not adoption.Ownership.OURS and not recorded
+            self._outcome.changed |= ownership is not existing_objects.Ownership.OURS and not recorded
         else:
-            ownership, raw = await adoption.inspect(self._client, self._kind, self._job, action)
-        if ownership is adoption.Ownership.OURS:
+            ownership, raw = await existing_objects.inspect(self._client, self._kind, self._job, action)
+        if ownership is existing_objects.Ownership.OURS:
             self._apply_response(action, raw)
             adopted = self._stored(action.resource, action.name)
             if adopted is not None:
                 self._backfill.object_added(self._kind, self._job, action.resource, adopted)
-        elif ownership is adoption.Ownership.TERMINATING:
+        elif ownership is existing_objects.Ownership.TERMINATING:
             self._memory.wait_until((action.resource, action.name), asyncio.get_running_loop().time() + UNWATCHED_RETRY)
             self._outcome.postpone(UNWATCHED_RETRY)
         else:

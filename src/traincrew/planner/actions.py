@@ -14,7 +14,7 @@ Manifest = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Create:
-    """Create an object that the job owns (unless `owned` is false). An object that exists already is adopted or reported."""
+    """Create an object that the job owns (unless `owned` is false). An existing one is used if the job owns it, else reported."""
 
     resource: Resource
     name: str

@@ -166,7 +166,7 @@ def die_with_parent(signal_number: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal_number)
 
 
-def adopt_orphans() -> None:
+def become_subreaper() -> None:
     """Makes this process a child subreaper: orphaned descendants become its children."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 

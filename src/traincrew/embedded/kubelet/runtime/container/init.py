@@ -97,7 +97,7 @@ def _start(config: InitConfig) -> int:
             fds = [mounts.fileno(), processes.fileno()]
             socket.send_fds(config.status, [protocol.encode({"namespaces": True}, fds)], fds)
     if not config.own_pid_namespace:
-        syscalls.adopt_orphans()
+        syscalls.become_subreaper()
     return fork.fork_child(
         lambda: launch.exec_process(config.process, config.status), entry.clone_target(config.process.cgroup_entries)
     )

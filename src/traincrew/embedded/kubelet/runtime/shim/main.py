@@ -37,7 +37,7 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, hierarc
         return
     try:
         _redirect_stdio(pod.directory)
-        syscalls.adopt_orphans()
+        syscalls.become_subreaper()
         processes, pause = _namespaces(pod, isolation)
         memory = -1 if isolation == spec.Isolation.NONE else shared_memory.create_namespace(pod)
         sandbox = PodSandbox(pod, isolation, EventLoop(), _create_cgroup(pod, hierarchies), processes, memory, pause)
