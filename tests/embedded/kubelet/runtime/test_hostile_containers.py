@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 
-from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, run_to_exit, wait_until
+import pytest
+from tests.embedded.kubelet.runtime import host_search
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, run_to_exit, wait_for_exit, wait_until
 
-from traincrew.embedded.kubelet.runtime import runtime
+from traincrew.embedded.kubelet.runtime import runtime, spec
 
 DESCRIPTORS = range(3, 20)
 """Init has fewer."""
@@ -29,3 +32,34 @@ async def test_exec_works_although_the_table_of_users_is_a_pipe(isolated: ShimHa
     await wait_until(lambda: isolated.output() == b"ready\n")
     async with asyncio.timeout(20):
         assert await execute(shim, "echo", "word") == (0, b"word\n", b"")
+
+
+async def test_a_container_that_may_trace_its_init_process_gains_nothing(isolated: ShimHarness) -> None:
+    shim = await isolated.pod()
+    _, output = await run_to_exit(isolated, shim, search(isolated), add_capabilities=("SYS_PTRACE",))
+    assert output == b"searching\nsearched\n"
+
+
+STOP_INIT = """import ctypes, time
+libc, seize, interrupt = ctypes.CDLL(None), 0x4206, 0x4207
+assert libc.ptrace(seize, 1, None, None) == 0 and libc.ptrace(interrupt, 1, None, None) == 0
+print("stopped", flush=True)
+time.sleep(1000)
+"""
+
+
+async def test_a_container_that_stops_its_init_process_is_killed(isolated: ShimHarness) -> None:
+    if isolated.isolation == spec.Isolation.USER:
+        pytest.skip("init cannot be traced in a user namespace")
+    shim = await isolated.pod()
+    script = shlex.join(["/usr/bin/python3", "-ISc", STOP_INIT])
+    await shim.start(isolated.shell(script, add_capabilities=("SYS_PTRACE",)))
+    await wait_until(lambda: isolated.output() == b"stopped\n")
+    await shim.kill("main")
+    assert (await wait_for_exit(shim)).code == 137
+
+
+def search(harness: ShimHarness, seconds: float = 0.0) -> str:
+    secret = harness.data / "secret"
+    secret.write_text("precious")
+    return shlex.join(host_search.command(secret, seconds))

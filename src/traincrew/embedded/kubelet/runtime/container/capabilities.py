@@ -27,11 +27,11 @@ def effective_set(add: tuple[str, ...], drop: tuple[str, ...], privileged: bool)
     added, dropped = {_bare(name) for name in add}, {_bare(name) for name in drop}
     if privileged:
         return ALL
-    bits = ALL if "ALL" in added else 0 if "ALL" in dropped else _bits(set(DEFAULT))
-    return bits & ~_bits(dropped - {"ALL"}) | _bits(added - {"ALL"} - dropped)
+    granted = ALL if "ALL" in added else 0 if "ALL" in dropped else bits(set(DEFAULT))
+    return granted & ~bits(dropped - {"ALL"}) | bits(added - {"ALL"} - dropped)
 
 
-def _bits(names: set[str]) -> int:
+def bits(names: set[str]) -> int:
     return sum(1 << NUMBERS[name] for name in names)
 
 

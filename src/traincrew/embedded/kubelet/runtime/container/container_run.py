@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
 
 MESSAGE_BYTES = 4096
 _PIPE_BYTES = 256 << 10
+_MOST_LOGGED_BYTES = 1024
+_KILL_SECONDS = 5.0
+"""Time for init to kill the processes of the container and to record its exit, before init is killed."""
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
@@ -125,9 +129,7 @@ class ContainerRun:
         sandbox = self._sandbox
         process = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, sandbox.isolation, entries)
         own = sandbox.own_pid_namespaces
-        config = init.InitConfig(
-            sandbox.pod, process, theirs, status_end, self._records, own, shm_namespace=sandbox.shm_namespace
-        )
+        config = init.InitConfig(sandbox.pod, process, theirs, status_end, False, own, shm_namespace=sandbox.shm_namespace)
         try:
             self.init = fork.fork_grandchild(self._sandbox.enter, lambda: init.main(config))
         finally:
@@ -172,6 +174,8 @@ class ContainerRun:
 
     def kill(self) -> None:
         self._send_control({"kill": True})
+        # A container that may trace its init process can stop it.
+        self._loop.call_later(_KILL_SECONDS, self.kill_init)
 
     def close_stdin(self) -> None:
         if self.stdin >= 0:
@@ -206,19 +210,26 @@ class ContainerRun:
                 return
             except OSError:
                 data = b""
+            code = _exit_code(data)
+            if code is not None:
+                self._command_ended(code)
+                continue
             if data:
-                self._handle(json.loads(data))
-            else:
-                self._close_control()
+                print(f"init of container {self.container.name}: {data[:_MOST_LOGGED_BYTES]!r}", file=sys.stderr)
+            self._close_control()
 
-    def _handle(self, message: protocol.Message) -> None:
-        if "ended" in message:
-            self.handshake.read()
-            if self.failure is None:
-                self._exit = self._record(message["ended"])
-                self._send_control({"record": self._exit})
-        elif "recorded" in message:
-            self._recorded = True
+    def _command_ended(self, code: int) -> None:
+        self.handshake.read()
+        if self.failure is None and self._exit is None:
+            self._exit = self._record(code)
+            with contextlib.suppress(OSError):  # `_complete` tries again
+                self._write_exit()
+            self._send_control({"recorded": True})
+
+    def _write_exit(self) -> None:
+        """Here, not in init: a container may control its init process, which must have no way to files of the host."""
+        protocol.write_atomically(self._records, "exit.json", json.dumps(self._exit).encode())
+        self._recorded = True
 
     def _record(self, code: int) -> dict[str, Any]:
         oom = self.cgroup is not None and self.cgroup.oom_kills() > 0
@@ -244,9 +255,9 @@ class ContainerRun:
 
     def _complete(self) -> None:
         if self.failure is None and not self._recorded:
-            exit_record = self._exit or self._record(-signal.SIGKILL)
+            self._exit = self._exit or self._record(-signal.SIGKILL)
             try:
-                protocol.write_atomically(self._records, "exit.json", json.dumps(exit_record).encode())
+                self._write_exit()
             except OSError:
                 self._loop.call_later(1.0, self._complete)  # without a record the exit would be lost with this process
                 return
@@ -273,3 +284,12 @@ class ContainerRun:
         if self._records >= 0:
             os.close(self._records)
             self._records = -1
+
+
+def _exit_code(data: bytes) -> int | None:
+    """None: init has closed the connection, or is controlled by its container and sends something else."""
+    try:
+        code = json.loads(data)["ended"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return code if isinstance(code, int) and -64 <= code <= 255 else None

@@ -36,10 +36,27 @@ def apply(container: Container, isolation: Isolation) -> None:
         _limit(allowed)
     _switch_user(uid, gid, groups, isolation)
     if isolation is not Isolation.NONE and uid == 0:
-        _, permitted, _ = syscalls.capget()
-        syscalls.capset(allowed & permitted, allowed & permitted, 0)
+        _keep(allowed)
     if container.no_new_privileges:
         syscalls.no_new_privileges()
+
+
+def reduce(container: Container, isolation: Isolation) -> None:
+    """For init: the capabilities of the container, and KILL, to end processes of every user in its PID namespace."""
+    if isolation is Isolation.NONE:
+        return
+    try:
+        allowed = capabilities.effective_set(container.add_capabilities, container.drop_capabilities, container.privileged)
+    except capabilities.UnknownCapability:
+        allowed = 0  # the command reports it
+    allowed |= capabilities.bits({"KILL"})
+    _limit(allowed)
+    _keep(allowed)
+
+
+def _keep(allowed: int) -> None:
+    _, permitted, _ = syscalls.capget()
+    syscalls.capset(allowed & permitted, allowed & permitted, 0)
 
 
 def identity(container: Container, isolation: Isolation) -> tuple[int, int, tuple[int, ...]]:

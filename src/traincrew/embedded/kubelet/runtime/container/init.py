@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
-from traincrew.embedded.kubelet.runtime.container import launch
+from traincrew.embedded.kubelet.runtime.container import credentials, launch
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.shim import fork
 
@@ -38,8 +38,8 @@ class InitConfig:
     """Connected to the shim while both processes live."""
     status: socket.socket
     """Connected to the shim until the execve: the start handshake."""
-    records_directory: int
-    """Open directory for exit.json; -1: this process serves an exec, which leaves no record."""
+    serves_exec: bool
+    """An exec leaves no exit record, and processes that it started may go on."""
     own_pid_namespace: bool
     """Whether a PID namespace ends with this process. Otherwise remaining processes must be found and killed."""
     mount_namespace: int = -1
@@ -48,7 +48,7 @@ class InitConfig:
     """The mount namespace that keeps the pod's /dev/shm; -1: the container has its own."""
 
     def descriptors(self) -> list[int]:
-        own = (self.control.fileno(), self.status.fileno(), self.records_directory, self.mount_namespace, self.shm_namespace)
+        own = (self.control.fileno(), self.status.fileno(), self.mount_namespace, self.shm_namespace)
         return [fd for fd in (*own, *self.process.stdio, *self.process.cgroup_entries) if fd >= 0]
 
 
@@ -60,30 +60,46 @@ def main(config: InitConfig) -> None:
     if config.own_pid_namespace:
         # Only after the shim has become the parent. Without an own PID namespace, the end of `control` signals its death instead.
         syscalls.die_with_parent(signal.SIGKILL)
-    wakeup = _catch_signals()
+    wakeup, wakeup_writer = _catch_signals()
+    gate, gate_writer = os.pipe2(os.O_CLOEXEC)
     try:
-        child = _start(config)
+        child = _start(config, gate, gate_writer)
     except errors.OperationFailed as failure:
         launch.report_failure(config.status, failure.reason, failure.message)
         return
     except (OSError, rootfs.RootfsError) as error:
         launch.report_failure(config.status, "CreateContainerError", f"failed to create the container: {error}")
         return
-    for fd in (*config.process.stdio, *config.process.cgroup_entries, config.shm_namespace, config.status.detach()):
-        if fd >= 0:
-            os.close(fd)
-    Init(config, child, wakeup).run()
+    _give_up_rights(config, (config.control.fileno(), wakeup, wakeup_writer, gate_writer))
+    os.write(gate_writer, b"g")
+    os.close(gate_writer)
+    try:
+        Init(config, child, wakeup).run()
+    except Exception as error:
+        # The log of the shim is not open here any more.
+        config.control.send(protocol.encode({"error": f"{type(error).__name__}: {error}"}))
 
 
-def _catch_signals() -> int:
+def _catch_signals() -> tuple[int, int]:
     wakeup, wakeup_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
     for number in (*_FORWARDED, signal.SIGCHLD):
         signal.signal(number, lambda *_: None)
-    return wakeup
+    return wakeup, wakeup_writer
 
 
-def _start(config: InitConfig) -> int:
+def _give_up_rights(config: InitConfig, descriptors: tuple[int, ...]) -> None:
+    """A container with the capability SYS_PTRACE can become its init process, which must have no more than the container."""
+    config.status.detach()
+    if config.process.isolation != spec.Isolation.NONE:
+        null = os.open(os.devnull, os.O_RDWR)
+        for target in range(3):
+            os.dup2(null, target)
+    fork.close_other_descriptors(descriptors)
+    credentials.reduce(config.process.container, config.process.isolation)
+
+
+def _start(config: InitConfig, gate: int, gate_writer: int) -> int:
     if config.mount_namespace >= 0:
         syscalls.setns(config.mount_namespace, syscalls.CLONE_NEWNS)
     elif config.process.isolation == spec.Isolation.NONE:
@@ -98,9 +114,13 @@ def _start(config: InitConfig) -> int:
             socket.send_fds(config.status, [protocol.encode({"namespaces": True}, fds)], fds)
     if not config.own_pid_namespace:
         syscalls.become_subreaper()
-    return fork.fork_child(
-        lambda: launch.exec_process(config.process, config.status), entry.clone_target(config.process.cgroup_entries)
-    )
+
+    def command() -> None:
+        os.close(gate_writer)
+        if os.read(gate, 1):
+            launch.exec_process(config.process, config.status)
+
+    return fork.fork_child(command, entry.clone_target(config.process.cgroup_entries))
 
 
 def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
@@ -131,11 +151,11 @@ class Init:
         self._reap()
         self._wait(lambda: self._ended is not None)
         self._send_control({"ended": os.waitstatus_to_exitcode(self._ended or 0)})
-        if self._config.records_directory < 0:
+        if self._config.serves_exec:
             # Processes that the command left behind go on until the container ends, and need a reaper.
             self._wait(lambda: self._no_children)
             return
-        self._record()
+        self._wait_for_record()
         self._kill_until_gone()
 
     def _wait(self, done: Callable[[], bool]) -> None:
@@ -169,10 +189,7 @@ class Init:
             self._no_children = True
 
     def _on_control(self) -> None:
-        data = self._control.recv(protocol.CHUNK_BYTES)
-        if not data:
-            self._abort()
-        order = json.loads(data)
+        order = self._receive_order()
         if "signal" in order:
             self._forward(order["signal"])
         elif "kill" in order:
@@ -184,17 +201,17 @@ class Init:
         except OSError:
             self._abort()
 
-    def _record(self) -> None:
-        """Writes exit.json before anything else happens. The shim supplies the record: only it can read the cgroup."""
-        while True:
-            data = self._control.recv(protocol.CHUNK_BYTES)
-            if not data:
-                self._abort()
-            order = json.loads(data)
-            if "record" in order:
-                break
-        protocol.write_atomically(self._config.records_directory, "exit.json", json.dumps(order["record"]).encode())
-        self._send_control({"recorded": True})
+    def _wait_for_record(self) -> None:
+        """Nothing else happens before the shim has written exit.json."""
+        while "recorded" not in self._receive_order():
+            pass
+
+    def _receive_order(self) -> protocol.Message:
+        data = self._control.recv(protocol.CHUNK_BYTES)
+        if not data:
+            self._abort()
+        order: protocol.Message = json.loads(data)
+        return order
 
     def _abort(self) -> None:
         """The shim is gone: the container must end."""

@@ -63,7 +63,7 @@ class ExecProcess:
                 self.pid = fork.fork_grandchild(self._enter, lambda: self._exec(process, status_end, theirs), group)
             else:
                 mounts = self.run.handshake.namespaces[0] if self.run.handshake.namespaces else -1
-                config = init.InitConfig(self._sandbox.pod, process, theirs, status_end, -1, False, mounts)
+                config = init.InitConfig(self._sandbox.pod, process, theirs, status_end, True, False, mounts)
                 self.pid = fork.fork_grandchild(lambda: None, lambda: init.main(config))
         finally:
             for fd in (*entries, theirs.detach(), status_end.detach()):

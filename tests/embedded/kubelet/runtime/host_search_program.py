@@ -1,0 +1,81 @@
+"""Runs in a container, with the standard library only: `host_search_program.py SECRET SECONDS`."""
+
+import contextlib
+import ctypes
+import os
+import sys
+import time
+
+KILL = 1 << 5
+PIDFD_OPEN, PIDFD_GETFD = 434, 438
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def status(pid: str) -> dict[str, int]:
+    with open(f"/proc/{pid}/status") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return {name: int(fields[name], 16) for name in ("CapEff", "CapPrm", "CapInh", "CapBnd")}
+
+
+def show(secret: str, start: str, how: str) -> None:
+    """Looks for the secret at every height above the start."""
+    for height in range(16):
+        path = start + "/.." * height + secret
+        with contextlib.suppress(OSError), open(path) as file:
+            print(f"found: {how} leads to {path}: {file.read()}")
+            return
+
+
+def directories(pid: str, secret: str) -> None:
+    for name in ("root", "cwd"):
+        show(secret, f"/proc/{pid}/{name}", name)
+    with contextlib.suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            show(secret, f"/proc/{pid}/fd/{number}", f"descriptor {number} of process {pid}")
+
+
+def stolen(pid: str, secret: str) -> None:
+    """Takes descriptors without /proc, which may be masked."""
+    process = libc.syscall(PIDFD_OPEN, int(pid), 0)
+    for number in range(3, 40) if process >= 0 else ():
+        taken = libc.syscall(PIDFD_GETFD, process, number, 0)
+        if taken >= 0:
+            show(secret, f"/proc/self/fd/{taken}", f"stolen descriptor {number} of process {pid}")
+            os.close(taken)
+    if process >= 0:
+        os.close(process)
+
+
+def rights(pid: str, own: int) -> None:
+    for name, held in status(pid).items():
+        if held & ~(own | KILL):
+            print(f"found: {name} of process {pid} is {held:x}, that of the container {own:x}")
+
+
+def namespaces(pid: str) -> None:
+    for kind in ("mnt", "pid", "net", "ipc", "uts", "user"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"):
+                print(f"found: {kind} namespace of process {pid} is another one")
+
+
+def search(secret: str, own: int) -> None:
+    for pid in (name for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()):
+        with contextlib.suppress(OSError):
+            directories(pid, secret)
+            stolen(pid, secret)
+            rights(pid, own)
+            namespaces(pid)
+
+
+def main(secret: str, seconds: float) -> None:
+    own, until = status("self")["CapBnd"], time.monotonic() + seconds
+    assert not os.path.exists(secret), "the container sees the file anyway"
+    print("searching", flush=True)
+    search(secret, own)
+    while time.monotonic() < until:
+        search(secret, own)
+    print("searched", flush=True)
+
+
+main(sys.argv[1], float(sys.argv[2]))
