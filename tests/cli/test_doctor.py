@@ -102,7 +102,7 @@ def test_leftovers_name_their_owner_and_the_command_that_removes_them(tmp_path: 
     words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launcher"]
     with subprocess.Popen(words, cwd=node, user=user, stdin=subprocess.PIPE) as left:
         try:
-            (found,) = [each for each in leftovers.check() if str(tmp_path) in each.message]
+            (found,) = [each for each in leftovers.check(tmp_path) if str(tmp_path) in each.message]
         finally:
             left.kill()
     assert f"kill -9 {left.pid}" in found.remedy

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import subprocess
 
 from tests.hostile.footprint import Footprint, assert_nothing_left
 from tests.node.local_cluster import LocalCluster, python_for
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.pods import sync_loop
 
 LEVELS = ("root", "user")
@@ -61,4 +62,5 @@ class HostileCluster(LocalCluster):
                 assert_nothing_left(self.footprint, cluster=True)
         finally:
             self.end()
-            shutil.rmtree(self.home, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                removal.remove_tree(self.home)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +15,7 @@ from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.embedded.kubelet import leak_detection
 
 from traincrew.embedded import data_directory
+from traincrew.embedded.file_trees import removal
 
 SOURCE = pathlib.Path(__file__).parents[2]
 ORDINARY = 60_000
@@ -156,7 +157,8 @@ class LocalCluster:
             self.end()
             leak_detection.assert_no_leaks(self.data)
         finally:
-            shutil.rmtree(self.home, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                removal.remove_tree(self.home)
 
 
 def _is_dead(pid: int) -> bool:

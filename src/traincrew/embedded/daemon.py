@@ -20,6 +20,7 @@ from traincrew.embedded.apiserver.http import origins
 from traincrew.embedded.apiserver.http.authentication_filter import AuthenticationFilter
 from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.control_plane import ControlPlane, Options
+from traincrew.embedded.controllers.claims import provisioner
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.embedded.kubelet.server import server as kubelet_server
 from traincrew.embedded.mirror_pod_log import MirrorPodLog
@@ -52,7 +53,7 @@ async def run(options: Options) -> AsyncIterator[RunningCluster]:
     try:
         await bootstrap.bootstrap(control_plane.system_client("bootstrap"), options.bootstrap)
         async with contextlib.AsyncExitStack() as stack:
-            tasks = await stack.enter_async_context(_controllers(control_plane)) if options.controllers else {}
+            tasks = await stack.enter_async_context(_controllers(control_plane, runtime)) if options.controllers else {}
             url = await stack.enter_async_context(_http_server(control_plane, tasks))
             kubeconfig = options.data / "kubeconfig"
             admin_kubeconfig.write(kubeconfig, url, control_plane.pki.authority, control_plane.admin_token)
@@ -69,11 +70,14 @@ async def run(options: Options) -> AsyncIterator[RunningCluster]:
 
 
 @contextlib.asynccontextmanager
-async def _controllers(control_plane: ControlPlane) -> AsyncIterator[Mapping[str, asyncio.Task[None]]]:
+async def _controllers(
+    control_plane: ControlPlane, runtime: asyncio.Task[RuntimeSetup] | None
+) -> AsyncIterator[Mapping[str, asyncio.Task[None]]]:
     client, options = control_plane.system_client, control_plane.options
     metadata = MetadataControllers(client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
-    controllers = Controllers(client, options.data.resolve() / "volumes", options.controller_names)
+    volumes = options.data.resolve() / "volumes"
+    controllers = Controllers(client, volumes, options.controller_names, remove=_volume_remover(runtime))
     works: dict[str, Coroutine[Any, Any, None]] = {"metadata-controllers": metadata.run(), "controllers": controllers.run()}
     if options.scheduling is not None:
         works["scheduler"] = Scheduler(client("kube-scheduler"), options.scheduling).run()
@@ -90,6 +94,17 @@ async def _controllers(control_plane: ControlPlane) -> AsyncIterator[Mapping[str
 def _ended(task: asyncio.Task[None]) -> str:
     """A controller runs as long as the cluster."""
     return "ended, see the log" if task.done() else ""
+
+
+def _volume_remover(runtime: asyncio.Task[RuntimeSetup] | None) -> provisioner.Remove:
+    """With a node, volumes are removed with the rights of the pods, who own files in them, and in another process."""
+    if runtime is None:
+        return provisioner.remove_in_thread
+
+    async def remove(path: pathlib.Path) -> None:
+        await (await asyncio.shield(runtime)).template.remove(path)
+
+    return remove
 
 
 @contextlib.asynccontextmanager

@@ -14,6 +14,8 @@ import time
 import zlib
 from collections.abc import Iterator
 
+from traincrew.embedded.file_trees import walk
+
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 
@@ -74,12 +76,8 @@ def _mounts(path: str) -> Iterator[str]:
 
 
 def _sockets(data: pathlib.Path) -> Iterator[str]:
-    for directory, _, names in os.walk(data):
-        for name in names:
-            path = os.path.join(directory, name)
-            with contextlib.suppress(FileNotFoundError):  # a pod directory may just be being removed
-                if stat.S_ISSOCK(os.lstat(path).st_mode):
-                    yield f"socket {path}"
+    with contextlib.suppress(FileNotFoundError):  # a pod directory may just be being removed
+        yield from (f"socket {each.name} in {data}" for each in walk.walk(data) if stat.S_ISSOCK(each.status.st_mode))
 
 
 def _groups(group: str) -> Iterator[str]:

@@ -21,4 +21,4 @@ def run(directory: data_directory.DataDirectory) -> Iterator[Finding]:
         yield from programs.check(directory)
     except errors.NotRunning as error:
         yield fail("data", str(error), "Choose another directory with --data DIR.")
-    yield from dict.fromkeys(leftovers.check())  # several mounts of a pod give the same finding
+    yield from dict.fromkeys(leftovers.check(directory.data))  # several mounts of a pod give the same finding

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from traincrew import errors
 from traincrew.cli.doctor.finding import Finding, ok, warn
 from traincrew.embedded import data_directory
-from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
+from traincrew.embedded.kubelet import runtime_setup
+from traincrew.embedded.kubelet.runtime.cgroups import cgroups, hierarchies
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 
 _NETNS_DAEMON = (b"traincrew.embedded.kubelet.network.netns_launcher", b"traincrew.embedded.node.network.launch")
@@ -65,9 +66,11 @@ def processes(proc: pathlib.Path = _PROC) -> list[Process]:
     return found
 
 
-def check() -> list[Finding]:
+def check(data: pathlib.Path) -> list[Finding]:
+    """data: the data directory whose files are checked. Processes, mounts, links and cgroups are those of all clusters."""
     found = processes()
-    return [*_clusters(found), *_mounts(found), *_interfaces(found), *_cgroups(found)] or [ok("leftovers", "none")]
+    everywhere = [*_clusters(found), *_mounts(found), *_interfaces(found), *_cgroups(found)]
+    return [*everywhere, *_directories(data)] or [ok("leftovers", "none")]
 
 
 def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
@@ -161,18 +164,20 @@ def _cgroups(found: Iterable[Process]) -> Iterator[Finding]:
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
         names = [each.name for each in top.iterdir() if _UID.fullmatch(each.name)] if top.is_dir() else []
-        empty |= {name for name in names if name not in running and not _has_processes(top / name)}
+        empty |= {name for name in names if name not in running and not cgroups.processes_of(str(top / name))}
     if empty:
         loop = f"for uid in {' '.join(sorted(empty))}; do"
         clear = f'Run: {loop} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'
         yield warn("leftovers", f"{len(empty)} empty cgroups of deleted pods", clear)
 
 
-def _has_processes(group: pathlib.Path) -> bool:
-    for folder, _, _ in os.walk(group):
-        try:
-            if (pathlib.Path(folder) / "cgroup.procs").read_text().strip():
-                return True
-        except OSError:
-            continue
-    return False
+def _directories(data: pathlib.Path) -> Iterator[Finding]:
+    unremoved = runtime_setup.DataLayout(data).unremoved
+    try:
+        names = sorted(os.listdir(unremoved))
+    except OSError:
+        return
+    if names:
+        message = f"{len(names)} director{'y' if len(names) == 1 else 'ies'} of deleted pods could not be removed: {unremoved}"
+        look = f"Run `findmnt -o TARGET | grep {shlex.quote(str(unremoved))}`, unmount what it shows"
+        yield warn("leftovers", message, f"{look}, and restart the cluster. It removes them. Its log has the reason.")

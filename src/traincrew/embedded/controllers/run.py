@@ -9,10 +9,10 @@ from typing import Protocol
 
 from traincrew.client import interfaces
 from traincrew.embedded.controllers.autoscaling.controller import PERIOD, AutoscalerController
+from traincrew.embedded.controllers.claims import provisioner
 from traincrew.embedded.controllers.claims.binder import PersistentVolumeController
 from traincrew.embedded.controllers.claims.ephemeral_volumes import EphemeralVolumeController
 from traincrew.embedded.controllers.claims.protection import ProtectionController
-from traincrew.embedded.controllers.claims.provisioner import LocalProvisioner
 from traincrew.embedded.controllers.crd_finalizer import CRDFinalizer
 from traincrew.embedded.controllers.disruption.controller import DisruptionController
 from traincrew.embedded.controllers.endpoints.controller import EndpointsController
@@ -59,7 +59,8 @@ class MetadataControllers:
 
 class Controllers:
     """client: returns a client for the controller of that name. volumes: the directory of provisioned volumes.
-    names: the controllers to run; empty: all. period: seconds between two reconciles of an autoscaler."""
+    names: the controllers to run; empty: all. period: seconds between two reconciles of an autoscaler.
+    remove: removes the directory of a volume."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class Controllers:
         volumes: pathlib.Path | None = None,
         names: Iterable[str] = (),
         period: float = PERIOD,
+        remove: provisioner.Remove = provisioner.remove_in_thread,
     ) -> None:
         self._informers = SharedInformers(client("shared-informers"))
         constructors: dict[str, Callable[[], Controller]] = {
@@ -81,7 +83,9 @@ class Controllers:
             "persistentvolume-protection": lambda: ProtectionController(client("pv-protection-controller"), self._informers),
         }
         if volumes is not None:
-            constructors["provisioner"] = lambda: LocalProvisioner(client("local-provisioner"), self._informers, volumes)
+            constructors["provisioner"] = lambda: provisioner.LocalProvisioner(
+                client("local-provisioner"), self._informers, volumes, remove
+            )
         self._controllers = [constructors[name]() for name in names or constructors]
 
     async def run(self) -> None:

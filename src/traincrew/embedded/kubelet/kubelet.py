@@ -118,7 +118,9 @@ class _Parts:
         self.zone = ZonePublisher(client, setup.netns, options.domain)
         shm_bytes = self.machine.memory // SHM_SHARE
         sandbox_config = SandboxConfigBuilder(options.domain, config.data, shm_bytes, options.pod_pids)
-        self.sandboxes = Sandboxes(setup.template, self.network, self.devices, sandbox_config, self.machine.boot_id)
+        self.sandboxes = Sandboxes(
+            setup.template, self.network, self.devices, sandbox_config, self.machine.boot_id, self.layout.unremoved
+        )
         host = HostEnvironment(client, options.domain, config.api_server, self.layout.names_file)
         unisolated = host if setup.isolation is Isolation.NONE else None
         self.environment = EnvironmentBuilder(
@@ -133,7 +135,7 @@ class _Parts:
     def new_worker(self, obj: Object) -> PodWorker:
         directory = state_directory.of(self.layout.pods, obj)
         pod = ManagedPod(obj, directory, self._config.address, self.layout.exec_sockets / f"{directory.uid}.sock")
-        mounts = VolumeMounts(directory, self.objects, self.recorder, self.volume_host)
+        mounts = VolumeMounts(directory, self.objects, self.recorder, self.volume_host, self._setup.template.remove)
         containers = ContainerConfigBuilder(pod, self.images, self.environment, mounts, self.devices, self.logs)
         prober = Prober(pod, self.network)
         executor = PodExecutor(pod, self.cache, self.sandboxes, mounts, containers, prober, self.logs)

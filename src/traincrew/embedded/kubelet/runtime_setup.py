@@ -18,6 +18,7 @@ from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.runtime import isolation
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
+from traincrew.embedded.kubelet.runtime.shim import lock
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
@@ -35,6 +36,11 @@ class DataLayout:
     def pods(self) -> pathlib.Path:
         """The state directories of the pods."""
         return self.node / "pods"
+
+    @property
+    def unremoved(self) -> pathlib.Path:
+        """The state directories of deleted pods that could not be removed."""
+        return self.node / "unremoved"
 
     @property
     def exec_sockets(self) -> pathlib.Path:
@@ -103,13 +109,20 @@ async def tear_down(setup: RuntimeSetup, data: pathlib.Path) -> None:
 
 
 async def _stop_unused(netns: NetnsClient | None, data: pathlib.Path) -> None:
-    """Stops the netns daemon, unless it may serve pods of a previous kubelet."""
+    """Stops the netns daemon, unless it serves pods of a previous kubelet. Directories alone may be left of pods that ended."""
     if netns is None:
         return
-    if any(DataLayout(data).pods.iterdir()):
+    if any(_has_shim(path) for path in DataLayout(data).pods.iterdir()):
         await netns.close()
     else:
         await netns.stop()
+
+
+def _has_shim(directory: pathlib.Path) -> bool:
+    try:
+        return lock.is_held(str(directory))
+    except OSError:  # not a directory, or not of this user
+        return False
 
 
 def _isolation_level(requested: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:

@@ -6,6 +6,7 @@ import asyncio
 import pathlib
 
 from tests.embedded.controllers import in_process_cluster
+from tests.embedded.kubelet.volumes.pods import remove
 
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
@@ -33,12 +34,13 @@ async def test_a_change_during_the_removal_of_a_pod_does_not_watch_its_objects_a
         await cluster.create(CONFIG_MAPS, {"metadata": {"name": "settings"}, "data": {"rate": "0.1"}})
         pod = await cluster.create(PODS, POD)
         objects, recorder = ObjectCache(cluster.client, lambda uid: None), PodEventRecorder(cluster.client, "node")
-        mounts = VolumeMounts(PodStateDirectory(tmp_path / "pod"), objects, recorder, lambda each: VolumeHost(each.path))
+        mounts = VolumeMounts(PodStateDirectory(tmp_path / "pod"), objects, recorder, lambda each: VolumeHost(each.path), remove)
         await mounts.mount(pod)
         assert (tmp_path / "pod/volumes/settings/rate").read_text() == "0.1"
         assert watches() == ["watch configmaps default/settings"]
         await mounts.unmount(pod)
+        await remove(tmp_path / "pod")
         await mounts.refresh(pod)
         await asyncio.sleep(0)  # a cancelled task ends
         assert watches() == []
-        assert not (tmp_path / "pod/volumes").exists()
+        assert not (tmp_path / "pod").exists()

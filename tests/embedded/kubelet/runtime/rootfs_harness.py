@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from traincrew.embedded.kubelet.runtime import syscalls, tree_removal, user_namespace
+from traincrew.embedded.file_trees import removal
+from traincrew.embedded.kubelet.runtime import syscalls, user_namespace
 from traincrew.embedded.kubelet.runtime.container import credentials
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Mount, Pod
@@ -179,4 +180,4 @@ def rootfs_harness(isolation: Isolation, where: str = "/srv") -> Iterator[Rootfs
         yield harness
         assert str(base) not in pathlib.Path("/proc/self/mountinfo").read_text()
     finally:
-        tree_removal.remove_tree(str(base))
+        removal.remove_tree(str(base))

@@ -53,7 +53,7 @@ class ShimHarness:
         for shim in self._shims:
             await shim.stop()
         for pod in sorted(self.data.glob("node/pods/*")):
-            await self.template.remove(pod)
+            await self.template.remove_pod(pod)
         await self.template.close()
         if self._userns_process is not None:
             self._userns_process.communicate()

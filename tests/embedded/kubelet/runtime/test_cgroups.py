@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.embedded.file_trees.hostile_trees import dig
 from tests.embedded.kubelet.runtime.rootfs_harness import rootfs_harness
 
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, entry, hierarchies
@@ -207,6 +208,23 @@ def test_a_busy_cgroup_is_not_removed(pod: Cgroup) -> None:
     group.kill()
     process.communicate()
     assert group.remove()
+
+
+@needs("pids")
+def test_processes_of_a_very_deep_cgroup_are_killed_and_the_cgroup_is_removed(pod: Cgroup) -> None:
+    """A privileged container can create cgroups in its own."""
+    (hierarchy,) = [each for each in _GROUND.directories if "pids" in each.controllers]
+    (top,) = [each for each in pod.directories() if each.startswith(f"{hierarchy.directory}/")]
+    dig(pathlib.Path(top), 1100)
+    process = subprocess.Popen(["sleep", "1000"])
+    cgroup_file = os.open(pathlib.Path(top, *["d"] * 1100, "cgroup.procs"), os.O_WRONLY)
+    os.write(cgroup_file, str(process.pid).encode())
+    os.close(cgroup_file)
+
+    assert pod.kill()
+
+    assert process.wait() == -9
+    assert pod.remove()
 
 
 @needs("memory")

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.embedded.controllers.in_process_cluster import Cluster, cluster
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.runtime.spec import Isolation
@@ -41,7 +42,9 @@ class Node:
         return await volumes.refresh(pod, self.objects, self.host(pod))
 
     async def unmount(self, pod: Object) -> None:
-        await volumes.unmount(pod, self.objects, self.host(pod))
+        """As the kubelet does, whose template process removes the directory of the pod."""
+        await volumes.unmount(pod, self.objects, self.host(pod), remove)
+        await remove(self.host(pod).directory)
 
     async def changed(self, pod: Object) -> None:
         """Waits for the notification of a change, and refreshes the volumes."""
@@ -58,6 +61,10 @@ class Node:
 
     async def change(self, name: str, data: dict[str, str | None]) -> None:
         await self.cluster.patch(CONFIG_MAPS, name, {"data": data})
+
+
+async def remove(path: pathlib.Path) -> None:
+    removal.remove_tree(path)
 
 
 @contextlib.asynccontextmanager

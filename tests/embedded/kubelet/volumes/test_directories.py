@@ -13,6 +13,7 @@ import tempfile
 from typing import Any, cast
 
 import pytest
+from tests.embedded.kubelet.volumes import pods
 from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.client import interfaces
@@ -56,7 +57,7 @@ async def test_an_empty_dir_in_memory_has_its_size_and_survives_the_daemon(node:
     assert_gone(path)
 
 
-def test_without_root_an_empty_dir_in_memory_is_a_private_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
+async def test_without_root_an_empty_dir_in_memory_is_a_private_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
     host = volumes.VolumeHost(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
     try:
         path = pathlib.Path(empty_dir.create("e", {"medium": "Memory"}, host))
@@ -67,7 +68,7 @@ def test_without_root_an_empty_dir_in_memory_is_a_private_directory_of_shared_me
         (path / "f").unlink()
         assert ephemeral_storage.exceeded_limit(pod, host, tmp_path) == ""
     finally:
-        mounter.remove(host)
+        await mounter.release_memory(host, pods.remove)
     assert not path.parent.exists()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
-import shutil
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -19,16 +19,19 @@ from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOL
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
+from traincrew.embedded.file_trees import removal
 
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
 OPEN = 0o777
 """Mode of the directories: pods run as different users."""
+Remove = Callable[[pathlib.Path], Awaitable[None]]
+"""Removes the directory of a volume, with the files of all users. Raises OSError."""
 
 
 class LocalProvisioner:
-    def __init__(self, client: interfaces.Client, informers: SharedInformers, root: pathlib.Path) -> None:
-        self._client, self._root = client, root
+    def __init__(self, client: interfaces.Client, informers: SharedInformers, root: pathlib.Path, remove: Remove) -> None:
+        self._client, self._root, self._remove = client, root, remove
         self._claims, self._volumes, self._classes = (
             informers.lister(CLAIMS),
             informers.lister(VOLUMES),
@@ -98,7 +101,7 @@ class LocalProvisioner:
             self._recorder.event(VOLUMES, stored.body, WARNING, "VolumeFailedDelete", message)
             return
         try:
-            await asyncio.to_thread(_remove_directory, path)
+            await self._remove(path)
         except OSError as error:
             self._recorder.event(VOLUMES, stored.body, WARNING, "VolumeFailedDelete", str(error))
             raise
@@ -154,8 +157,6 @@ def _open_directory(path: pathlib.Path) -> None:
     path.chmod(OPEN)
 
 
-def _remove_directory(path: pathlib.Path) -> None:
-    if path.is_symlink():
-        path.unlink()  # the target of a link is not ours
-    elif path.exists():
-        shutil.rmtree(path)
+async def remove_in_thread(path: pathlib.Path) -> None:
+    """For a control plane without a node, on which no pod writes. A symbolic link is removed, but not its target."""
+    await asyncio.to_thread(removal.remove_tree, path)

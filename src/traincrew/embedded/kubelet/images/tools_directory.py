@@ -13,9 +13,9 @@ import pathlib
 import py_compile
 import secrets
 import shlex
-import shutil
 import sys
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.images import init_containers
 from traincrew.embedded.kubelet.images.environment import Environment
 from traincrew.embedded.kubelet.runtime.spec import Mount
@@ -105,7 +105,7 @@ def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
     try:
         os.rename(temporary, directory)
     except OSError:
-        shutil.rmtree(temporary)  # another daemon has written it concurrently
+        removal.remove_tree(temporary)  # another daemon has written it concurrently
         if not directory.is_dir():
             raise
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import logging
 import pathlib
-import shutil
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from traincrew.embedded.file_trees import removal, walk
 from traincrew.embedded.kubelet.logs import log_directory
+
+log = logging.getLogger(__name__)
 
 DAY = 86400.0
 
@@ -43,17 +45,16 @@ def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: flo
     aged = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
     removed = expired(aged, rule, now)
     for each in removed:
-        shutil.rmtree(each.path, ignore_errors=True)
+        try:
+            removal.remove_tree(each.path)
+        except OSError as error:
+            log.error("logs of a deleted pod are not removed", extra={"error": str(error)})
     return removed
 
 
 def _aged(path: pathlib.Path) -> AgedLogs:
     written, size = path.stat().st_mtime, 0
-    for directory, _, names in os.walk(path):
-        for name in names:
-            try:
-                message = os.lstat(os.path.join(directory, name))
-            except FileNotFoundError:
-                continue
-            written, size = max(written, message.st_mtime), size + message.st_size
+    for each in walk.walk(path):
+        if not each.is_directory:
+            written, size = max(written, each.status.st_mtime), size + each.status.st_size
     return AgedLogs(path, written, size)

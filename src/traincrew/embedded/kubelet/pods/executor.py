@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import logging
@@ -188,8 +187,10 @@ class PodExecutor:
 
     async def _stop_sandbox(self) -> None:
         await self._sandboxes.stop(self._pod.directory, self._pod.shim)
-        with contextlib.suppress(OSError):
-            await asyncio.to_thread(self._volumes.release_memory)
+        try:
+            await self._volumes.release_memory()
+        except OSError as error:  # the removal of the pod tries again
+            log.warning("memory of volumes not released", extra={"pod": self._pod.full_name, "error": str(error)})
         self._pod.shim = None
         gone = SandboxGone(STOPPED, clock.now())
         self._pod.update(lambda observed: dataclasses.replace(observed, sandbox=gone, stopping_sandbox_since=None))

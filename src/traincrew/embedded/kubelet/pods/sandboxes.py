@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pathlib
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
 from traincrew.embedded.kubelet.pods.sandbox_config import SandboxConfigBuilder
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
+from traincrew.embedded.kubelet.pods.unremoved_directories import UnremovedDirectories
 from traincrew.embedded.kubelet.runtime import runtime
 
 
@@ -31,9 +33,12 @@ class Sandboxes:
         devices: DeviceAssignments,
         config: SandboxConfigBuilder,
         boot_id: str,
+        unremoved: pathlib.Path,
     ) -> None:
+        """unremoved: for directories that cannot be removed."""
         self._template, self._network, self._devices, self._config = template, network, devices, config
         self.boot_id = boot_id
+        self._unremoved = UnremovedDirectories(unremoved, template.remove)
 
     async def create(self, pod: ManagedPod) -> CreatedSandbox:
         """Raises OSError, ContainerRuntimeError, AddressesExhausted, InsufficientDevices or DevicesExceedCapacity."""
@@ -96,12 +101,18 @@ class Sandboxes:
         """Removes the directory of a stopped sandbox and releases its address."""
         record = directory.sandbox()
         self._devices.release(directory.uid)
-        await self._template.remove(directory.path)
+        try:
+            await self._template.remove_pod(directory.path)
+        except ConnectionError:
+            raise
+        except OSError as error:
+            self._unremoved.set_aside(directory, error)
         self._network.release(record)
 
     async def remove_orphan(self, directory: PodStateDirectory) -> None:
-        """Stops and removes the sandbox of a pod that the API no longer has."""
-        await self.stop(directory, None)
-        with contextlib.suppress(OSError):
-            await asyncio.to_thread(volumes.remove, volumes.VolumeHost(directory.path))
+        """Removes the stopped sandbox of a pod that the API no longer has. Raises OSError."""
+        await volumes.release_memory(volumes.VolumeHost(directory.path), self._template.remove)
         await self.remove(directory)
+
+    async def retry_removals(self) -> None:
+        await self._unremoved.retry()

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import logging
 import pathlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 from traincrew.client.lister import Unstructured
@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet.pods.pod_cache import PodCache
 from traincrew.embedded.kubelet.pods.pod_network import Connection, PodNetwork
 from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
 from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
-from traincrew.embedded.kubelet.runtime import runtime
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.server.pod_streams import ServedPod
 
 log = logging.getLogger(__name__)
@@ -92,6 +92,16 @@ def _key(pod: ManagedPod) -> tuple[str, str]:
     return metadata["namespace"], metadata["name"]
 
 
+async def _succeeds(work: Awaitable[None], orphan: PodStateDirectory) -> bool:
+    """A clean-up that fails does not stop the start. The next start tries again."""
+    try:
+        await work
+    except Exception:
+        log.exception("clean-up of an orphaned pod failed", extra={"directory": str(orphan.path)})
+        return False
+    return True
+
+
 class SyncLoop:
     def __init__(
         self,
@@ -156,27 +166,29 @@ class SyncLoop:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        informer = background_tasks.start(self._cache.run())
+        background = [background_tasks.start(self._cache.run())]
         try:
             await self._cache.wait_for_sync()
             self._workers.listed.set()
-            await self._remove_orphans()
+            stopped = await self._stop_orphans()
+            background.append(background_tasks.start(self._remove_orphans(stopped)))
             yield
         finally:
-            tasks = (informer, *self._tasks.values())
+            tasks = (*background, *self._tasks.values())
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _remove_orphans(self) -> None:
-        """Sandboxes of pods that the API server no longer has."""
-        for directory in state_directory.list_all(self._pods):
-            if self._workers.get(directory.uid) is None:
-                try:
-                    await self._sandboxes.remove_orphan(directory)
-                except (OSError, runtime.ContainerRuntimeError) as error:
-                    # The next daemon retries. The pods of this node must not wait for it.
-                    log.warning("orphaned sandbox not removed", extra={"directory": str(directory.path), "error": str(error)})
+    async def _stop_orphans(self) -> list[PodStateDirectory]:
+        """Stops the sandboxes of pods that the API server no longer has. Returns those that are stopped."""
+        orphans = [each for each in state_directory.list_all(self._pods) if self._workers.get(each.uid) is None]
+        return [each for each in orphans if await _succeeds(self._sandboxes.stop(each, None), each)]
+
+    async def _remove_orphans(self, stopped: Iterable[PodStateDirectory]) -> None:
+        """In the background: the removal of a tree with millions of files takes minutes."""
+        for each in stopped:
+            await _succeeds(self._sandboxes.remove_orphan(each), each)
+        await self._sandboxes.retry_removals()
 
     @property
     def busy(self) -> int:

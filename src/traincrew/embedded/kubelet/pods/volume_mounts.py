@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 
 from traincrew.apimachinery.unstructured import Object
@@ -20,8 +19,15 @@ HostOf = Callable[[PodStateDirectory], volumes.VolumeHost]
 
 
 class VolumeMounts:
-    def __init__(self, directory: PodStateDirectory, objects: ObjectSource, recorder: PodEventRecorder, host: HostOf) -> None:
-        self._directory, self._objects, self._recorder, self._host = directory, objects, recorder, host
+    def __init__(
+        self,
+        directory: PodStateDirectory,
+        objects: ObjectSource,
+        recorder: PodEventRecorder,
+        host: HostOf,
+        remove: volumes.Remove,
+    ) -> None:
+        self._directory, self._objects, self._recorder, self._host, self._remove = directory, objects, recorder, host, remove
         self._mounted: volumes.MountedVolumes | None = None
         self._adopted = self._unmounted = False
         self._lock = asyncio.Lock()
@@ -59,11 +65,11 @@ class VolumeMounts:
             elif self._adopted:
                 await self._mount(pod)
 
-    def release_memory(self) -> None:
+    async def release_memory(self) -> None:
         """Raises OSError."""
-        volumes.release_memory(self._host(self._directory))
+        await volumes.release_memory(self._host(self._directory), self._remove)
 
     async def unmount(self, pod: Object) -> None:
+        """Raises OSError."""
         self._unmounted = True
-        with contextlib.suppress(OSError):
-            await volumes.unmount(pod, self._objects, self._host(self._directory))
+        await volumes.unmount(pod, self._objects, self._host(self._directory), self._remove)

@@ -12,7 +12,8 @@ import tempfile
 from dataclasses import dataclass, field
 
 import traincrew
-from traincrew.embedded.kubelet.runtime import syscalls, tree_removal, user_namespace
+from traincrew.embedded.file_trees import removal
+from traincrew.embedded.kubelet.runtime import syscalls, user_namespace
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
 
@@ -102,7 +103,7 @@ def _try(level: Isolation, scratch: str) -> None:
     status = os.waitpid(child, 0)[1]
     # In the namespace: its root may own files of the trial.
     with contextlib.suppress(OSError):
-        tree_removal.remove_tree(f"{scratch}/pod")
+        removal.remove_tree(f"{scratch}/pod")
     if message or status:
         raise OSError(int(number or 0), message or f"the trial's container ended with {os.waitstatus_to_exitcode(status)}")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from traincrew.embedded.kubelet.volumes.container_mounts import build_mounts
 from traincrew.embedded.kubelet.volumes.errors import VolumeError, VolumeNotReady, VolumeUnsupported
-from traincrew.embedded.kubelet.volumes.mounter import mount, refresh, release_memory, remove, unmount
+from traincrew.embedded.kubelet.volumes.mounter import Remove, mount, refresh, release_memory, unmount
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
 
 __all__ = [
     "MountedVolumes",
+    "Remove",
     "Volume",
     "VolumeError",
     "VolumeHost",
@@ -18,6 +19,5 @@ __all__ = [
     "mount",
     "refresh",
     "release_memory",
-    "remove",
     "unmount",
 ]

@@ -11,10 +11,10 @@ import datetime
 import os
 import pathlib
 import secrets
-import shutil
 import stat
 from collections.abc import Callable
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile, validate_paths
 
@@ -116,7 +116,8 @@ def _clean_up(directory: int, shown: str) -> None:
             if is_link:
                 os.unlink(name, dir_fd=directory)
             else:
-                shutil.rmtree(name, ignore_errors=True, dir_fd=directory)
+                with contextlib.suppress(OSError):  # the next write tries again
+                    removal.remove_tree(f"{descriptor_path(directory)}/{name}")
 
 
 def _entries(directory: int) -> list[tuple[str, bool]]:

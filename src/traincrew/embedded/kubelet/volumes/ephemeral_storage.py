@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Iterable
 
 from traincrew.apimachinery import pod_resources, quantities
 from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.file_trees import walk
 from traincrew.embedded.kubelet.volumes import empty_dir
 from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
@@ -69,19 +71,19 @@ def disk_usage(path: pathlib.Path) -> int:
     """Bytes on the disk, including directories. Hard links count once; mounts are left out."""
     try:
         top = os.lstat(path)
+        entries = walk.walk(path)
+        return (top.st_blocks + _blocks(entries, top.st_dev)) * _BLOCK
     except OSError:
         return 0
-    total, seen = top.st_blocks, {top.st_ino}
-    for directory, inner, files in os.walk(path):
-        for name in (*inner, *files):
-            try:
-                status = os.lstat(os.path.join(directory, name))
-            except OSError:
-                continue
-            if status.st_dev == top.st_dev and status.st_ino not in seen:
-                total += status.st_blocks
-                if status.st_nlink > 1:
-                    seen.add(status.st_ino)
-            elif status.st_dev != top.st_dev and name in inner:
-                inner.remove(name)
-    return total * _BLOCK
+
+
+def _blocks(entries: Iterable[walk.Entry], device: int) -> int:
+    total, seen = 0, set[int]()
+    for _, _, is_directory, status in entries:
+        if status.st_dev != device or status.st_ino in seen:
+            continue
+        total += status.st_blocks
+        # Without blocks it counts nothing each time, and the set stays small for a volume of millions of empty files.
+        if status.st_nlink > 1 and status.st_blocks and not is_directory:
+            seen.add(status.st_ino)
+    return total

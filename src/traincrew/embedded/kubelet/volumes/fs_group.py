@@ -4,44 +4,55 @@ Also runs as a program inside a user namespace, so it uses the standard library 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import pathlib
 import stat
 import subprocess
 import sys
 
+import traincrew
+from traincrew.embedded.file_trees import walk
+
 READ_WRITE, READ, ENTER = 0o660, 0o440, 0o110
 TIMEOUT_SECONDS = 600.0
 """Seconds, enough for a claim with very many files."""
+_SOURCE = pathlib.Path(traincrew.__file__).parent.parent
+_START = "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+"""Runs this file alone: its package imports more than the standard library."""
 
 
 def apply(path: str, group: int, read_only: bool = False) -> None:
     """Changes the group of all files, by descriptors: no symbolic link leads out of the volume. Raises OSError."""
     _apply_one(path, group, read_only)
-    for _, directories, files, descriptor in os.fwalk(path, follow_symlinks=False):
-        for name in (*directories, *files):
-            _apply_one(name, group, read_only, descriptor)
+    if os.path.islink(path):
+        return
+    for entry in walk.walk(path):
+        with contextlib.suppress(FileNotFoundError):  # another pod of a claim may have removed it
+            _apply_one(entry.name, group, read_only, entry.directory)
 
 
 def _apply_one(name: str, group: int, read_only: bool, directory: int | None = None) -> None:
-    mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
-    os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
-    if stat.S_ISLNK(mode):
-        return
+    """Opens the entry without effect on it: its name may stand for something else a moment later."""
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        mode = os.fstat(found).st_mode
+        if stat.S_ISLNK(mode):
+            os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
+            return
+        os.chown(f"/proc/self/fd/{found}", -1, group)
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # sockets and devices keep their modes
+            os.chmod(f"/proc/self/fd/{found}", _required_mode(mode, read_only))
+    finally:
+        os.close(found)
+
+
+def _required_mode(mode: int, read_only: bool) -> int:
     required = mode | (READ if read_only else READ_WRITE)
     if stat.S_ISDIR(mode):
         required |= ENTER | stat.S_ISGID
-    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory) if _has_mode(mode) else -1
-    if opened >= 0:
-        try:
-            os.fchmod(opened, stat.S_IMODE(required))
-        finally:
-            os.close(opened)
-
-
-def _has_mode(mode: int) -> bool:
-    """Sockets and devices keep their modes."""
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return stat.S_IMODE(required)
 
 
 def is_applied(path: str, group: int) -> bool:
@@ -58,7 +69,7 @@ def is_applied(path: str, group: int) -> bool:
 
 def apply_in_namespace(pid: int, path: str, group: int, read_only: bool = False) -> str:
     """Applies it inside the user namespace of that process. Returns an error message, or an empty string."""
-    words = [sys.executable, "-IS", __file__, str(pid), path, str(group), str(int(read_only))]
+    words = [sys.executable, "-IS", "-c", _START, str(_SOURCE), __file__, str(pid), path, str(group), str(int(read_only))]
     done = subprocess.run(words, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
     return done.stderr.decode(errors="replace").strip() if done.returncode else ""
 

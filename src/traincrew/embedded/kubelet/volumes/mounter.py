@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import pathlib
-import shutil
+from collections.abc import Awaitable, Callable
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
@@ -30,6 +30,9 @@ from traincrew.embedded.kubelet.volumes.errors import (
 )
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
 from traincrew.embedded.kubelet.volumes.projected_files import Payload
+
+Remove = Callable[[pathlib.Path], Awaitable[None]]
+"""Removes a tree with the rights of the pods, who may own files in it. Not in this process: a tree may have millions of files."""
 
 FS_GROUP_MARKERS = "volumes.given"
 """Directory of markers: fsGroup is applied to a claim once for each pod."""
@@ -74,33 +77,28 @@ async def refresh(pod: Object, objects: ObjectSource, host: VolumeHost) -> bool:
     return changed
 
 
-async def unmount(pod: Object, objects: ObjectSource, host: VolumeHost) -> None:
-    """Removes the volumes. Files of the pod's users remain: TemplateClient.remove deletes them."""
+async def unmount(pod: Object, objects: ObjectSource, host: VolumeHost, remove: Remove) -> None:
+    """Releases the volumes. Their directories are removed with that of the pod. Raises OSError."""
     await objects.unregister_pod(pod["metadata"]["uid"])
-    await asyncio.to_thread(remove, host)
+    await release_memory(host, remove)
 
 
-def remove(host: VolumeHost) -> None:
-    """Removes the volumes of a pod whose object is gone. Raises OSError."""
-    release_memory(host)
-    for each in (host.volumes, host.directory / FS_GROUP_MARKERS):
-        _remove(each)
+async def release_memory(host: VolumeHost, remove: Remove) -> None:
+    """Releases the memory of volumes: an ended pod may exist for a long time. Raises OSError."""
+    memory = empty_dir.memory_directory(host)
+    if await asyncio.to_thread(_unmount_memory, host):
+        await remove(memory)
+        with contextlib.suppress(OSError):
+            memory.parent.rmdir()
 
 
-def release_memory(host: VolumeHost) -> None:
-    """Releases the memory of volumes: an ended pod may exist for a long time."""
+def _unmount_memory(host: VolumeHost) -> bool:
+    """Returns whether the pod has volumes in shared memory, which are directories."""
     with contextlib.suppress(FileNotFoundError):
         for entry in list(os.scandir(host.volumes)):
             if os.path.ismount(entry.path) and not entry.is_symlink():
                 syscalls.umount(entry.path, syscalls.MNT_DETACH)
-    _remove(empty_dir.memory_directory(host))
-    with contextlib.suppress(OSError):
-        empty_dir.memory_directory(host).parent.rmdir()
-
-
-def _remove(path: pathlib.Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(path)
+    return os.path.lexists(empty_dir.memory_directory(host))
 
 
 def _private(path: pathlib.Path) -> None:

@@ -8,6 +8,8 @@ import signal
 import time
 from dataclasses import dataclass
 
+from traincrew.embedded.file_trees import walk
+from traincrew.embedded.file_trees.cursor import OPEN_FLAGS, TreeCursor
 from traincrew.embedded.kubelet.runtime.cgroups import entry as cgroups_entry
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory, Hierarchies, enable, write
@@ -85,12 +87,7 @@ class Cgroup:
 
     def processes(self) -> set[int]:
         """Processes of this cgroup and its descendants, in all hierarchies."""
-        return {
-            pid
-            for each in self._directories
-            for folder, _, _ in os.walk(each.directory)
-            for pid in _numbers(f"{folder}/cgroup.procs")
-        }
+        return {pid for each in self._directories for pid in processes_of(each.directory)}
 
     def kill(self) -> bool:
         """Kills every process, repeatedly while they fork. Returns whether none is left."""
@@ -202,22 +199,50 @@ def _fields(path: str) -> dict[str, int]:
         return {}
 
 
-def _numbers(path: str) -> list[int]:
+def _numbers(path: str, directory: int | None = None) -> list[int]:
     try:
-        with open(path, encoding="ascii") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory), encoding="ascii") as file:
             return [int(word) for word in file.read().split() if word.isdecimal()]
     except OSError:
         return []
 
 
+def processes_of(directory: str) -> set[int]:
+    """Processes of a cgroup and its descendants, of any depth: a privileged container can create them."""
+    found = set[int]()
+    with contextlib.suppress(OSError):
+        for each in walk.directories(directory):
+            found.update(_numbers("cgroup.procs", each))
+    return found
+
+
 def _remove(directory: str) -> bool:
+    """Removes a cgroup and its descendants, whose files cannot be removed. Returns whether none is left."""
     try:
-        for entry in list(os.scandir(directory)):
-            if entry.is_dir(follow_symlinks=False):
-                _remove(entry.path)
-        os.rmdir(directory)
+        parent = os.open(os.path.dirname(directory), OPEN_FLAGS)
+    except OSError:
+        return not os.path.exists(directory)
+    try:
+        cursor = TreeCursor(parent)
+        try:
+            cursor.enter(os.path.basename(directory))
+            _remove_below(cursor)
+        finally:
+            cursor.close()
     except FileNotFoundError:
         return True
     except OSError:
         return False
+    finally:
+        os.close(parent)
     return True
+
+
+def _remove_below(cursor: TreeCursor) -> None:
+    while cursor.depth:
+        with os.scandir(cursor.directory) as entries:
+            inner = next((entry.name for entry in entries if entry.is_dir(follow_symlinks=False)), "")
+        if inner:
+            cursor.enter(inner)
+        else:
+            os.rmdir(cursor.leave(), dir_fd=cursor.directory)

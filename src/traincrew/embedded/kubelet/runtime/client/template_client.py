@@ -83,8 +83,11 @@ class TemplateClient:
             except ConnectionError:
                 if not left or not await process.is_lost():
                     raise
-        # A killed shim leaves its exec socket.
-        (path.parent.parent / "doors" / f"{path.name}.sock").unlink(missing_ok=True)
+
+    async def remove_pod(self, directory: pathlib.Path) -> None:
+        """Removes the directory of a pod, and the exec socket that a killed shim leaves. Raises OSError like `remove`."""
+        await self.remove(directory)
+        (directory.parent.parent / "doors" / f"{directory.name}.sock").unlink(missing_ok=True)
 
     async def close(self) -> None:
         self._closed = True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 
-from traincrew.embedded.kubelet.runtime import syscalls, tree_removal
+from traincrew.embedded.file_trees import removal
+from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
@@ -88,7 +89,7 @@ def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[H
     directory = layer_directory(pod, container)
     if os.path.lexists(directory):
         # Left by a start that did not finish. An overlay cannot reuse it.
-        tree_removal.remove_tree(directory)
+        removal.remove_tree(directory)
     under = [mount for mount in mounts if is_within(os.path.realpath(pod.directory), mount.path)]
     return WritableLayer(directory, under[-1].kind, isolation, container.privileged)
 

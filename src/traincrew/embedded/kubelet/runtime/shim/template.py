@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
@@ -11,7 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls, tree_removal
+from traincrew.embedded.file_trees import removal
+from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim import main as shim_main
@@ -56,9 +58,9 @@ def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
             _handle(message, own, daemon, lambda pod, first: shim_main.main(pod, isolation, first, found))
 
 
-def _is_closed(daemon: socket.socket) -> bool:
+def _is_closed(sock: socket.socket) -> bool:
     poll = select.poll()
-    poll.register(daemon, 0)
+    poll.register(sock, 0)
     return bool(poll.poll(0))
 
 
@@ -84,12 +86,14 @@ def _detach(body: Callable[[socket.socket], None], fd: int, daemon: socket.socke
 
 
 def _remove(path: str, requester: socket.socket) -> None:
+    reply = {"removed": path}
     try:
-        tree_removal.remove_tree(path)
+        # The next daemon continues the removal.
+        removal.remove_tree(path, lambda: _is_closed(requester))
     except OSError as error:
-        requester.sendall(protocol.encode({"error": str(error)}))
-    else:
-        requester.sendall(protocol.encode({"removed": path}))
+        reply = {"error": str(error)}
+    with contextlib.suppress(ConnectionError):
+        requester.sendall(protocol.encode(reply))
 
 
 if __name__ == "__main__":
