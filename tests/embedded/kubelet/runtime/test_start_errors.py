@@ -113,5 +113,5 @@ async def test_a_killed_shim_leaves_no_process_behind(harness: ShimHarness) -> N
     assert [each async for each in shim.exits()] == []
     with pytest.raises(runtime.ShimGone):
         await runtime.ShimClient.connect(shim.directory)
-    await harness.template.remove(shim.directory)
+    await harness.template.remove_pod(shim.directory)
     leak_detection.assert_no_leaks(harness.data)
