@@ -46,6 +46,30 @@ async def test_a_failed_job_gives_the_exit_code_of_its_container(job_cluster: Jo
     assert "Master 0 failed with exit code 3: ValueError: bad shape" in err
 
 
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+    "spec": {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [False, True])
+async def test_an_object_that_nothing_acts_on_is_refused_before_anything_is_created(
+    job_cluster: JobCluster, tmp_path: pathlib.Path, named: bool
+) -> None:
+    kubeconfig = ["--kubeconfig", str(job_cluster.cluster.data / "kubeconfig")] if named else []
+    running = await job_cluster.start("run", write_manifests(tmp_path, MAP, DEPLOYMENT), *kubeconfig)
+    code, out, err = await running.end()
+    assert (code, out) == (2, "")
+    assert re.search(
+        r"\.yaml:\d+: no controller of this cluster acts on objects of kind Deployment: no pods are created\. Use", err
+    )
+    assert "created" not in err.replace("no pods are created", "")
+    assert job_cluster.api.find("configmaps", job_cluster.namespace, "m") is None
+
+
 async def test_run_shows_the_waiting_reason(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     running = await job_cluster.start("run", write_manifests(tmp_path, JOB))
     await running.wait_for("j: 0 of 2 running; master-0, worker-0: waiting to be scheduled")

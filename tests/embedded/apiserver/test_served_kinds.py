@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.endpoints import metrics_api
+from traincrew.embedded.apiserver.registry import unmanaged_kinds
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 PAGE = (pathlib.Path(__file__).parents[3] / "docs" / "served-kinds.md").read_text()
@@ -45,6 +46,11 @@ def test_each_kind_is_listed_once_with_the_components_that_act_on_it() -> None:
     assert len({(row.kind, row.api_version) for row in rows()}) == len(rows())
     assert all(row.component for row in rows() if row.served != "no")
     assert all(row.remarks for row in rows() if row.component == "nothing")
+
+
+def test_the_kinds_that_nothing_acts_on_are_those_with_a_warning() -> None:
+    idle = {(row.api_version.rpartition("/")[0], row.kind) for row in rows() if row.component == "nothing"}
+    assert idle == set(unmanaged_kinds.EFFECTS)
 
 
 def test_the_page_names_the_admission_plugins_in_their_order() -> None:

@@ -8,7 +8,7 @@ import sys
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import manifests
+from traincrew.cli.jobs import manifests, unmanaged_objects
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.render import serialization
 
@@ -37,6 +37,8 @@ async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.
     if options.dry_run:
         _print(parsed, options.form)
         return 0
+    if not target_options.names_cluster():
+        unmanaged_objects.reject(parsed.objects)
     _ensure_cluster(target_options, console)
     # Imported after the cluster has been started: the import takes time, in which the cluster works.
     from traincrew.cli.jobs import run_session

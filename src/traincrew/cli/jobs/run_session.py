@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import deletion, manifests, query, unmapped_images
+from traincrew.cli.jobs import deletion, manifests, query, unmanaged_objects, unmapped_images
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
@@ -33,6 +33,7 @@ async def run(
 ) -> int:
     """Submit the objects and return the exit code of the jobs."""
     async with query.connected(target_options) as (client, target):
+        await unmanaged_objects.reject_if_embedded(wanted, client)
         submission = Submission(client, target.namespace, console.message)
         created = await submission.submit(wanted, replace=options.replace)
         jobs = [each for each in created if each.wanted.job is not None]

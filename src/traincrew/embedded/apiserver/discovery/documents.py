@@ -101,13 +101,21 @@ def _storage_hash(info: ResourceInfo) -> str:
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
 
 
+_SUFFIX = "+traincrew"
+
+
+def is_embedded(version: Object) -> bool:
+    """Whether /version is that of an embedded API server."""
+    return str(version.get("gitVersion", "")).endswith(_SUFFIX)
+
+
 def version(platform: str, runtime: str) -> Object:
     """/version. `platform` as Go names it (`linux/amd64`)."""
     major, minor, _ = VERSION.split(".")
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": f"v{VERSION}+traincrew",
+        "gitVersion": f"v{VERSION}{_SUFFIX}",
         "gitCommit": "",
         "gitTreeState": "",
         "buildDate": "1970-01-01T00:00:00Z",

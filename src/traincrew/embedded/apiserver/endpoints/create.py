@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.endpoints import request_bodies, write_path
+from traincrew.embedded.apiserver.endpoints import request_bodies, unmanaged_objects, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
 from traincrew.embedded.apiserver.requests.request import Request, Response
@@ -14,7 +14,8 @@ from traincrew.embedded.apiserver.requests.scope import RequestScope
 async def create(scope: RequestScope, request: Request) -> Response:
     options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
     obj, warnings = request_bodies.decoded(request, options.validation)
-    return await write_path.create(scope, request, options, obj, warnings)
+    response = await write_path.create(scope, request, options, obj, warnings)
+    return await unmanaged_objects.report(scope, request, options, response)
 
 
 async def create_on_update(
@@ -26,4 +27,5 @@ async def create_on_update(
         message = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise api_errors.conflict(request.subject, message)
     metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-    return await write_path.create(scope, request, options, obj | {"metadata": metadata}, warnings)
+    response = await write_path.create(scope, request, options, obj | {"metadata": metadata}, warnings)
+    return await unmanaged_objects.report(scope, request, options, response)
