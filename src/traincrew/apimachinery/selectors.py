@@ -33,7 +33,7 @@ class Requirement(NamedTuple):
 
 
 def matches(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
-    return all(each.matches(labels) for each in requirements)
+    return all(requirement.matches(labels) for requirement in requirements)
 
 
 def evaluate(operator: str, value: str | None, values: Collection[str]) -> bool:
@@ -164,7 +164,7 @@ FieldPath = Callable[[str], str]
 def parse_fields(text: str, path: FieldPath) -> tuple[Requirement, ...]:
     """fields.ParseSelector. Raises SelectorError, and the error of `path` for a field that selectors do not support."""
     requirements = [_field_requirement(part, text, path) for part in sorted(_split(text)) if part]
-    return tuple(each for each in requirements if each is not None)
+    return tuple(requirement for requirement in requirements if requirement is not None)
 
 
 def _split(text: str) -> list[str]:

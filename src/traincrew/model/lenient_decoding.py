@@ -47,13 +47,15 @@ class LenientDecoder(Generic[T]):
         error = self._error(value, type_)
         if error is None:
             return value
-        found: list[Unreadable] = []
+        inner_unreadable: list[Unreadable] = []
         inner = _inner_types(value, type_)
-        rest = _map(value, inner, path, lambda part, its_type, its_path: self._readable(part, its_type, its_path, found))
-        if not found or self._error(rest, type_) is not None:
+        rest = _map(
+            value, inner, path, lambda part, its_type, its_path: self._readable(part, its_type, its_path, inner_unreadable)
+        )
+        if not inner_unreadable or self._error(rest, type_) is not None:
             unreadable.append(Unreadable(path, str(error).partition(" - at ")[0]))
             return _ABSENT
-        unreadable += found
+        unreadable += inner_unreadable
         return rest
 
     def _error(self, value: Any, type_: Any) -> msgspec.ValidationError | None:
@@ -67,24 +69,27 @@ class LenientDecoder(Generic[T]):
 def _map(value: Any, inner: dict[Any, Any], path: str, read: Callable[[Any, Any, str], Any]) -> Any:
     if isinstance(value, dict):
         dot = "." if path else ""
-        parts = ((key, read(each, inner[key], f"{path}{dot}{key}") if key in inner else each) for key, each in value.items())
+        parts = (
+            (key, read(inner_value, inner[key], f"{path}{dot}{key}") if key in inner else inner_value)
+            for key, inner_value in value.items()
+        )
         return {key: part for key, part in parts if part is not _ABSENT}
     if isinstance(value, list) and inner:
-        parts = ((index, read(each, inner[index], f"{path}[{index}]")) for index, each in enumerate(value))
+        parts = ((index, read(inner_value, inner[index], f"{path}[{index}]")) for index, inner_value in enumerate(value))
         return [part for _, part in parts if part is not _ABSENT]
     return value
 
 
 def _inner_types(value: Any, type_: Any) -> dict[Any, Any]:
     """The types of the parts of a value, by key or index."""
-    for each in _alternatives(type_):
-        origin, arguments = typing.get_origin(each) or each, typing.get_args(each)
+    for alternative in _alternatives(type_):
+        origin, arguments = typing.get_origin(alternative) or alternative, typing.get_args(alternative)
         if isinstance(value, dict) and origin is dict and arguments:
             return dict.fromkeys(value, arguments[1])
         if isinstance(value, list) and origin is list and arguments:
             return dict.fromkeys(range(len(value)), arguments[0])
         if isinstance(value, dict) and isinstance(origin, type) and issubclass(origin, msgspec.Struct):
-            return {field.encode_name: field.type for field in msgspec.structs.fields(each)}
+            return {field.encode_name: field.type for field in msgspec.structs.fields(alternative)}
     return {}
 
 

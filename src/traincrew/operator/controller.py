@@ -107,17 +107,17 @@ class Controller:
         kind, observed = self._observer.kinds[key.plural], self._observer.observe(job)
         self._report_unreadable(kind.following(job), job, memory, observed)
         plan = decide(kind, job, observed, now)
-        planned = {(each.resource, each.name) for stage in plan.stages for each in stage if isinstance(each, Create)}
+        planned = {(action.resource, action.name) for stage in plan.stages for action in stage if isinstance(action, Create)}
         if memory.keep_only(planned):
             plan = decide(kind, job, self._observer.observe(job), now)
         return plan
 
     def _report_unreadable(self, kind: JobKind, job: jobs.JobObject[Any], memory: JobMemory, observed: Observed) -> None:
-        for found in observed.unreadable:
-            if memory.reported.get((found.kind, found.name)) == found:
+        for unreadable in observed.unreadable:
+            if memory.reported.get((unreadable.kind, unreadable.name)) == unreadable:
                 continue
-            memory.reported[found.kind, found.name] = found
-            event = unreadable_objects.event(found)
+            memory.reported[unreadable.kind, unreadable.name] = unreadable
+            event = unreadable_objects.event(unreadable)
             self._recorder.event(kind, job, event)
             name = f"{job.metadata.namespace}/{job.metadata.name}"
             logger.error("ignoring unreadable fields", extra={"kind": kind.kind, "job": name, "error": event.message})
@@ -175,4 +175,4 @@ def _only_creates(kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> bool:
     """
     actions = [action for stage in plan.stages for action in stage]
     in_status = kind.variants or job.status.conditions or (plan.status is not None and plan.status.host_ports)
-    return bool(actions) and not in_status and all(isinstance(each, Create) and not each.first_attempt for each in actions)
+    return bool(actions) and not in_status and all(isinstance(item, Create) and not item.first_attempt for item in actions)

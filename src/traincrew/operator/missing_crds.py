@@ -23,19 +23,19 @@ class MissingCRDs:
         self._informers = informers
         self._reported: list[str] = []
         self._report_pending = False
-        for each in informers:
-            each.on_failure = self._failure_changed
+        for informer in informers:
+            informer.on_failure = self._failure_changed
 
     def unready_reason(self) -> str:
         """An operator is ready if it serves a kind, unless a CRD was deleted while it runs."""
-        missing = [each for each in self._missing() if each.scope.resource.group == GROUP]
-        kinds = sum(each.scope.resource.group == GROUP for each in self._informers)
-        if missing and (len(missing) == kinds or any(each.served for each in missing)):
+        missing = [informer for informer in self._missing() if informer.scope.resource.group == GROUP]
+        kinds = sum(informer.scope.resource.group == GROUP for informer in self._informers)
+        if missing and (len(missing) == kinds or any(informer.served for informer in missing)):
             return f"CRDs are not installed: {', '.join(_names(missing))}. {_remedy(missing)}"
         return ""
 
     def _missing(self) -> list[Informer[Any]]:
-        return [each for each in self._informers if isinstance(each.failure, errors.NotFound)]
+        return [informer for informer in self._informers if isinstance(informer.failure, errors.NotFound)]
 
     def _failure_changed(self) -> None:
         if not self._report_pending:
@@ -55,10 +55,10 @@ class MissingCRDs:
 
 
 def _names(informers: Iterable[Informer[Any]]) -> list[str]:
-    return sorted(f"{each.scope.resource.plural}.{each.scope.resource.group}" for each in informers)
+    return sorted(f"{informer.scope.resource.plural}.{informer.scope.resource.group}" for informer in informers)
 
 
 def _remedy(missing: Iterable[Informer[Any]]) -> str:
-    if any(each.scope.resource.group == GROUP for each in missing):
+    if any(informer.scope.resource.group == GROUP for informer in missing):
         return f"Run `{INSTALL}`, or enable only the kinds that are installed (--enable-scheme)."
     return "Install the gang scheduler, or run the operator without --gang-scheduler-name."

@@ -68,10 +68,10 @@ class FailureHandler:
     def _reject_reserved(self, unit: SchedulingUnit) -> bool:
         if unit.joins_running_gang:
             return False
-        for each in self.reservations:
-            needed = "pods" in each.names or any(each.names & pod.requests.keys() for pod in unit.pods)
-            if needed and unit.order > each.order:
-                reason = f"node(s) were reserved for pod group {each.gang}, which has waited longer"
+        for reservation in self.reservations:
+            needed = "pods" in reservation.names or any(reservation.names & pod.requests.keys() for pod in unit.pods)
+            if needed and unit.order > reservation.order:
+                reason = f"node(s) were reserved for pod group {reservation.gang}, which has waited longer"
                 self._reject_all(
                     unit.pods, messages.no_nodes_available([FilterStatus((reason,), True)] * len(self._snapshot.node_infos))
                 )
@@ -113,7 +113,7 @@ class FailureHandler:
     def handle_gang(self, unit: SchedulingUnit, fit_errors: list[FitError], fits: Fits) -> None:
         ineligible = self._ineligibility(unit.pods)
         candidate = None
-        if not ineligible and not any(each.reason for each in fit_errors):
+        if not ineligible and not any(fit_error.reason for fit_error in fit_errors):
             lower = self._lower_priority(unit.priority)
             if lower and not self._may_attempt():
                 return
@@ -128,14 +128,14 @@ class FailureHandler:
         self, unit: SchedulingUnit, fit_errors: list[FitError], ineligible: str, candidate: Candidate | None
     ) -> None:
         min_member = unit.group.spec.min_member if unit.group else 0
-        by_pod = {each.pod.uid: each for each in fit_errors}
+        by_pod = {fit_error.pod.uid: fit_error for fit_error in fit_errors}
         common = messages.gang_unschedulable(len(fit_errors), len(unit.pods), unit.members.total, min_member)
         after = ineligible
         if not ineligible and candidate is None and fit_errors[0].statuses:
             after = self._preemption_message(fit_errors[0].pod) + self._advice(fit_errors[0])
         for pod in unit.pods:
-            each = by_pod.get(pod.uid)
-            message = common if each is None else self._fit_error_message(each, after)
+            fit_error = by_pod.get(pod.uid)
+            message = common if fit_error is None else self._fit_error_message(fit_error, after)
             self._reject(pod, message, candidate.nodes.get(pod.uid, "") if candidate else None if ineligible else "")
 
     def _fit_error_message(self, fit_error: FitError, after: str) -> str:
@@ -171,7 +171,7 @@ class FailureHandler:
     def _lower_priority(self, priority: int) -> list[VictimGroup]:
         if self._victim_groups is None:
             self._victim_groups = preemption.victim_groups(self._snapshot, self._state.groups, self._members)
-        return [each for each in self._victim_groups if each.priority < priority]
+        return [group for group in self._victim_groups if group.priority < priority]
 
     def _may_attempt(self) -> bool:
         self._attempts += 1
@@ -183,7 +183,7 @@ class FailureHandler:
     def _preempt(self, candidate: Candidate, pods: list[PodInfo]) -> None:
         victims = {pod.uid for pod in candidate.victims}
         self._terminating |= {pod.uid: pod for pod in candidate.victims}
-        self._victim_groups = [each for each in self._victim_groups or () if each.pods[0].uid not in victims]
+        self._victim_groups = [group for group in self._victim_groups or () if group.pods[0].uid not in victims]
         for victim in candidate.victims:
             by = next((pod for pod in pods if candidate.nodes.get(pod.uid) == victim.spec.node_name), pods[0])
             self._decisions.preemptions.append(Preemption(victim, by))
@@ -214,7 +214,7 @@ class FailureHandler:
             return ""
         allocatable = resource_requests.maximum(node_info.allocatable for node_info in self._snapshot.node_infos.values())
         message = messages.advice(
-            (name for each in fit_error.statuses for name in each.insufficient), fit_error.pod.requests, allocatable
+            (name for status in fit_error.statuses for name in status.insufficient), fit_error.pod.requests, allocatable
         )
         return f" {message}" if message else ""
 
@@ -225,7 +225,9 @@ class FailureHandler:
             return None
         if pod.status.nominated_node_name:
             return None
-        tolerations = tuple((each.key, each.operator, each.value, each.effect) for each in spec.tolerations)
+        tolerations = tuple(
+            (toleration.key, toleration.operator, toleration.value, toleration.effect) for toleration in spec.tolerations
+        )
         placement = (tuple(sorted(pod.requests.items())), tuple(sorted(spec.node_selector.items())), tolerations, pod.ports)
         return (*placement, spec.priority, spec.preemption_policy)
 

@@ -41,8 +41,8 @@ def term_matches(term: Object, node: Node) -> bool:
     if not expressions and not names:
         return False
     fields = {"metadata.name": node.name}
-    return all(label_selectors.meets(each, node.metadata.labels) for each in expressions) and all(
-        label_selectors.meets(each, fields) for each in names
+    return all(label_selectors.meets(requirement, node.metadata.labels) for requirement in expressions) and all(
+        label_selectors.meets(requirement, fields) for requirement in names
     )
 
 
@@ -52,9 +52,9 @@ def required_node_names(affinity: Object | None) -> set[str] | None:
     nodes: set[str] = set()
     for term in terms:
         sets = [
-            set(each.get("values") or ())
-            for each in term.get("matchFields") or ()
-            if each.get("key") == "metadata.name" and each.get("operator") == "In"
+            set(requirement.get("values") or ())
+            for requirement in term.get("matchFields") or ()
+            if requirement.get("key") == "metadata.name" and requirement.get("operator") == "In"
         ]
         if not sets:
             return None
@@ -63,7 +63,7 @@ def required_node_names(affinity: Object | None) -> set[str] | None:
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    return any(_tolerates(each, taint) for each in tolerations)
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -75,12 +75,14 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 def effective_taints(node: Node) -> list[Taint]:
     """With the taint of a node that is not ready, which the node lifecycle controller would add if it ran."""
     taints = list(node.spec.taints)
-    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    ready = next((condition.status for condition in node.status.conditions if condition.type == "Ready"), "True")
     key = {"True": "", "False": NOT_READY}.get(ready, UNREACHABLE)
-    if key and all(each.key != key for each in taints):
+    if key and all(taint.key != key for taint in taints):
         taints.append(Taint(key=key, effect="NoSchedule"))
     return taints
 
 
 def untolerated_taint(spec: PodSpec, taints: Iterable[Taint]) -> Taint | None:
-    return next((each for each in taints if each.effect in NO_SCHEDULE_EFFECTS and not tolerates(spec.tolerations, each)), None)
+    return next(
+        (taint for taint in taints if taint.effect in NO_SCHEDULE_EFFECTS and not tolerates(spec.tolerations, taint)), None
+    )

@@ -61,7 +61,7 @@ def victim_groups(snapshot: Snapshot, groups: PodGroups, members: Mapping[GangKe
             victims.append(_victim_group(core))
     single += [pod for pod, _ in snapshot.pods() if pod.uid in eligible and pod.uid not in ganged]
     victims += [_victim_group([pod]) for pod in single]
-    return sorted(victims, key=lambda each: (-each.priority, each.started))
+    return sorted(victims, key=lambda group: (-group.priority, group.started))
 
 
 def _victim_group(pods: list[PodInfo]) -> VictimGroup:
@@ -83,7 +83,7 @@ def find_candidate(
     candidates, statuses = [], []
     with _without(snapshot, terminating):
         for node_info in snapshot.node_infos.values():
-            candidate, status = _dry_run(pod, node_info, snapshot, [each for each in lower if each.is_on(node_info.node.name)])
+            candidate, status = _dry_run(pod, node_info, snapshot, [group for group in lower if group.is_on(node_info.node.name)])
             if candidate is not None and candidate.victims:
                 candidates.append(candidate)
             statuses.append(status)
@@ -125,27 +125,27 @@ def _select_victims(fits: Fits, snapshot: Snapshot, lower: list[VictimGroup]) ->
     while kept and (removed == 0 or fits() is None):
         before, kept = kept, max(kept - max(removed, 1), 0)
         removed = len(lower) - kept
-        for each in lower[kept:before]:
-            _remove_pods(snapshot, each.pods)
+        for group in lower[kept:before]:
+            _remove_pods(snapshot, group.pods)
     if fits() is None:
-        for each in lower:
-            _add_pods(snapshot, each.pods)
+        for group in lower:
+            _add_pods(snapshot, group.pods)
         return None
     victims = _without_reprieved(fits, snapshot, lower[kept:])
     nodes = fits()
-    for each in victims:
-        _add_pods(snapshot, each.pods)
-    return None if nodes is None else Candidate([pod for each in victims for pod in each.pods], nodes)
+    for group in victims:
+        _add_pods(snapshot, group.pods)
+    return None if nodes is None else Candidate([pod for group in victims for pod in group.pods], nodes)
 
 
 def _without_reprieved(fits: Fits, snapshot: Snapshot, lower: list[VictimGroup]) -> list[VictimGroup]:
     """Reprieves halves at a time: of a thousand groups most are reprieved."""
-    for each in lower:
-        _add_pods(snapshot, each.pods)
+    for group in lower:
+        _add_pods(snapshot, group.pods)
     if fits() is not None:
         return []
-    for each in lower:
-        _remove_pods(snapshot, each.pods)
+    for group in lower:
+        _remove_pods(snapshot, group.pods)
     if len(lower) == 1:
         return lower
     half = len(lower) // 2

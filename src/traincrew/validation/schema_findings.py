@@ -29,12 +29,12 @@ def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[Finding]:
     node = schemas.of(schema)
     violations = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
     mistyped: dict[Path, Violation] = {}
-    for each in violations:
-        if each.rule in _TYPE_RULES:
-            mistyped.setdefault(each.path, each)
-    for each in violations:
-        if mistyped.get(each.path, each) is each:
-            yield Finding(each.path, _MESSAGES[each.rule](each))
+    for violation in violations:
+        if violation.rule in _TYPE_RULES:
+            mistyped.setdefault(violation.path, violation)
+    for violation in violations:
+        if mistyped.get(violation.path, violation) is violation:
+            yield Finding(violation.path, _MESSAGES[violation.rule](violation))
 
 
 _TYPE_RULES = (violations.TYPE, violations.FORMAT_TYPE)
@@ -75,11 +75,11 @@ def _duplicate(violation: Violation) -> str:
 
 
 def _bound(word: str) -> Callable[[Violation], str]:
-    return lambda each: f"must be {word} {each.limit}, got {each.value}"
+    return lambda violation: f"must be {word} {violation.limit}, got {violation.value}"
 
 
 def _count(word: str, unit: str) -> Callable[[Violation], str]:
-    return lambda each: f"must have {word} {each.limit} {unit}, got {each.value}"
+    return lambda violation: f"must have {word} {violation.limit} {unit}, got {violation.value}"
 
 
 _MESSAGES: dict[str, Callable[[Violation], str]] = {
@@ -87,21 +87,25 @@ _MESSAGES: dict[str, Callable[[Violation], str]] = {
     violations.FORMAT_TYPE: _type,
     violations.FORMAT: _format,
     violations.PATTERN: _pattern,
-    violations.ENUM: lambda each: f"unsupported value {each.value!r}, must be one of {', '.join(map(str, each.limit))}",
-    violations.MIN_LENGTH: lambda each: "must not be empty" if each.limit == 1 else f"must have at least {each.limit} characters",
-    violations.MAX_LENGTH: lambda each: f"must have at most {each.limit} characters",
+    violations.ENUM: lambda violation: (
+        f"unsupported value {violation.value!r}, must be one of {', '.join(map(str, violation.limit))}"
+    ),
+    violations.MIN_LENGTH: lambda violation: (
+        "must not be empty" if violation.limit == 1 else f"must have at least {violation.limit} characters"
+    ),
+    violations.MAX_LENGTH: lambda violation: f"must have at most {violation.limit} characters",
     violations.MINIMUM: _bound("at least"),
     violations.MAXIMUM: _bound("at most"),
     violations.MULTIPLE_OF: _bound("a multiple of"),
-    violations.INVALID_FACTOR: lambda each: f"the schema demands a multiple of {each.limit}",
+    violations.INVALID_FACTOR: lambda violation: f"the schema demands a multiple of {violation.limit}",
     violations.MIN_ITEMS: _count("at least", "items"),
     violations.MAX_ITEMS: _count("at most", "items"),
-    violations.UNIQUE_ITEMS: lambda each: "must not contain duplicates",
+    violations.UNIQUE_ITEMS: lambda violation: "must not contain duplicates",
     violations.MIN_PROPERTIES: _count("at least", "entries"),
     violations.MAX_PROPERTIES: _count("at most", "entries"),
-    violations.REQUIRED: lambda each: "is required",
-    violations.COMPOSITE: lambda each: str(each.limit),
-    violations.UNFINISHED: lambda each: str(each.limit),
+    violations.REQUIRED: lambda violation: "is required",
+    violations.COMPOSITE: lambda violation: str(violation.limit),
+    violations.UNFINISHED: lambda violation: str(violation.limit),
     violations.DUPLICATE: _duplicate,
-    violations.NO_MAP_ENTRY: lambda each: "must be a mapping",
+    violations.NO_MAP_ENTRY: lambda violation: "must be a mapping",
 }

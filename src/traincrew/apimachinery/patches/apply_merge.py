@@ -45,8 +45,8 @@ def _merge_maps(live: Object, applied: Object, type_def: TypeDef) -> Object:
 
 def _merge_lists(live: list[Any], applied: list[Any], type_def: TypeDef) -> list[Any]:
     """Applied items keep their order; other live items keep their positions between them."""
-    live_elements = [list_items.path_element(each, type_def) for each in live]
-    applied_elements = [list_items.path_element(each, type_def) for each in applied]
+    live_elements = [list_items.path_element(item, type_def) for item in live]
+    applied_elements = [list_items.path_element(item, type_def) for item in applied]
     live_by_element, applied_by_element = _unique(live_elements, live), dict(zip(applied_elements, applied, strict=True))
     shared = iter([name for name in applied_elements if name in live_by_element])
     awaited, merged, done = next(shared, None), [], set()
@@ -78,7 +78,7 @@ def _merge_lists(live: list[Any], applied: list[Any], type_def: TypeDef) -> list
             right += 1
             if name == awaited:
                 awaited = next(shared, None)
-    return [each for each in merged if each is not _NOTHING]
+    return [item for item in merged if item is not _NOTHING]
 
 
 def _unique(names: list[str], values: list[Any]) -> dict[str, Any]:
@@ -103,23 +103,23 @@ def remove_fields(value: Any, fields: Fields, type_def: TypeDef) -> Any:
 
 def _remove_map_fields(value: Object, fields: Fields, type_def: TypeDef) -> Object:
     left = {}
-    for name, each in value.items():
+    for name, inner in value.items():
         node = fields.get(f"f:{name}")
         if node is None:
-            left[name] = each
+            left[name] = inner
         elif not field_sets.is_member(node):
-            left[name] = remove_fields(each, node, type_def.field(name) or ATOMIC)
+            left[name] = remove_fields(inner, node, type_def.field(name) or ATOMIC)
     return left
 
 
 def _remove_list_items(value: list[Any], fields: Fields, type_def: TypeDef) -> list[Any]:
     left = []
-    for each in value:
-        node = fields.get(list_items.path_element(each, type_def))
+    for item in value:
+        node = fields.get(list_items.path_element(item, type_def))
         if node is None:
-            left.append(each)
+            left.append(item)
         elif not field_sets.is_member(node):
-            left.append(remove_fields(each, node, type_def.items))
+            left.append(remove_fields(item, node, type_def.items))
     return left
 
 

@@ -63,7 +63,7 @@ class PatchMeta:
     @property
     def strategy(self) -> str:
         named = str(self.schema.get("x-kubernetes-patch-strategy", "")).split(",")
-        return next((each for each in named if each != "retainKeys"), "")
+        return next((strategy for strategy in named if strategy != "retainKeys"), "")
 
     @property
     def key(self) -> str:
@@ -95,18 +95,18 @@ def merge_lists(original: list[Any], patch: list[Any], meta: PatchMeta, merge: M
 
 def element_type(*lists: list[Any]) -> type | None:
     kind: type | None = None
-    for each in (item for items in lists for item in items):
+    for element in (item for items in lists for item in items):
         if kind is None:
-            kind = type(each)
+            kind = type(element)
             if kind is list:
                 raise PatchRejected()
-        elif type(each) is not kind:
+        elif type(element) is not kind:
             raise internal_patch_error(f"list element types are not identical: {go_format.plain(list(lists))}")
     return kind
 
 
 def _unique(values: list[Any]) -> list[Any]:
-    return list({(type(each), each): each for each in values}.values())
+    return list({(type(value), value): value for value in values}.values())
 
 
 def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -118,7 +118,7 @@ def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[
                 items.append(item)
             case "delete":
                 _check_key(item, key)
-                original = [each for each in original if each.get(key, _NONE) != item[key]]
+                original = [entry for entry in original if entry.get(key, _NONE) != item[key]]
             case "replace":
                 replaced = True
             case "merge":
@@ -167,9 +167,9 @@ Ordered = tuple[list[Any], list[Any]]
 
 def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
     """Both keep their order. Others keep their positions between the patched items as far as possible."""
-    for each in (*patched[0], *patched[1], *others[0], *others[1]):
-        if key and isinstance(each, dict):
-            _check_key(each, key)
+    for entry in (*patched[0], *patched[1], *others[0], *others[1]):
+        if key and isinstance(entry, dict):
+            _check_key(entry, key)
     server = others[1]
     right, left = _sorted(*patched, key), _sorted(*others, key)
     arranged: list[Any] = []
@@ -192,9 +192,9 @@ def _position(items: Sequence[Any], item: Any, key: str) -> int:
 
 
 def _find(items: Sequence[Any], value: Any, key: str) -> int:
-    for at, each in enumerate(items):
-        if key and not isinstance(each, dict):
+    for at, entry in enumerate(items):
+        if key and not isinstance(entry, dict):
             raise internal_patch_error(f"value for key {at} is not a map")
-        if (each.get(key, _NONE) if key else each) == value:
+        if (entry.get(key, _NONE) if key else entry) == value:
             return at
     return -1

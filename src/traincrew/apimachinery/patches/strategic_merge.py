@@ -99,7 +99,7 @@ def _delete(merged: Object, key: str, values: Any, fields: PatchSchema) -> None:
         if not current and not values:
             return
         if element_type(current, values) is not dict:
-            merged[key] = [each for each in current if each not in values]
+            merged[key] = [item for item in current if item not in values]
         else:
             merged[key] = merge_lists(current, values, fields.list_field(key), merge_maps)
 
@@ -118,7 +118,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -
     if values is None:
         items = current or []
     elif current is None:
-        items = [bare for each in values if (bare := _without_directives(each)) is not _NOTHING]
+        items = [bare for item in values if (bare := _without_directives(item)) is not _NOTHING]
     elif meta.strategy == "merge":
         items = merge_lists(current, values, meta, merge_maps)
     else:
@@ -146,7 +146,7 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
     """The items of the patch must be in the order list, in the same order."""
     if not values or not order:
         return
-    awaited = [each for each in values if not (key and isinstance(each, dict) and each.get(DIRECTIVE) == "delete")]
+    awaited = [item for item in values if not (key and isinstance(item, dict) and item.get(DIRECTIVE) == "delete")]
     at = position = 0
     while at < len(awaited) and position < len(order):
         if isinstance(awaited[at], dict) and DIRECTIVE in awaited[at]:
@@ -162,11 +162,11 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
 def _same_item(one: Any, other: Any, key: str) -> bool:
     if not key:
         return bool(one == other)
-    for each in (one, other):
-        if not isinstance(each, dict):
-            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(each)}")
-        if key not in each:
-            raise internal_patch_error(f"map: {go_format.plain(each)} does not contain declared merge key: {key}")
+    for item in (one, other):
+        if not isinstance(item, dict):
+            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
+        if key not in item:
+            raise internal_patch_error(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
     return bool(one[key] == other[key])
 
 
@@ -185,16 +185,16 @@ def _without_directives(value: Any) -> Any:
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return _NOTHING
-        bared = {key: _without_directives(each) for key, each in value.items()}
-        return {key: each for key, each in bared.items() if each is not _NOTHING}
+        bared = {key: _without_directives(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in bared.items() if inner is not _NOTHING}
     if isinstance(value, list):
-        return [bare for each in value if (bare := _without_directives(each)) is not _NOTHING]
+        return [bare for inner in value if (bare := _without_directives(inner)) is not _NOTHING]
     return value
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_without_nulls(inner) for inner in value]
     return value

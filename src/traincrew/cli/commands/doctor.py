@@ -28,19 +28,19 @@ def doctor(data: str, output: str) -> None:
     from traincrew.cli.doctor import checks
 
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
-    found = []
-    for each in checks.run(directory):
-        found.append(each)
+    findings = []
+    for finding in checks.run(directory):
+        findings.append(finding)
         if output == "text":
-            _print(each)
+            _print(finding)
     if output == "json":
-        terminal.echo_unchanged(json.dumps([each._asdict() for each in found], indent=2))
-    if any(each.grade == "fail" for each in found):
+        terminal.echo_unchanged(json.dumps([finding._asdict() for finding in findings], indent=2))
+    if any(finding.grade == "fail" for finding in findings):
         raise SystemExit(1)
 
 
-def _print(found: Finding) -> None:
-    grade = click.style(f"{found.grade:<4}", _COLOURS[found.grade])
-    terminal.echo_unchanged(f"{grade}  {found.subject:<11} {printable(found.message)}")
-    if found.remedy:
-        terminal.echo(f"{'':<18}→ {found.remedy}")
+def _print(finding: Finding) -> None:
+    grade = click.style(f"{finding.grade:<4}", _COLOURS[finding.grade])
+    terminal.echo_unchanged(f"{grade}  {finding.subject:<11} {printable(finding.message)}")
+    if finding.remedy:
+        terminal.echo(f"{'':<18}→ {finding.remedy}")

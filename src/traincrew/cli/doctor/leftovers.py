@@ -38,13 +38,13 @@ class Process(NamedTuple):
     @property
     def data(self) -> str:
         path = self.cwd.removesuffix(_DELETED)
-        found = _POD.match(path)
-        return found["data"] if found else path.removesuffix("/node")
+        match = _POD.match(path)
+        return match["data"] if match else path.removesuffix("/node")
 
     @property
     def uid(self) -> str:
-        found = _POD.match(self.cwd.removesuffix(_DELETED))
-        return found["uid"] if found else ""
+        match = _POD.match(self.cwd.removesuffix(_DELETED))
+        return match["uid"] if match else ""
 
 
 def _matches(modules: tuple[bytes, ...], command: bytes) -> bool:
@@ -53,7 +53,7 @@ def _matches(modules: tuple[bytes, ...], command: bytes) -> bool:
 
 def processes(proc: pathlib.Path = _PROC) -> list[Process]:
     """Network namespace daemons and shims whose /proc this user can read."""
-    found = []
+    result = []
     for name in os.listdir(proc):
         try:
             command = (proc / name / "cmdline").read_bytes() if name.isdecimal() else b""
@@ -62,25 +62,25 @@ def processes(proc: pathlib.Path = _PROC) -> list[Process]:
             continue
         path = cwd.removesuffix(_DELETED)
         if (_matches(_NETNS_DAEMON, command) and path.endswith("/node")) or (_matches(_SHIM, command) and _POD.match(path)):
-            found.append(Process(int(name), cwd, _matches(_NETNS_DAEMON, command)))
-    return found
+            result.append(Process(int(name), cwd, _matches(_NETNS_DAEMON, command)))
+    return result
 
 
 def check(data: pathlib.Path) -> list[Finding]:
     """data: the data directory whose files are checked. Processes, mounts, links and cgroups are those of all clusters."""
-    found = processes()
-    everywhere = [*_clusters(found), *_mounts(found), *_interfaces(found), *_cgroups(found)]
+    running = processes()
+    everywhere = [*_clusters(running), *_mounts(running), *_interfaces(running), *_cgroups(running)]
     return [*everywhere, *_directories(data)] or [ok("leftovers", "none")]
 
 
-def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
+def _clusters(running: Iterable[Process]) -> Iterator[Finding]:
     by_data: dict[str, list[Process]] = {}
-    for each in found:
-        by_data.setdefault(each.data, []).append(each)
+    for process in running:
+        by_data.setdefault(process.data, []).append(process)
     for data, left in sorted(by_data.items()):
         if runs(pathlib.Path(data)):
             continue
-        pods = sum(not each.is_netns_daemon for each in left)
+        pods = sum(not process.is_netns_daemon for process in left)
         parts = [f"{pods} pod{'' if pods == 1 else 's'}"] if pods else []
         parts += ["the network"] if pods < len(left) else []
         whose = f" of {owner}" if (owner := _other_owner(left)) else ""
@@ -94,7 +94,7 @@ def _remedy(data: str, left: list[Process]) -> str:
         return f"Run `traincrew up --detach --data {path}` to adopt them, then `traincrew down --data {path}` to stop them."
     if (pathlib.Path(data) / "node.lock").exists():
         return f"Run `traincrew node --data {path}` to adopt them, with --drain to stop them."
-    kill = f"kill -9 {' '.join(str(each.pid) for each in sorted(left))}"
+    kill = f"kill -9 {' '.join(str(process.pid) for process in sorted(left))}"
     if owner := _other_owner(left):
         return f"Ask {owner}. The data directory is gone. Run: {kill}"
     return f"The data directory is gone. Run: {kill}"
@@ -102,12 +102,12 @@ def _remedy(data: str, left: list[Process]) -> str:
 
 def _other_owner(left: Iterable[Process], proc: pathlib.Path = _PROC) -> str:
     """The owner of the processes if it is another user. Root sees the processes of all users."""
-    for each in left:
+    for process in left:
         with contextlib.suppress(OSError):
             # The owner of the directory in /proc is root for processes that are not dumpable.
-            found = re.search(r"^Uid:\s+(\d+)", (proc / str(each.pid) / "status").read_text(), re.MULTILINE)
-            if found is not None and int(found[1]) != os.geteuid():
-                return _name(int(found[1]))
+            uid = re.search(r"^Uid:\s+(\d+)", (proc / str(process.pid) / "status").read_text(), re.MULTILINE)
+            if uid is not None and int(uid[1]) != os.geteuid():
+                return _name(int(uid[1]))
     return ""
 
 
@@ -142,28 +142,28 @@ def runs(data: pathlib.Path) -> bool:
 
 def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
     """Mounts of pods without a shim. The mounts of a running shim are adopted with it."""
-    running = {each.uid for each in left}
-    for each in host_mounts.read():
-        found = _POD.match(each.path)
-        if found is not None and found["uid"] not in running and not runs(pathlib.Path(found["data"])):
-            yield warn("leftovers", f"a mount of a deleted pod: {each.path}", f"Run: umount {shlex.quote(each.path)}")
+    running = {process.uid for process in left}
+    for mount in host_mounts.read():
+        pod = _POD.match(mount.path)
+        if pod is not None and pod["uid"] not in running and not runs(pathlib.Path(pod["data"])):
+            yield warn("leftovers", f"a mount of a deleted pod: {mount.path}", f"Run: umount {shlex.quote(mount.path)}")
 
 
-def _interfaces(found: Iterable[Process]) -> Iterator[Finding]:
+def _interfaces(running: Iterable[Process]) -> Iterator[Finding]:
     """Network interfaces. Only root can tell to which cluster they belong."""
     if os.geteuid() != 0:
         return
-    known = {f"crew{zlib.crc32(os.fsencode(each.cwd)):08x}" for each in found if each.is_netns_daemon}
+    known = {f"crew{zlib.crc32(os.fsencode(process.cwd)):08x}" for process in running if process.is_netns_daemon}
     for name in sorted(os.listdir("/sys/class/net")):
         if re.fullmatch(r"crew[0-9a-f]{8}", name) and name not in known:
             yield warn("leftovers", f"the network interface {name} of a deleted cluster", f"Run: ip link delete {name}")
 
 
-def _cgroups(found: Iterable[Process]) -> Iterator[Finding]:
-    running, empty = {each.uid for each in found}, set()
+def _cgroups(processes: Iterable[Process]) -> Iterator[Finding]:
+    running, empty = {process.uid for process in processes}, set()
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
-        names = [each.name for each in top.iterdir() if _UID.fullmatch(each.name)] if top.is_dir() else []
+        names = [path.name for path in top.iterdir() if _UID.fullmatch(path.name)] if top.is_dir() else []
         empty |= {name for name in names if name not in running and not cgroups.processes_of(str(top / name))}
     if empty:
         loop = f"for uid in {' '.join(sorted(empty))}; do"

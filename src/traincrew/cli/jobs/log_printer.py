@@ -89,7 +89,7 @@ def _discard_output() -> None:
 async def _follow(
     client: RemoteClient, target: cluster_target.ClusterTarget, name: str, request: LogRequest, console: Console
 ) -> None:
-    observed, found = await query.get_job(client, target.namespace, name)
+    observed, reference = await query.get_job(client, target.namespace, name)
     several = (
         len(
             [
@@ -104,7 +104,7 @@ async def _follow(
     choice = log_streams.LogSelection(
         request.replica, request.container, request.wanted(), earlier=False, timestamps=request.timestamps, prefix=prefix
     )
-    key = job_informer.JobKey(found.kind, target.namespace, observed.job.name, observed.job.metadata.uid)
+    key = job_informer.JobKey(reference.kind, target.namespace, observed.job.name, observed.job.metadata.uid)
     informer = job_informer.JobInformer(client, key)
     root = target.local.data / "logs" if target.local is not None else None
     async with informer.started():
@@ -131,7 +131,7 @@ async def _sources(
 ) -> list[LogSource]:
     named = job_references.parse(name)
     try:
-        observed, found = await query.get_job(client, target.namespace, name)
+        observed, reference = await query.get_job(client, target.namespace, name)
     except errors.NoJob:
         gone = (
             _stored_sources(root, stored_logs.of_job(root, target.namespace, named.kind, named.name), set(), target.namespace)
@@ -147,7 +147,9 @@ async def _sources(
         made = observed.job.metadata.creation_timestamp
         earliest = f"{made - dt.timedelta(seconds=CLOCK_SKEW):%Y-%m-%dT%H:%M:%S}".encode() if made else b""
         old = [
-            each for each in stored_logs.of_job(root, target.namespace, found.kind, observed.job.name) if each.began >= earliest
+            stored
+            for stored in stored_logs.of_job(root, target.namespace, reference.kind, observed.job.name)
+            if stored.began >= earliest
         ]
         kept = _stored_sources(root, old, {pod.metadata.uid for pod in observed.pods}, target.namespace)
     if not live and not kept:
@@ -158,41 +160,41 @@ async def _sources(
 
 
 def _pod_sources(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:
-    names = [container] if container else [each.name for each in pod.status.container_statuses]
+    names = [container] if container else [entry.name for entry in pod.status.container_statuses]
     on_disk = stored_logs.of_pod(root, pod.metadata.namespace, pod.name, pod.metadata.uid) if root is not None else []
     return [
         LogSource(
-            pod_logs.LogPosition(pod.metadata.namespace, pod.name, each),
+            pod_logs.LogPosition(pod.metadata.namespace, pod.name, entry),
             pod.metadata.uid,
-            each in on_disk,
+            entry in on_disk,
             len(pod.status.container_statuses) <= 1,
-            never_ran=container_runs.never_ran(pod, each),
+            never_ran=container_runs.never_ran(pod, entry),
         )
-        for each in names
+        for entry in names
     ]
 
 
-def _stored_sources(root: pathlib.Path, found: list[stored_logs.StoredPod], living: set[str], namespace: str) -> list[LogSource]:
+def _stored_sources(root: pathlib.Path, pods: list[stored_logs.StoredPod], living: set[str], namespace: str) -> list[LogSource]:
     return [
-        LogSource(pod_logs.LogPosition(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
-        for each in found
-        if each.uid not in living
-        for container in each.containers
+        LogSource(pod_logs.LogPosition(namespace, pod.pod, container), pod.uid, True, len(pod.containers) == 1)
+        for pod in pods
+        if pod.uid not in living
+        for container in pod.containers
     ]
 
 
 def _select(sources: list[LogSource], job: str, request: LogRequest) -> list[LogSource]:
-    named = [dataclasses.replace(each, replica=observed_job.replica(job, each.position.pod)) for each in sources]
-    found = [
-        each
-        for each in named
-        if (not request.replica or observed_job.matches(each.replica, request.replica))
-        and request.container in ("", each.position.container)
+    named = [dataclasses.replace(source, replica=observed_job.replica(job, source.position.pod)) for source in sources]
+    selected = [
+        source
+        for source in named
+        if (not request.replica or observed_job.matches(source.replica, request.replica))
+        and request.container in ("", source.position.container)
     ]
-    if not found:
-        known = ", ".join(dict.fromkeys(each.replica for each in named))
+    if not selected:
+        known = ", ".join(dict.fromkeys(source.replica for source in named))
         raise errors.NoJob(f"no logs of this replica or container. Logs exist for: {known}.")
-    return found
+    return selected
 
 
 async def _print_sorted(

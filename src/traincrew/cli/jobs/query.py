@@ -55,15 +55,15 @@ async def pods(reader: interfaces.Reader, namespace: str | None, labels: str) ->
 async def get_job(
     reader: interfaces.Reader, namespace: str, name: str
 ) -> tuple[observed_job.ObservedJob, job_references.JobObject]:
-    found = await job_references.find(reader, namespace, name)
-    name = observed_job.observe(found.kind, found.raw).job.name
+    reference = await job_references.find(reader, namespace, name)
+    name = observed_job.observe(reference.kind, reference.raw).job.name
     candidates = await pods(reader, namespace, observed_job.selector(name))
-    return observed_job.observe(found.kind, found.raw, candidates), found
+    return observed_job.observe(reference.kind, reference.raw, candidates), reference
 
 
 async def evidence(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
-    found, log, usage = await asyncio.gather(_events(client, job), _log(client, job), _resource_usage(client, job))
-    return explanation.Evidence(tuple(found), log, tuple(usage))
+    recorded, log, usage = await asyncio.gather(_events(client, job), _log(client, job), _resource_usage(client, job))
+    return explanation.Evidence(tuple(recorded), log, tuple(usage))
 
 
 async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -> list[str]:
@@ -82,8 +82,8 @@ async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[e
     # Pods that do not run come first.
     chosen = sorted(job.pods, key=lambda pod: pod.active)[:MAX_PODS_WITH_EVENTS]
     involved = [job.job.metadata, *(pod.metadata for pod in chosen)]
-    found = await asyncio.gather(*(_events_of(client, each.namespace, each.name, each.uid) for each in involved))
-    return [event for each in found for event in each]
+    lists = await asyncio.gather(*(_events_of(client, meta.namespace, meta.name, meta.uid) for meta in involved))
+    return [event for recorded in lists for event in recorded]
 
 
 async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.Event]:
@@ -92,7 +92,7 @@ async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) 
         raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=selector) for item in page.items]
     except (errors.Forbidden, errors.NotFound):
         return []  # events are optional evidence
-    return [events.decode(each) for each in raw]
+    return [events.decode(event) for event in raw]
 
 
 async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
@@ -104,16 +104,18 @@ async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
         position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
         with contextlib.suppress(errors.ApiError):
             wanted = pod_logs.Wanted(previous=previous, tail=LAST_LINES)
-            found = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch]
-            return "\n".join(line.text.decode(errors="replace") for line in found)
+            lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch]
+            return "\n".join(line.text.decode(errors="replace") for line in lines)
     return ""
 
 
 async def all_jobs(reader: interfaces.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:
     """All jobs with their pods, from which the restarts of containers are counted, and the raw jobs."""
-    listed, found = await asyncio.gather(job_references.list_jobs(reader, namespace), pods(reader, namespace, naming.JOB_NAME))
+    listed, observed_pods = await asyncio.gather(
+        job_references.list_jobs(reader, namespace), pods(reader, namespace, naming.JOB_NAME)
+    )
     by_job: dict[tuple[str, str], list[objects.Pod]] = {}
-    for pod in found:
+    for pod in observed_pods:
         by_job.setdefault((pod.metadata.namespace, pod.metadata.labels.get(naming.JOB_NAME, "")), []).append(pod)
     decoded = [(kind, raw, observed_job.observe(kind, raw).job) for kind, raw in listed]
     jobs = [observed_job.observe(kind, raw, by_job.get((job.namespace, job.name), ())) for kind, raw, job in decoded]
@@ -122,4 +124,6 @@ async def all_jobs(reader: interfaces.Reader, namespace: str | None) -> tuple[li
 
 def sort_by_creation(jobs: Iterable[observed_job.ObservedJob]) -> list[observed_job.ObservedJob]:
     """Sort the newest last, where it is visible on a terminal."""
-    return sorted(jobs, key=lambda each: (each.job.metadata.creation_timestamp is None, each.job.metadata.creation_timestamp))
+    return sorted(
+        jobs, key=lambda observed: (observed.job.metadata.creation_timestamp is None, observed.job.metadata.creation_timestamp)
+    )

@@ -36,9 +36,9 @@ async def run(
         await unmanaged_objects.reject_if_embedded(wanted, client)
         submission = Submission(client, target.namespace, console.message)
         created = await submission.submit(wanted, replace=options.replace)
-        jobs = [each for each in created if each.wanted.job is not None]
+        jobs = [entry for entry in created if entry.wanted.job is not None]
         if target.local is not None:
-            for warning in unmapped_images.warnings((each.wanted for each in jobs), target.local):
+            for warning in unmapped_images.warnings((entry.wanted for entry in jobs), target.local):
                 console.message(warning)
         if options.detach or not jobs:
             _print_next_steps(jobs, console)
@@ -62,7 +62,7 @@ class RunSession:
         interrupts = Interrupts()
         with interrupts.caught():
             try:
-                code = await waiter.wait([_key(each) for each in jobs], interrupts)
+                code = await waiter.wait([_key(job) for job in jobs], interrupts)
             except BrokenPipeError:
                 self.console.message("Output closed. The job keeps running.")
                 return 0
@@ -82,22 +82,22 @@ class RunSession:
         """Delete the created objects, and wait until the jobs and their pods are deleted."""
         kept = await self.submission.rollback()
         jobs = [
-            deletion.JobIdentity(each.wanted.job, each.key.namespace or "", each.key.name, each.uid)
-            for each in self.submission.created
-            if each.wanted.job is not None
+            deletion.JobIdentity(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
+            for created in self.submission.created
+            if created.wanted.job is not None
         ]
-        self.console.message(f"Deleting {', '.join(each.reference for each in jobs)}.")
+        self.console.message(f"Deleting {', '.join(job.reference for job in jobs)}.")
         try:
             async with asyncio.timeout(DELETION_TIMEOUT):
-                for each in jobs:
+                for job in jobs:
                     with contextlib.suppress(errors.TemporaryError):
-                        await deletion.wait_until_deleted(self.client, each)
+                        await deletion.wait_until_deleted(self.client, job)
         except TimeoutError:
             self.console.message(
                 f"The pods are still terminating after {DELETION_TIMEOUT:.0f} s. They are deleted in the background."
             )
-        for each_kept in kept:
-            self.console.message(f"{each_kept.key} and its data are kept.")
+        for created in kept:
+            self.console.message(f"{created.key} and its data are kept.")
 
 
 def _key(created: CreatedObject) -> job_informer.JobKey:
@@ -108,8 +108,7 @@ def _key(created: CreatedObject) -> job_informer.JobKey:
 
 
 def _print_next_steps(jobs: Sequence[CreatedObject], console: Console) -> None:
-    for each in jobs:
+    for job in jobs:
         console.message(
-            f"{each.key} keeps running. Run `traincrew logs -f {each.key}` to follow it, "
-            f"`traincrew delete {each.key}` to delete it."
+            f"{job.key} keeps running. Run `traincrew logs -f {job.key}` to follow it, `traincrew delete {job.key}` to delete it."
         )

@@ -51,13 +51,13 @@ class Submission:
 
     async def submit(self, wanted: Sequence[ManifestObject], *, replace: bool) -> list[CreatedObject]:
         """Return the created objects in order, without objects that existed before."""
-        keys = [await self._key(each) for each in wanted]
+        keys = [await self._key(entry) for entry in wanted]
         existing = [await self._get(key) for key in keys]
         if not replace:
             self._reject_existing(wanted, keys, existing)
         try:
-            for each, key, current in zip(wanted, keys, existing, strict=True):
-                await self._apply(each, key, current)
+            for entry, key, current in zip(wanted, keys, existing, strict=True):
+                await self._apply(entry, key, current)
         except BaseException:
             await self.rollback()
             raise
@@ -66,13 +66,13 @@ class Submission:
     async def rollback(self) -> list[CreatedObject]:
         """Delete the created objects in reverse order, except KEPT_KINDS, which are returned."""
         kept = []
-        for each in reversed(self.created):
-            if each.key.resource.kind in KEPT_KINDS:
-                kept.append(each)
+        for entry in reversed(self.created):
+            if entry.key.resource.kind in KEPT_KINDS:
+                kept.append(entry)
                 continue
             with contextlib.suppress(errors.NotFound, errors.Conflict):
-                key = each.key
-                await self._client.delete(key.resource, key.namespace, key.name, uid=each.uid, propagation="Background")
+                key = entry.key
+                await self._client.delete(key.resource, key.namespace, key.name, uid=entry.uid, propagation="Background")
         return kept
 
     async def _key(self, wanted: ManifestObject) -> ObjectKey:
@@ -93,16 +93,16 @@ class Submission:
             raw = await self._client.get(key.resource, key.namespace, key.name)
         except errors.NotFound:
             return None
-        found: dict[str, Any] = msgspec.json.decode(raw)
-        return found
+        document: dict[str, Any] = msgspec.json.decode(raw)
+        return document
 
     def _reject_existing(
         self, wanted: Sequence[ManifestObject], keys: Sequence[ObjectKey], existing: Sequence[dict[str, Any] | None]
     ) -> None:
         conflicts = []
-        for each, key, current in zip(wanted, keys, existing, strict=True):
-            if current is not None and (each.job is not None or not merge_patch_diff.contains(current, each.document)):
-                conflicts.append(f"{each.location}: {key} already exists")
+        for entry, key, current in zip(wanted, keys, existing, strict=True):
+            if current is not None and (entry.job is not None or not merge_patch_diff.contains(current, entry.document)):
+                conflicts.append(f"{entry.location}: {key} already exists")
         if conflicts:
             hint = "Nothing was changed. Use --replace to replace existing objects."
             raise errors.ManifestError("\n".join([*conflicts, hint]))

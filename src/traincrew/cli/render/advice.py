@@ -74,9 +74,9 @@ _ENVIRONMENT = re.compile(r'Image "([^"]+)".*?\benvironment (/.+?)(?= \(images |
 
 def environment(image_message: str) -> str:
     """The environment of a pod, from the kubelet's message about its image, and how to change it."""
-    if not (found := _ENVIRONMENT.match(image_message)):
+    if not (match := _ENVIRONMENT.match(image_message)):
         return "the environment of the image, or use another image"
-    image, directory = found.groups()
+    image, directory = match.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
     other = f"`traincrew image set {shlex.quote(image)} --env DIR`; see docs/frameworks.md"
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
@@ -89,6 +89,6 @@ def on_failure(failure: Failure, last_lines: str, image_message: str = "") -> st
     if failure.reason == "OOMKilled":
         return _OOM
     for pattern, remedy in _LOG_PATTERNS:
-        if found := re.search(pattern, last_lines):
-            return remedy.format(*found.groups(), environment=environment(image_message))
+        if match := re.search(pattern, last_lines):
+            return remedy.format(*match.groups(), environment=environment(image_message))
     return _CODES.get(failure.exit_code or 0, "")

@@ -16,12 +16,12 @@ _GIB, _MIB = 2**30, 2**20
 
 
 def jobs_by_state(jobs: Iterable[Object]) -> dict[str, int]:
-    found: collections.Counter[str] = collections.Counter()
+    states: collections.Counter[str] = collections.Counter()
     for job in jobs:
         conditions = (job.get("status") or {}).get("conditions") or ()
-        current = [each["type"] for each in conditions if each["status"] == "True"]
-        found[current[-1] if current else "New"] += 1
-    return dict(found)
+        current = [condition["type"] for condition in conditions if condition["status"] == "True"]
+        states[current[-1] if current else "New"] += 1
+    return dict(states)
 
 
 def pods_by_phase(pods: Iterable[Object]) -> dict[str, int]:
@@ -33,13 +33,13 @@ def is_workload(pod: Object) -> bool:
     return MIRROR not in (pod["metadata"].get("annotations") or {})
 
 
-def node(found: Object) -> Object:
+def node(manifest: Object) -> Object:
     """The abilities of the node, from its conditions."""
-    conditions = {each["type"]: each for each in (found.get("status") or {}).get("conditions") or ()}
+    conditions = {entry["type"]: entry for entry in (manifest.get("status") or {}).get("conditions") or ()}
     state: Object = {
-        "name": found["metadata"]["name"],
+        "name": manifest["metadata"]["name"],
         "ready": (conditions.get("Ready") or {}).get("status") == "True",
-        "isolation": (found["metadata"].get("labels") or {}).get(f"{PREFIX}isolation", ""),
+        "isolation": (manifest["metadata"].get("labels") or {}).get(f"{PREFIX}isolation", ""),
     }
     for name, kind in (("isolated", "Isolated"), ("egress", "Egress"), ("limits", "Limited")):
         condition = conditions.get(PREFIX + kind) or {}
@@ -47,13 +47,13 @@ def node(found: Object) -> Object:
     return state
 
 
-def resources(found: Object, requests: Iterable[Mapping[str, int]], used: Mapping[str, str]) -> dict[str, Object]:
+def resources(node: Object, requests: Iterable[Mapping[str, int]], used: Mapping[str, str]) -> dict[str, Object]:
     """requests: of each pod, CPU in millicores; used: measured usage. The result is in cores, bytes and devices."""
     total: collections.Counter[str] = collections.Counter()
-    for each in requests:
-        total.update(each)
+    for pod_requests in requests:
+        total.update(pod_requests)
     state = {}
-    for name, text in ((found.get("status") or {}).get("allocatable") or {}).items():
+    for name, text in ((node.get("status") or {}).get("allocatable") or {}).items():
         if name not in BASIC_RESOURCES and "/" not in name:
             continue
         capacity = _number(name, text)
@@ -75,7 +75,7 @@ def text(state: Object) -> str:
         ("data", state["data"]),
         ("kubeconfig", state["kubeconfig"]),
         *_node_rows(state),
-        *((name, _amount(name, each)) for name, each in state["resources"].items()),
+        *((name, _amount(name, amounts)) for name, amounts in state["resources"].items()),
         *((kind, _counts(states)) for kind, states in state["jobs"].items()),
         ("pods", _counts(state["pods"]) or "none"),
     ]
@@ -84,28 +84,29 @@ def text(state: Object) -> str:
 
 
 def _node_rows(state: Object) -> list[tuple[str, str]]:
-    found = state["node"]
-    if found is None:
+    node = state["node"]
+    if node is None:
         return [("node", "none (started with --no-node); pods do not run")]
     named = ", ".join(state["overcommit"])
     allowed = f"{named}: pods may request more than the machine has" if named else "none"
     return [
-        ("isolation", f"{found['isolation']}: {found['isolated']['message']}"),
-        ("egress", found["egress"]["message"] if found["egress"]["holds"] else f"no: {found['egress']['message']}"),
-        ("limits", found["limits"]["message"] if found["limits"]["holds"] else f"not enforced: {found['limits']['message']}"),
+        ("isolation", f"{node['isolation']}: {node['isolated']['message']}"),
+        ("egress", node["egress"]["message"] if node["egress"]["holds"] else f"no: {node['egress']['message']}"),
+        ("limits", node["limits"]["message"] if node["limits"]["holds"] else f"not enforced: {node['limits']['message']}"),
         ("overcommit", allowed),
-        *([] if found["ready"] else [("node", f"{found['name']} is not ready")]),
+        *([] if node["ready"] else [("node", f"{node['name']} is not ready")]),
     ]
 
 
-def _amount(name: str, each: Object) -> str:
+def _amount(name: str, amounts: Object) -> str:
     def shown(value: float) -> str:
         return _bytes(int(value)) if name == "memory" else f"{value:g}"
 
-    over = each["requested"] - each["capacity"]
-    rest = f"{shown(over)} overcommitted" if over > 0 else f"{shown(each['free'])} free"
-    text = f"{shown(each['capacity'])}{' cores' if name == 'cpu' else ''}: {shown(each['requested'])} requested by pods, {rest}"
-    return f"{text}; {shown(round(each['used'], 2))} in use on this machine" if "used" in each else text
+    over = amounts["requested"] - amounts["capacity"]
+    rest = f"{shown(over)} overcommitted" if over > 0 else f"{shown(amounts['free'])} free"
+    unit = " cores" if name == "cpu" else ""
+    text = f"{shown(amounts['capacity'])}{unit}: {shown(amounts['requested'])} requested by pods, {rest}"
+    return f"{text}; {shown(round(amounts['used'], 2))} in use on this machine" if "used" in amounts else text
 
 
 def _bytes(value: int) -> str:

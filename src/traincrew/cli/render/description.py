@@ -56,7 +56,7 @@ def _replicas(observed: ObservedJob) -> str:
     for name, role in observed.job.roles.items():
         counted = observed.job.status.replica_statuses.get(name)
         numbers = [str(getattr(counted, field)) for field in ("active", "succeeded", "failed")] if counted else ["0"] * 3
-        images = ", ".join(str(each.get("image", "")) for each in role.containers)
+        images = ", ".join(str(container.get("image", "")) for container in role.containers)
         rows.append([name, str(observed.job.count(name)), *numbers, role.restart_policy, images])
     return tables.table(rows)
 
@@ -65,8 +65,16 @@ def _conditions(observed: ObservedJob, now: Time) -> str:
     if not observed.job.status.conditions:
         return ""
     rows = [["CONDITION", "STATUS", "AGE", "REASON", "MESSAGE"]]
-    for each in observed.job.status.conditions:
-        rows.append([each.type, each.status, tables.age(each.last_transition_time, now), each.reason, each.message])
+    for condition in observed.job.status.conditions:
+        rows.append(
+            [
+                condition.type,
+                condition.status,
+                tables.age(condition.last_transition_time, now),
+                condition.reason,
+                condition.message,
+            ]
+        )
     return tables.table(rows)
 
 
@@ -75,7 +83,7 @@ def _pods(observed: ObservedJob, now: Time) -> str:
         return ""
     rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "EXIT", "WAITING FOR"]]
     for pod in observed.pods:
-        restarts = sum(each.restart_count for each in pod.status.container_statuses)
+        restarts = sum(container.restart_count for container in pod.status.container_statuses)
         made = tables.age(pod.metadata.creation_timestamp, now)
         row = [
             pod.name,
@@ -92,29 +100,29 @@ def _pods(observed: ObservedJob, now: Time) -> str:
 
 def _exits(pod: objects.Pod) -> str:
     """The exit codes of the containers, of the current or the previous run."""
-    found = []
+    exits = []
     for status in pod.status.container_statuses:
         for state in (status.state.terminated, status.last_state.terminated):
             if state is not None:
-                found.append(f"{state.exit_code} {state.reason}".strip())
+                exits.append(f"{state.exit_code} {state.reason}".strip())
                 break
-    return ", ".join(found) or "-"
+    return ", ".join(exits) or "-"
 
 
 def _failure(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -> str:
     if observed.failure is None:
         return ""
-    found = explanation.explain(observed, evidence, now)
-    lines = [cause for cause in found.causes if cause.startswith(("first failure", "last failure"))]
-    return "\n".join([*lines, *(f"  | {line}" for line in found.last_lines.splitlines())])
+    explained = explanation.explain(observed, evidence, now)
+    lines = [cause for cause in explained.causes if cause.startswith(("first failure", "last failure"))]
+    return "\n".join([*lines, *(f"  | {line}" for line in explained.last_lines.splitlines())])
 
 
-def _events(found: Sequence[events.Event], now: Time) -> str:
-    rows = [["EVENT", "REASON", "AGE", "COUNT", "OBJECT", "MESSAGE"], *_event_rows(found, now)]
+def _events(recorded: Sequence[events.Event], now: Time) -> str:
+    rows = [["EVENT", "REASON", "AGE", "COUNT", "OBJECT", "MESSAGE"], *_event_rows(recorded, now)]
     return tables.table(rows) if len(rows) > 1 else ""
 
 
-def _event_rows(found: Sequence[events.Event], now: Time) -> Iterator[list[str]]:
-    for each in events.in_order(found)[-SHOWN_EVENTS:]:
-        about = f"{each.involved_object.kind.lower()}/{each.involved_object.name}"
-        yield [each.type, each.reason, tables.age(each.time, now), str(each.times), about, " ".join(each.message.split())]
+def _event_rows(recorded: Sequence[events.Event], now: Time) -> Iterator[list[str]]:
+    for event in events.in_order(recorded)[-SHOWN_EVENTS:]:
+        about = f"{event.involved_object.kind.lower()}/{event.involved_object.name}"
+        yield [event.type, event.reason, tables.age(event.time, now), str(event.times), about, " ".join(event.message.split())]

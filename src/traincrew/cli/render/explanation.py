@@ -92,9 +92,11 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
         remedies.append(advice.on_waiting("", word, observed.reference))
     causes += evidence.resource_usage
     if status.is_true("Failed"):
-        causes += [each.message for each in status.conditions if each.type == "Failed" and each.message]
+        causes += [condition.message for condition in status.conditions if condition.type == "Failed" and condition.message]
         remedies += [
-            advice.on_waiting(each.reason, "", observed.reference) for each in status.conditions if each.type == "Failed"
+            advice.on_waiting(condition.reason, "", observed.reference)
+            for condition in status.conditions
+            if condition.type == "Failed"
         ]
     for title, failure in (("first failure", status.failure), ("last failure", status.last_failure)):
         if failure is not None:
@@ -131,46 +133,51 @@ def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
 
 def _image_message(failure: Failure, evidence: Evidence) -> str:
     """The kubelet's message about the image of the pod. Messages about init containers come first."""
-    messages = [each for each in events.in_order(evidence.events) if each.reason == "Pulled"]
-    return next((each.message for each in reversed(messages) if each.involved_object.name == failure.pod), "")
+    messages = [event for event in events.in_order(evidence.events) if event.reason == "Pulled"]
+    return next((event.message for event in reversed(messages) if event.involved_object.name == failure.pod), "")
 
 
-def _warnings(found: Sequence[events.Event], now: Time) -> list[str]:
+def _warnings(evidence: Sequence[events.Event], now: Time) -> list[str]:
     """The latest warnings. Equal warnings about several objects share a line."""
     same: dict[tuple[str, str, str], list[events.Event]] = {}
-    for each in events.warnings(found):
-        words = (each.involved_object.kind.lower(), each.reason, " ".join(each.message.split()))
-        same[words] = [*same.pop(words, []), each]
-    return [_warning(*words, each, now) for words, each in list(same.items())[-SHOWN_EVENTS:]]
+    for event in events.warnings(evidence):
+        words = (event.involved_object.kind.lower(), event.reason, " ".join(event.message.split()))
+        same[words] = [*same.pop(words, []), event]
+    return [_warning(*words, same_events, now) for words, same_events in list(same.items())[-SHOWN_EVENTS:]]
 
 
 def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.Event], now: Time) -> str:
-    names = list(dict.fromkeys(each.involved_object.name for each in same_events))
+    names = list(dict.fromkeys(event.involved_object.name for event in same_events))
     about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
-    times = sum(each.times for each in same_events)
+    times = sum(event.times for event in same_events)
     repeated = f" ({times} times)" if times > len(names) else ""
     return f"{tables.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
 def _commands(observed: ObservedJob) -> list[str]:
-    found = [f"traincrew describe {observed.reference}"]
+    commands = [f"traincrew describe {observed.reference}"]
     if observed.failure is not None and observed.failure.pod:
         replica = observed.failure.pod.removeprefix(f"{observed.job.name}-")
         again = [pod for pod in observed.pods if pod.name == observed.failure.pod and _restarted(pod)]
-        found.insert(0, f"traincrew logs {observed.reference} --replica {replica}{' --previous' if again else ''}")
-    return found
+        commands.insert(0, f"traincrew logs {observed.reference} --replica {replica}{' --previous' if again else ''}")
+    return commands
 
 
 def _restarted(pod: objects.Pod) -> bool:
-    return any(each.restart_count for each in pod.status.container_statuses)
+    return any(container.restart_count for container in pod.status.container_statuses)
 
 
-def text(found: Explanation) -> str:
-    lines = [f"{found.job}: {found.state}", "", *_list("why", found.causes), *_list("what to do", found.remedies)]
-    lines += [*_list("pods that are not running", found.pods), *_list("warnings", found.warnings)]
-    if found.last_lines:
-        lines += ["last lines", *(f"  | {line}" for line in found.last_lines.splitlines()), ""]
-    lines += _list("see also", found.commands)
+def text(explanation: Explanation) -> str:
+    lines = [
+        f"{explanation.job}: {explanation.state}",
+        "",
+        *_list("why", explanation.causes),
+        *_list("what to do", explanation.remedies),
+    ]
+    lines += [*_list("pods that are not running", explanation.pods), *_list("warnings", explanation.warnings)]
+    if explanation.last_lines:
+        lines += ["last lines", *(f"  | {line}" for line in explanation.last_lines.splitlines()), ""]
+    lines += _list("see also", explanation.commands)
     return "\n".join(lines).rstrip("\n")
 
 

@@ -18,12 +18,12 @@ MAX_NAMES = 5
 
 def insufficient_resources(observed: ObservedJob) -> list[str]:
     """The resources that the scheduler reports as insufficient for the pods of the job."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for pod in observed.pods:
         scheduled = pod.status.condition("PodScheduled")
         if scheduled is not None and scheduled.status == "False" and not pod.terminating:
-            found |= dict.fromkeys(re.findall(r"Insufficient ([\w./-]*\w)", scheduled.message))
-    return list(found)
+            names |= dict.fromkeys(re.findall(r"Insufficient ([\w./-]*\w)", scheduled.message))
+    return list(names)
 
 
 def users_of(resource: str, pods: Iterable[bytes]) -> str:
@@ -32,9 +32,9 @@ def users_of(resource: str, pods: Iterable[bytes]) -> str:
     for pod in map(msgspec.json.decode, pods):
         if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ("Succeeded", "Failed"):
             amounts.setdefault(_owner(pod), []).extend(_requests(pod, resource))
-    found = [f"{owner} ({quantities.add(each)})" for owner, each in amounts.items() if each]
-    rest = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
-    return f"{resource} is used by {', '.join(found[:MAX_NAMES])}{rest}" if found else ""
+    users = [f"{owner} ({quantities.add(requested)})" for owner, requested in amounts.items() if requested]
+    rest = f" and {len(users) - MAX_NAMES} more" if len(users) > MAX_NAMES else ""
+    return f"{resource} is used by {', '.join(users[:MAX_NAMES])}{rest}" if users else ""
 
 
 def _owner(pod: dict[str, Any]) -> str:
@@ -44,6 +44,9 @@ def _owner(pod: dict[str, Any]) -> str:
 
 
 def _requests(pod: dict[str, Any], resource: str) -> list[str]:
-    resources = [each.get("resources", {}) for each in pod["spec"]["containers"]]
-    found = [each.get("requests", {}).get(resource) or each.get("limits", {}).get(resource) for each in resources]
-    return [amount for amount in found if amount and quantities.nanos(amount) > 0]
+    resources = [container.get("resources", {}) for container in pod["spec"]["containers"]]
+    amounts = [
+        requirements.get("requests", {}).get(resource) or requirements.get("limits", {}).get(resource)
+        for requirements in resources
+    ]
+    return [amount for amount in amounts if amount and quantities.nanos(amount) > 0]

@@ -27,55 +27,55 @@ def jobs(views: Iterable[observed_job.ObservedJob], now: Time, *, namespaces: bo
     """columns: the width at which lines are cut; 0: not cut."""
     head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
     rows = [["NAMESPACE", *head] if namespaces else head]
-    for each in views:
-        row = _row(each, now)
-        rows.append([each.job.namespace, *row] if namespaces else row)
+    for view in views:
+        row = _row(view, now)
+        rows.append([view.job.namespace, *row] if namespaces else row)
     most = max(columns, MIN_COLUMNS) if columns else 0
     return "\n".join(line[: most - 1] + "…" if most and len(line) > most else line for line in table(rows).splitlines())
 
 
-def _row(each: observed_job.ObservedJob, now: Time) -> list[str]:
-    job, status = each.job, each.job.status
+def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:
+    job, status = observed.job, observed.job.status
     active = sum(entry.active for entry in status.replica_statuses.values())
     return [
-        each.kind.kind,
+        observed.kind.kind,
         job.name,
-        each.state,
+        observed.state,
         f"{active}/{job.total}",
-        str(restarts(each)),
+        str(restarts(observed)),
         age(job.metadata.creation_timestamp, now),
-        duration(each, now),
-        _why(each, now),
+        duration(observed, now),
+        _why(observed, now),
     ]
 
 
-def restarts(each: observed_job.ObservedJob) -> int:
+def restarts(observed: observed_job.ObservedJob) -> int:
     """Restarts of pods, from the status of the job, and of the containers of the current pods."""
-    restarted_pods = each.job.status.restarts
-    containers = sum(status.restart_count for pod in each.pods for status in pod.status.container_statuses)
+    restarted_pods = observed.job.status.restarts
+    containers = sum(status.restart_count for pod in observed.pods for status in pod.status.container_statuses)
     return restarted_pods.charged + restarted_pods.disruptions + containers
 
 
-def _why(each: observed_job.ObservedJob, now: Time) -> str:
-    status = each.job.status
+def _why(observed: observed_job.ObservedJob, now: Time) -> str:
+    status = observed.job.status
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
         # The reason comes first, because the end of the line may be cut.
         text = f"{status.why.reason}: {status.why.message}"
-    elif status.is_true("Failed") and each.failure is not None:
-        text = failure_summary.describe(each.failure)
+    elif status.is_true("Failed") and observed.failure is not None:
+        text = failure_summary.describe(observed.failure)
     elif not status.finished:
-        text = _restarted(each, now)
+        text = _restarted(observed, now)
     return " ".join(text.split())
 
 
-def _restarted(each: observed_job.ObservedJob, now: Time) -> str:
+def _restarted(observed: observed_job.ObservedJob, now: Time) -> str:
     """A container that restarted recently after a failure; empty if there is none."""
-    for pod in each.pods:
+    for pod in observed.pods:
         for status in pod.status.container_statuses:
             ended = status.last_state.terminated
             if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < RECENT:
-                return f"{each.replica(pod)} restarted after exit code {ended.exit_code}"
+                return f"{observed.replica(pod)} restarted after exit code {ended.exit_code}"
     return ""
 
 
@@ -83,8 +83,8 @@ def age(moment: Time | None, now: Time) -> str:
     return durations.human((now - moment).total_seconds()) if moment is not None else "-"
 
 
-def duration(each: observed_job.ObservedJob, now: Time) -> str:
-    status = each.job.status
+def duration(observed: observed_job.ObservedJob, now: Time) -> str:
+    status = observed.job.status
     if status.start_time is None:
         return "-"
     end = status.completion_time or (now if not status.finished else observed_job.since(status) or now)

@@ -12,26 +12,26 @@ Reviews = Mapping[str, manifest_review.Review]
 
 
 def has_errors(reviews: Reviews) -> bool:
-    return any(remark.level == "error" for each in reviews.values() for remark in each.remarks)
+    return any(remark.level == "error" for review in reviews.values() for remark in review.remarks)
 
 
 def as_text(reviews: Reviews) -> str:
     lines = [
         f"{name}:{remark.line}: {'warning: ' if remark.level == 'warning' else ''}{remark}"
-        for name, each in reviews.items()
-        for remark in each.remarks
+        for name, review in reviews.items()
+        for remark in review.remarks
     ]
     return "\n".join([*lines, _summary(reviews)])
 
 
 def _summary(reviews: Reviews) -> str:
-    levels = [remark.level for each in reviews.values() for remark in each.remarks]
+    levels = [remark.level for review in reviews.values() for remark in review.remarks]
     counts = [
         _count(levels.count("error"), "error"),
         _count(levels.count("warning"), "warning"),
-        f"{_count(sum(each.jobs for each in reviews.values()), 'job')} in {_count(len(reviews), 'file')}",
+        f"{_count(sum(review.jobs for review in reviews.values()), 'job')} in {_count(len(reviews), 'file')}",
     ]
-    others = sum(each.others for each in reviews.values())
+    others = sum(review.others for review in reviews.values())
     skipped = f"; {_count(others, 'object')} of other kinds skipped" if others else ""
     return ", ".join(counts) + skipped
 
@@ -43,8 +43,11 @@ def _count(number: int, noun: str) -> str:
 def as_json(reviews: Reviews) -> str:
     remarks = [
         {"file": name, "line": remark.line, "path": remark.path, "message": remark.message, "level": remark.level}
-        for name, each in reviews.items()
-        for remark in each.remarks
+        for name, review in reviews.items()
+        for remark in review.remarks
     ]
-    counts = {"jobs": sum(each.jobs for each in reviews.values()), "others": sum(each.others for each in reviews.values())}
+    counts = {
+        "jobs": sum(review.jobs for review in reviews.values()),
+        "others": sum(review.others for review in reviews.values()),
+    }
     return json.dumps({"files": len(reviews), **counts, "remarks": remarks}, indent=2, ensure_ascii=False)

@@ -58,15 +58,15 @@ class SchedulerInformers:
     async def run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                for each in self._informers:
-                    tasks.create_task(each.run())
+                for informer in self._informers:
+                    tasks.create_task(informer.run())
         finally:
             for followed in self._pod_groups.values():
                 followed.task.cancel()
 
     async def synced(self) -> None:
-        for each in self._informers:
-            await each.synced.wait()
+        for informer in self._informers:
+            await informer.synced.wait()
         for followed in list(self._pod_groups.values()):  # started by the CRDs that are synced now
             await followed.informer.synced.wait()
 
@@ -102,12 +102,12 @@ class SchedulerInformers:
             for group in followed.store
         }
         storage = StorageObjects(
-            {(each.metadata.namespace, each.metadata.name): each for each in self._claims},
-            {each.metadata.name: each for each in self._volumes},
-            {each.metadata.name: each for each in self._classes},
+            {(obj.metadata.namespace, obj.metadata.name): obj for obj in self._claims},
+            {obj.metadata.name: obj for obj in self._volumes},
+            {obj.metadata.name: obj for obj in self._classes},
         )
-        priorities = {each.metadata.name: each.value for each in self._priorities}
-        namespaces = {each.metadata.name: each.metadata.labels for each in self._namespaces}
+        priorities = {obj.metadata.name: obj.value for obj in self._priorities}
+        namespaces = {obj.metadata.name: obj.metadata.labels for obj in self._namespaces}
         return ClusterState(groups, priorities, storage, namespaces, now)
 
 

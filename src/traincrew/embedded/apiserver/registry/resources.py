@@ -25,10 +25,10 @@ class Registry:
         self._since: dict[str, int] = {}
         """The revision in which the spec of a definition changed last."""
         self._built_in = tuple(built_in)
-        self.groups = frozenset(each.group for each in self._built_in)
+        self.groups = frozenset(info.group for info in self._built_in)
         """The built-in groups."""
         self._by_resource: dict[GroupVersionResource, ResourceInfo] = {
-            (each.group, each.version, each.plural): each for each in self._built_in
+            (info.group, info.version, info.plural): info for info in self._built_in
         }
         self._originals = dict(self._by_resource)
         """Served again when a definition of the same name is deleted."""
@@ -46,11 +46,11 @@ class Registry:
 
     def preferred(self) -> Iterator[ResourceInfo]:
         """Each resource once, in its storage version."""
-        return (each for each in self if each.storage_version in ("", each.version) and each.stored_as is None)
+        return (info for info in self if info.storage_version in ("", info.version) and info.stored_as is None)
 
     def versions(self, info: ResourceInfo) -> list[ResourceInfo]:
         """The same resource in all its served versions."""
-        return [each for each in self if each.store_name == info.store_name]
+        return [other for other in self if other.store_name == info.store_name]
 
     def selectable(self, store_name: str) -> tuple[str, ...]:
         for resources in self._custom.values():
@@ -87,13 +87,13 @@ class Registry:
         self._drop(name)
         self._known[name] = crd
         established = any(
-            each.get("type") == "Established" and each.get("status") == "True"
-            for each in crd.get("status", {}).get("conditions") or ()
+            condition.get("type") == "Established" and condition.get("status") == "True"
+            for condition in crd.get("status", {}).get("conditions") or ()
         )
         if established:
             resources = crds.resources(crd, self._since[name])
             self._custom[name] = resources
-            self._by_resource |= {(each.group, each.version, each.plural): each for each in resources}
+            self._by_resource |= {(info.group, info.version, info.plural): info for info in resources}
         self._changed()
 
     def undefine(self, name: str) -> None:
@@ -102,10 +102,10 @@ class Registry:
 
     def _drop(self, name: str) -> None:
         self._known.pop(name, None)
-        for each in self._custom.pop(name, ()):
-            schemas.forget(each.schema)
-            schemas.forget(each.stored_schema)
-            resource = (each.group, each.version, each.plural)
+        for info in self._custom.pop(name, ()):
+            schemas.forget(info.schema)
+            schemas.forget(info.stored_schema)
+            resource = (info.group, info.version, info.plural)
             self._by_resource.pop(resource, None)
             self._strategies.pop(resource, None)
             if resource in self._originals:

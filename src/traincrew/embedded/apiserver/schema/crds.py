@@ -42,7 +42,7 @@ def default(crd: Object) -> None:
 
 
 def storage_version(crd: Object) -> str:
-    return next((each.get("name", "") for each in crd["spec"].get("versions") or () if each.get("storage")), "")
+    return next((version.get("name", "") for version in crd["spec"].get("versions") or () if version.get("storage")), "")
 
 
 def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
@@ -69,7 +69,7 @@ def resources(crd: Object, since: int = 0) -> tuple[ResourceInfo, ...]:
 def _served(crd: Object, names: Object, version: Object, since: int) -> ResourceInfo:
     spec = crd["spec"]
     storage = storage_version(crd)
-    schemas = {each["name"]: (each.get("schema") or {}).get("openAPIV3Schema") or ANYTHING for each in spec["versions"]}
+    schemas = {entry["name"]: (entry.get("schema") or {}).get("openAPIV3Schema") or ANYTHING for entry in spec["versions"]}
     return ResourceInfo(
         group=spec["group"],
         version=version["name"],
@@ -85,10 +85,10 @@ def _served(crd: Object, names: Object, version: Object, since: int) -> Resource
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=tuple(_subresources(names["kind"], version.get("subresources") or {})),
-        columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()) or (AGE,),
+        columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()) or (AGE,),
         storage_version="" if storage == version["name"] else storage,
         definition=crd,
-        selectable=tuple(each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()),
+        selectable=tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ()),
     )
 
 
@@ -96,7 +96,7 @@ def _deprecation(crd: Object, version: Object) -> str:
     if message := version.get("deprecationWarning"):
         return str(message)
     group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
-    others = [each["name"] for each in crd["spec"]["versions"] if each.get("served") and not each.get("deprecated")]
+    others = [other["name"] for other in crd["spec"]["versions"] if other.get("served") and not other.get("deprecated")]
     better = max(others, key=version_key, default="")
     message = f"{group}/{version['name']} {kind} is deprecated"
     if not better or version_key(better) < version_key(version["name"]):
@@ -131,8 +131,8 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
     Conditions keep their transition time if their status stays. sound: all its rules are known to be enforced.
     """
     status: Object = dict(crd.get("status") or {})
-    accepted, error = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
-    conditions = [dict(each) for each in status.get("conditions") or ()]
+    accepted, error = _accepted(crd, [entry for entry in others if entry["spec"].get("group") == crd["spec"].get("group")])
+    conditions = [dict(entry) for entry in status.get("conditions") or ()]
     if error:
         _set(conditions, _condition("NamesAccepted", "False", error[0], error[1]), now)
         if not _is_true(conditions, "Established"):
@@ -153,9 +153,11 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
 
 def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
     requested, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
-    taken = [(each.get("status") or {}).get("acceptedNames") or {} for each in others if each is not crd]
-    resources = {name for each in taken for name in (each.get("plural"), each.get("singular"), *(each.get("shortNames") or ()))}
-    kinds = {name for each in taken for name in (each.get("kind"), each.get("listKind"))}
+    taken = [(entry.get("status") or {}).get("acceptedNames") or {} for entry in others if entry is not crd]
+    resources = {
+        name for entry in taken for name in (entry.get("plural"), entry.get("singular"), *(entry.get("shortNames") or ()))
+    }
+    kinds = {name for entry in taken for name in (entry.get("kind"), entry.get("listKind"))}
     names, error = dict(had), None
     for key, used, reason in (
         ("plural", resources, "PluralConflict"),
@@ -184,14 +186,14 @@ def _condition(type_: str, status: str, reason: str, message: str) -> Object:
 
 
 def _is_true(conditions: list[Object], type_: str) -> bool:
-    return any(each["type"] == type_ and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == type_ and condition["status"] == "True" for condition in conditions)
 
 
 def _set(conditions: list[Object], condition: Object, now: str) -> None:
-    for index, each in enumerate(conditions):
-        if each["type"] == condition["type"]:
-            same = each["status"] == condition["status"]
-            conditions[index] = {**condition, "lastTransitionTime": each["lastTransitionTime"] if same else now}
+    for index, current in enumerate(conditions):
+        if current["type"] == condition["type"]:
+            same = current["status"] == condition["status"]
+            conditions[index] = {**condition, "lastTransitionTime": current["lastTransitionTime"] if same else now}
             return
     conditions.append({**condition, "lastTransitionTime": now})
 
@@ -201,12 +203,12 @@ UNENFORCED = "ValidationRulesUnenforced"
 
 
 def _unenforced_condition(messages: list[str], conditions: list[Object], now: str) -> None:
-    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or messages]
+    conditions[:] = [condition for condition in conditions if condition["type"] != UNENFORCED or messages]
     if messages:
         _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(messages)[:4096]), now)
 
 
 def unenforced_rules(crd: Object) -> list[str]:
     """The validation rules that are accepted but not enforced, each with the reason, for warnings."""
-    schemas = [(each.get("schema") or {}).get("openAPIV3Schema") for each in crd["spec"].get("versions") or ()]
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in crd["spec"].get("versions") or ()]
     return list(dict.fromkeys(message for schema in schemas if schema for message in custom_resources.unenforced_rules(schema)))

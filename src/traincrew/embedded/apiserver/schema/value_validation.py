@@ -19,13 +19,13 @@ _GO_TYPES = {int: "int64", float: "float64"}
 
 def check(value: Any, node: Structure, old: Any = NOTHING) -> list[FieldError]:
     """All errors. Those of parts that equal their old values are ignored (ratcheting)."""
-    errors = [_RULES[each.rule](each) for each in value_validation.validate(value, node, (), old)]
+    errors = [_RULES[violation.rule](violation) for violation in value_validation.validate(value, node, (), old)]
     return list({error.message + error.path: error for error in errors}.values()) if len(errors) > 1 else errors
 
 
 def check_uniqueness(value: Any, node: Structure) -> list[FieldError]:
     """Errors of lists of type set and map."""
-    return [_list_error(each) for each in list_uniqueness.validate(value, node)]
+    return [_list_error(violation) for violation in list_uniqueness.validate(value, node)]
 
 
 def _list_error(violation: Violation) -> FieldError:
@@ -91,7 +91,8 @@ def _max_properties(violation: Violation) -> FieldError:
 
 def _enum(violation: Violation) -> FieldError:
     supported = ", ".join(
-        go_format.quote(each if isinstance(each, str) else json.dumps(each, separators=(",", ":"))) for each in violation.limit
+        go_format.quote(allowed if isinstance(allowed, str) else json.dumps(allowed, separators=(",", ":")))
+        for allowed in violation.limit
     )
     message = f"Unsupported value: {go_format.field_value(violation.value)}: supported values: {supported}"
     return FieldError(field_errors.NOT_SUPPORTED, _field(violation), message)
@@ -105,21 +106,21 @@ def _composite(violation: Violation) -> FieldError:
 _RULES: dict[str, Callable[[Violation], FieldError]] = {
     violations.TYPE: _type,
     violations.FORMAT_TYPE: _format_type,
-    violations.FORMAT: lambda each: _wrong_type(each, each.limit, each.value),
-    violations.PATTERN: lambda each: _invalid(each, f"should match '{each.limit}'"),
+    violations.FORMAT: lambda violation: _wrong_type(violation, violation.limit, violation.value),
+    violations.PATTERN: lambda violation: _invalid(violation, f"should match '{violation.limit}'"),
     violations.ENUM: _enum,
-    violations.MIN_LENGTH: lambda each: _invalid(each, f"should be at least {each.limit} chars long"),
-    violations.MAX_LENGTH: lambda each: field_errors.too_long(_field(each), each.limit),
+    violations.MIN_LENGTH: lambda violation: _invalid(violation, f"should be at least {violation.limit} chars long"),
+    violations.MAX_LENGTH: lambda violation: field_errors.too_long(_field(violation), violation.limit),
     violations.MINIMUM: _minimum,
     violations.MAXIMUM: _maximum,
-    violations.MULTIPLE_OF: lambda each: _invalid(each, f"should be a multiple of {go_format.plain(each.limit)}"),
+    violations.MULTIPLE_OF: lambda violation: _invalid(violation, f"should be a multiple of {go_format.plain(violation.limit)}"),
     violations.INVALID_FACTOR: _invalid_factor,
-    violations.MIN_ITEMS: lambda each: _invalid(each, f"should have at least {each.limit} items"),
-    violations.MAX_ITEMS: lambda each: field_errors.too_many(_field(each), each.value, each.limit),
-    violations.UNIQUE_ITEMS: lambda each: _invalid(each, "shouldn't contain duplicates"),
-    violations.MIN_PROPERTIES: lambda each: _invalid(each, f"should have at least {each.limit} properties"),
+    violations.MIN_ITEMS: lambda violation: _invalid(violation, f"should have at least {violation.limit} items"),
+    violations.MAX_ITEMS: lambda violation: field_errors.too_many(_field(violation), violation.value, violation.limit),
+    violations.UNIQUE_ITEMS: lambda violation: _invalid(violation, "shouldn't contain duplicates"),
+    violations.MIN_PROPERTIES: lambda violation: _invalid(violation, f"should have at least {violation.limit} properties"),
     violations.MAX_PROPERTIES: _max_properties,
-    violations.REQUIRED: lambda each: field_errors.required(_field(each)),
+    violations.REQUIRED: lambda violation: field_errors.required(_field(violation)),
     violations.COMPOSITE: _composite,
-    violations.UNFINISHED: lambda each: field_errors.forbidden(ROOT, f"the object {each.limit}"),
+    violations.UNFINISHED: lambda violation: field_errors.forbidden(ROOT, f"the object {violation.limit}"),
 }

@@ -58,8 +58,8 @@ def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Me
     """The metrics by pod; a pod with a container without metrics is omitted."""
     metrics = {}
     for item in items:
-        measured = [each for each in item.get("containers") or () if container in ("", each["name"])]
-        values = [each["usage"][resource] for each in measured if resource in (each.get("usage") or {})]
+        measured = [entry for entry in item.get("containers") or () if container in ("", entry["name"])]
+        values = [entry["usage"][resource] for entry in measured if resource in (entry.get("usage") or {})]
         if measured and len(values) == len(measured):
             total = sum([quantities.milli_value(value) for value in values])
             metrics[item["metadata"]["name"]] = Metric(
@@ -133,7 +133,7 @@ def _start(measured: Measured, now: dt.datetime) -> tuple[_Groups, dict[str, int
     if not measured.pods:
         raise Unknown("no pods returned by selector while calculating replica count")
     groups = _grouped(measured, now)
-    left = {name: each.value for name, each in measured.metrics.items() if name not in groups.ignored | groups.unready}
+    left = {name: metric.value for name, metric in measured.metrics.items() if name not in groups.ignored | groups.unready}
     if not left:
         raise Unknown("did not receive metrics for targeted pods (pods might be unready)")
     return groups, left
@@ -175,13 +175,13 @@ def _utilization(values: Mapping[str, int], requests: Mapping[str, int], target:
 def _requests(measured: Measured) -> dict[str, int]:
     requests, resource = {}, measured.resource
     for pod in measured.pods:
-        sidecars = [each for each in pod.spec.init_containers if each.restart_policy == "Always"]
+        sidecars = [spec for spec in pod.spec.init_containers if spec.restart_policy == "Always"]
         total = 0
-        for each in (*pod.spec.containers, *sidecars):
-            if measured.container not in ("", each.name):
+        for spec in (*pod.spec.containers, *sidecars):
+            if measured.container not in ("", spec.name):
                 continue
-            if resource not in each.resources.requests:
-                raise Unknown(f"missing request for {resource} in container {each.name} of Pod {pod.metadata.name}")
-            total += quantities.milli_value(each.resources.requests[resource])
+            if resource not in spec.resources.requests:
+                raise Unknown(f"missing request for {resource} in container {spec.name} of Pod {pod.metadata.name}")
+            total += quantities.milli_value(spec.resources.requests[resource])
         requests[pod.metadata.name] = total
     return requests

@@ -76,12 +76,12 @@ class EndpointsController:
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
-        if pod is None or not any(each is not None and each.addresses for each in (old, new)):
+        if pod is None or not any(state is not None and state.addresses for state in (old, new)):
             return
         if old is not None and new is not None and old is not new and _shown(old) == _shown(new):
             return
         siblings = self._pods.count(pod.metadata.namespace)
-        for key in {key for each in (old, new) if each is not None for key in self._services_of(each)}:
+        for key in {key for state in (old, new) if state is not None for key in self._services_of(state)}:
             self._queue.add_after(key, reconcile_loop.batch_period(siblings))
 
     def _services_of(self, pod: Pod) -> Iterable[NamespacedName]:
@@ -99,7 +99,7 @@ class EndpointsController:
             near = self._pods.with_any_label(key[0], stored.body["spec"]["selector"])
             pods = [pod for pod in near if members.selects(stored.body, pod.metadata.labels)]
             await self._set_endpoints(stored.body, pods, self._endpoints.get(*key))
-            await self._set_slices(stored.body, pods, [each.body for each in self._slices_of(key)])
+            await self._set_slices(stored.body, pods, [slice_.body for slice_ in self._slices_of(key)])
 
     def _slices_of(self, key: NamespacedName) -> Iterable[Unstructured]:
         for stored in self._slices.with_any_label(key[0], {slices.SERVICE: key[1]}):
@@ -137,16 +137,16 @@ class EndpointsController:
         zones = {node.metadata.name: node.metadata.labels.get(slices.ZONE, "") for node in self._nodes}
         changes, namespace = slices.slice_changes(service, pods, existing, zones), service["metadata"]["namespace"]
         try:
-            for each in changes.create:
-                self._slices.apply_response(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
+            for slice_ in changes.create:
+                self._slices.apply_response(await self._client.create(SLICES, namespace, msgspec.json.encode(slice_)))
         except errors.Forbidden as error:
             if not any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 raise
-        for each in changes.update:
-            name = each["metadata"]["name"]
-            self._slices.apply_response(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(each)))
-        for each in changes.delete:
-            stored = self._slices.get(namespace, each["metadata"]["name"])
+        for slice_ in changes.update:
+            name = slice_["metadata"]["name"]
+            self._slices.apply_response(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(slice_)))
+        for slice_ in changes.delete:
+            stored = self._slices.get(namespace, slice_["metadata"]["name"])
             if stored is not None and stored.metadata.deletion_timestamp is None:
                 response = await self._client.delete(SLICES, namespace, stored.metadata.name, uid=stored.metadata.uid)
                 self._slices.apply_delete_response(stored, response)

@@ -28,18 +28,18 @@ def slice_changes(service: Object, pods: Sequence[Pod], existing: Sequence[Objec
     """zones: the zone of every node, by name. Empty: the node has no zone."""
     changes = SliceChanges()
     for family in members.families(service):
-        of_family = [each for each in existing if each["addressType"] == family]
+        of_family = [slice_ for slice_ in existing if slice_["addressType"] == family]
         _change(service, _groups(service, pods, zones, family), of_family, family, changes)
-    changes.delete += [each for each in existing if each["addressType"] not in members.families(service)]
-    for each in (*changes.create, *changes.update):
-        kept = {key: value for key, value in (each["metadata"].get("annotations") or {}).items() if key != CHANGED}
-        each["metadata"]["annotations"] = kept | members.changed(service, pods, not existing)
+    changes.delete += [slice_ for slice_ in existing if slice_["addressType"] not in members.families(service)]
+    for slice_ in (*changes.create, *changes.update):
+        kept = {key: value for key, value in (slice_["metadata"].get("annotations") or {}).items() if key != CHANGED}
+        slice_["metadata"]["annotations"] = kept | members.changed(service, pods, not existing)
     return changes
 
 
 def _groups(service: Object, pods: Sequence[Pod], zones: Mapping[str, str], family: str) -> dict[Ports, dict[str, Object]]:
     groups: dict[Ports, dict[str, Object]] = {}
-    for pod in sorted(pods, key=lambda each: each.metadata.name):
+    for pod in sorted(pods, key=lambda member: member.metadata.name):
         addresses = members.addresses(pod, family)
         known = pod.spec.node_name in zones or members.publishes_unready(service)
         if members.included(pod, True) and known:
@@ -64,12 +64,15 @@ def _change(
     service: Object, groups: dict[Ports, dict[str, Object]], existing: Sequence[Object], family: str, changes: SliceChanges
 ) -> None:
     labels = _labels(service)
-    owned = [each for each in existing if _is_owned(each, service)]
-    spare = [each for each in owned if _ports(each) not in groups]
+    owned = [candidate for candidate in existing if _is_owned(candidate, service)]
+    spare = [candidate for candidate in owned if _ports(candidate) not in groups]
     create: list[Object] = []
     kept = 0
     for ports, endpoints in groups.items():
-        same = sorted((each for each in owned if _ports(each) == ports), key=lambda each: str(each["metadata"]["name"]))
+        same = sorted(
+            (candidate for candidate in owned if _ports(candidate) == ports),
+            key=lambda candidate: str(candidate["metadata"]["name"]),
+        )
         contents, left = _kept(same, endpoints)
         _fill(contents, left)
         for slice_, content in zip(same, contents, strict=True):
@@ -89,16 +92,16 @@ def _change(
         reused, fresh = spare.pop(0), create.pop()
         changes.update.append({**fresh, "metadata": {**reused["metadata"], "labels": labels}})
     changes.create += create if "deletionTimestamp" not in service["metadata"] else []
-    changes.delete += spare + [each for each in existing if not _is_owned(each, service)]
+    changes.delete += spare + [candidate for candidate in existing if not _is_owned(candidate, service)]
 
 
 def _without_placeholder(spare: list[Object], create: list[Object]) -> list[Object]:
     """An empty slice represents no endpoints; if it exists already there is nothing to do."""
-    for each in spare:
-        same_labels = each["metadata"].get("labels") == create[0]["metadata"]["labels"]
-        if same_labels and not each.get("endpoints") and not each.get("ports"):
+    for slice_ in spare:
+        same_labels = slice_["metadata"].get("labels") == create[0]["metadata"]["labels"]
+        if same_labels and not slice_.get("endpoints") and not slice_.get("ports"):
             create.clear()
-            return [other for other in spare if other is not each]
+            return [other for other in spare if other is not slice_]
     return spare
 
 
@@ -106,7 +109,7 @@ def _kept(slices: Sequence[Object], endpoints: dict[str, Object]) -> tuple[list[
     """The endpoints that remain in each slice, and those that are in none."""
     left, contents = dict(endpoints), []
     for slice_ in slices:
-        uids = [(each.get("targetRef") or {}).get("uid", "") for each in slice_.get("endpoints") or ()]
+        uids = [(endpoint.get("targetRef") or {}).get("uid", "") for endpoint in slice_.get("endpoints") or ()]
         contents.append([left.pop(uid) for uid in uids if uid in left])
     return contents, list(left.values())
 
@@ -128,7 +131,7 @@ def _build(service: Object, labels: dict[str, str], family: str, ports: Ports, e
     named = {"generateName": f"{meta['name']}-", "namespace": meta["namespace"], "labels": labels, "ownerReferences": [owner]}
     return {
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": named, "addressType": family,
-        "endpoints": endpoints, "ports": [members.port(each, nameless=False) for each in ports],
+        "endpoints": endpoints, "ports": [members.port(port, nameless=False) for port in ports],
     }  # fmt: skip
 
 
@@ -141,11 +144,11 @@ def _labels(service: Object) -> dict[str, str]:
 
 def _ports(slice_: Object) -> Ports:
     ports = [
-        (each.get("name", ""), each.get("port"), each.get("protocol", "TCP"), each.get("appProtocol"))
-        for each in slice_.get("ports") or ()
+        (port.get("name", ""), port.get("port"), port.get("protocol", "TCP"), port.get("appProtocol"))
+        for port in slice_.get("ports") or ()
     ]
     return tuple(sorted(ports, key=repr))
 
 
 def _is_owned(slice_: Object, service: Object) -> bool:
-    return any(each["uid"] == service["metadata"]["uid"] for each in slice_["metadata"].get("ownerReferences") or ())
+    return any(reference["uid"] == service["metadata"]["uid"] for reference in slice_["metadata"].get("ownerReferences") or ())

@@ -18,7 +18,7 @@ def subsets(service: Object, pods: Sequence[Pod]) -> list[Object]:
     ready: dict[EndpointPort | None, dict[str, bool]] = {}
     shown: dict[str, Object] = {}
     unready = members.publishes_unready(service)
-    for pod in sorted(pods, key=lambda each: (each.addresses[:1], each.metadata.uid)):
+    for pod in sorted(pods, key=lambda pod: (pod.addresses[:1], pod.metadata.uid)):
         addresses = members.addresses(pod, members.families(service)[0])
         if not members.included(pod, unready) or not addresses:
             continue
@@ -29,7 +29,7 @@ def subsets(service: Object, pods: Sequence[Pod]) -> list[Object]:
     for port, holders in ready.items():
         together.setdefault(tuple(sorted(holders.items())), []).extend([port] if port is not None else [])
     result = [_subset(holders, ports, shown) for holders, ports in together.items()]
-    return sorted(result, key=lambda each: repr((each.get("ports"), each.get("addresses"), each.get("notReadyAddresses"))))
+    return sorted(result, key=lambda subset: repr([subset.get(key) for key in ("ports", "addresses", "notReadyAddresses")]))
 
 
 def _ports(service: Object, pod: Pod) -> Sequence[EndpointPort | None]:
@@ -52,7 +52,7 @@ def _subset(holders: Sequence[tuple[str, bool]], ports: Sequence[EndpointPort], 
     lists: dict[str, list[Any]] = {
         "addresses": [shown[uid] for _, uid, ready in by_address if ready],
         "notReadyAddresses": [shown[uid] for _, uid, ready in by_address if not ready],
-        "ports": [members.port(each, nameless=True) for each in ports],
+        "ports": [members.port(port, nameless=True) for port in ports],
     }
     return {key: value for key, value in lists.items() if value}
 
@@ -80,12 +80,12 @@ def wanted(service: Object, pods: Sequence[Pod], existing: Object | None) -> Obj
 
 def _cut(complete: list[Object]) -> tuple[list[Object], bool]:
     """Truncates to the capacity of an Endpoints object, ready addresses first."""
-    if sum(len(each.get(key, ())) for each in complete for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
+    if sum(len(subset.get(key, ())) for subset in complete for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
         return complete, False
-    room, truncated = CAPACITY, [dict(each) for each in complete]
+    room, truncated = CAPACITY, [dict(subset) for subset in complete]
     for key in ("addresses", "notReadyAddresses"):
-        for each in truncated:
-            if key in each:
-                each[key] = each[key][:room]
-                room -= len(each[key])
-    return [{key: value for key, value in each.items() if value} for each in truncated], True
+        for subset in truncated:
+            if key in subset:
+                subset[key] = subset[key][:room]
+                room -= len(subset[key])
+    return [{key: value for key, value in subset.items() if value} for subset in truncated], True

@@ -19,7 +19,9 @@ _TERMINAL_REASONS = {lifecycle_phase.SUCCEEDED: "PodCompleted", lifecycle_phase.
 
 def of_pod(pod: Pod, statuses: lifecycle_phase.Statuses, phase: str, sandbox_ready: bool) -> list[Condition]:
     """Without transition times. sandbox_ready: the pod has a sandbox and a network."""
-    kept = [dict(each) for each in pod.status.get("conditions") or () if each.get("type") not in _KUBELET_CONDITIONS]
+    kept = [
+        dict(condition) for condition in pod.status.get("conditions") or () if condition.get("type") not in _KUBELET_CONDITIONS
+    ]
     containers = containers_ready(pod, statuses, phase)
     return [
         *kept,
@@ -32,19 +34,21 @@ def of_pod(pod: Pod, statuses: lifecycle_phase.Statuses, phase: str, sandbox_rea
 
 
 def set_disruption_target(conditions: list[Condition], reason: str, message: str) -> None:
-    conditions[:] = [each for each in conditions if each["type"] != DISRUPTION_TARGET]
-    index = next((i for i, each in enumerate(conditions) if each["type"] in _KUBELET_CONDITIONS), len(conditions))
+    conditions[:] = [condition for condition in conditions if condition["type"] != DISRUPTION_TARGET]
+    index = next((i for i, condition in enumerate(conditions) if condition["type"] in _KUBELET_CONDITIONS), len(conditions))
     conditions.insert(index, _condition(DISRUPTION_TARGET, True, reason, message))
 
 
 def with_transition_times(pod: Pod, conditions: Iterable[Condition], now: dt.datetime) -> list[Condition]:
     """A condition whose status is unchanged keeps its transition time."""
-    previous = {each.get("type"): each for each in pod.status.get("conditions") or ()}
+    previous = {condition.get("type"): condition for condition in pod.status.get("conditions") or ()}
     timed = []
-    for each in conditions:
-        old = previous.get(each["type"]) or {}
-        since = old.get("lastTransitionTime") if old.get("status") == each["status"] else None
-        timed.append({**each, "lastProbeTime": each.get("lastProbeTime"), "lastTransitionTime": since or times.rfc3339(now)})
+    for condition in conditions:
+        old = previous.get(condition["type"]) or {}
+        since = old.get("lastTransitionTime") if old.get("status") == condition["status"] else None
+        timed.append(
+            {**condition, "lastProbeTime": condition.get("lastProbeTime"), "lastTransitionTime": since or times.rfc3339(now)}
+        )
     return timed
 
 
@@ -64,7 +68,7 @@ def containers_ready(pod: Pod, statuses: lifecycle_phase.Statuses | None, phase:
 def ready(pod: Pod, containers: Condition, others: Iterable[Condition]) -> Condition:
     if containers["status"] != "True":
         return {**containers, "type": "Ready"}
-    statuses = {each["type"]: each.get("status") for each in others}
+    statuses = {condition["type"]: condition.get("status") for condition in others}
     problems = []
     for gate in pod.spec.get("readinessGates") or ():
         kind = gate["conditionType"]

@@ -78,7 +78,9 @@ class Zone:
 
     def _targets(self, values: list[Any]) -> list[tuple[str, str, Any]]:
         targets = dict.fromkeys(value[1] for value in values)
-        return [(each, kind, ip) for each in targets for kind in ("A", "AAAA") for ip in self.names.get(each, {}).get(kind, [])]
+        return [
+            (target, kind, ip) for target in targets for kind in ("A", "AAAA") for ip in self.names.get(target, {}).get(kind, [])
+        ]
 
 
 def build_zone(
@@ -87,10 +89,10 @@ def build_zone(
     domain = cluster_domain.strip(".").lower()
     builder = _ZoneBuilder(domain)
     slices: dict[tuple[str, str], list[Object]] = {}
-    for each in endpointslices:
-        owner = (each["metadata"].get("labels") or {}).get(SERVICE_NAME_LABEL)
-        if owner and each.get("addressType") in _FAMILIES:
-            slices.setdefault((each["metadata"].get("namespace", ""), owner), []).append(each)
+    for slice_ in endpointslices:
+        owner = (slice_["metadata"].get("labels") or {}).get(SERVICE_NAME_LABEL)
+        if owner and slice_.get("addressType") in _FAMILIES:
+            slices.setdefault((slice_["metadata"].get("namespace", ""), owner), []).append(slice_)
     for service in services:
         key = (service["metadata"].get("namespace", ""), service["metadata"]["name"])
         builder.service(key, service.get("spec") or {}, slices.get(key, []))
@@ -131,8 +133,8 @@ class _ZoneBuilder:
         if key == _API and address != "None":
             self._api(name, address, spec)
             return
-        for each in slices:
-            self._slice(name, each)
+        for slice_ in slices:
+            self._slice(name, slice_)
 
     def _api(self, name: str, address: str, spec: Object) -> None:
         """The only Service whose cluster IP works."""
@@ -166,8 +168,8 @@ class _ZoneBuilder:
         status = pod.get("status") or {}
         if status.get("phase") in ("Succeeded", "Failed"):
             return
-        addresses = {each.get("ip") for each in status.get("podIPs") or ()} | {status.get("podIP")}
-        for address in sorted(each for each in addresses if each):
+        addresses = {entry.get("ip") for entry in status.get("podIPs") or ()} | {status.get("podIP")}
+        for address in sorted(entry for entry in addresses if entry):
             name = f"{_dashed(address)}.{pod['metadata'].get('namespace', '')}.pod.{self._domain}"
             self.add(name, _kind(address), address)
 

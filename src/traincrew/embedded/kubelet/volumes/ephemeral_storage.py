@@ -22,7 +22,7 @@ _BLOCK = 512
 def has_limits(pod: Object) -> bool:
     """Whether the pod has a limit of ephemeral storage."""
     volumes = pod["spec"].get("volumes") or ()
-    return any(empty_dir.size_limit(each) for each in volumes) or RESOURCE in _limits(pod)
+    return any(empty_dir.size_limit(volume) for volume in volumes) or RESOURCE in _limits(pod)
 
 
 def exceeded_limit(pod: Object, host: VolumeHost, logs: pathlib.Path) -> str:
@@ -39,17 +39,17 @@ def exceeded_limit(pod: Object, host: VolumeHost, logs: pathlib.Path) -> str:
 
 def _exceeded_ephemeral(pod: Object, host: VolumeHost, logs: pathlib.Path) -> str:
     spec = pod["spec"]
-    names = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
+    names = [container["name"] for container in (*(spec.get("initContainers") or ()), *spec["containers"])]
     own = {name: disk_usage(host.directory / "layers" / name) + disk_usage(logs / name) for name in names}
-    on_disk = [each["name"] for each in spec.get("volumes") or () if _is_local(each)]
+    on_disk = [volume["name"] for volume in spec.get("volumes") or () if _is_local(volume)]
     total = sum(own.values()) + sum(disk_usage(host.volumes / name) for name in on_disk)
     limit = _limits(pod)[RESOURCE]
     if total > quantities.value(limit):
         return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
-    for each in spec["containers"]:
-        own_limit = ((each.get("resources") or {}).get("limits") or {}).get(RESOURCE)
-        if own_limit and own[each["name"]] > quantities.value(own_limit) > 0:
-            return f'Container {each["name"]} exceeded its local ephemeral storage limit "{own_limit}". '
+    for container in spec["containers"]:
+        own_limit = ((container.get("resources") or {}).get("limits") or {}).get(RESOURCE)
+        if own_limit and own[container["name"]] > quantities.value(own_limit) > 0:
+            return f'Container {container["name"]} exceeded its local ephemeral storage limit "{own_limit}". '
     return ""
 
 
@@ -61,7 +61,7 @@ def _is_local(volume: Object) -> bool:
 def _limits(pod: Object) -> dict[str, str]:
     spec = pod["spec"]
     lists = {
-        field: [{**each, "resources": each.get("resources") or {}} for each in spec.get(field) or ()]
+        field: [{**container, "resources": container.get("resources") or {}} for container in spec.get(field) or ()]
         for field in ("containers", "initContainers")
     }
     return pod_resources.limits({**spec, **lists})

@@ -75,7 +75,7 @@ def apparmor(obj: Object) -> Finding:
     values = {context["appArmorProfile"].get("type") or "" for _, _, context in _containers(obj) if is_bad(context)}
     values |= {_context(obj)["appArmorProfile"].get("type") or ""} if is_bad(_context(obj)) else set()
     annotations = _forbidden_apparmor((obj.get("metadata") or {}).get("annotations") or {})
-    who = [each for each in (_setters(is_bad(_context(obj)), bad),) if each]
+    who = [setter for setter in (_setters(is_bad(_context(obj)), bad),) if setter]
     who += [_many("annotation", annotations)] if annotations else []
     if not who:
         return None
@@ -99,20 +99,20 @@ def _forbidden_apparmor(annotations: dict[str, str]) -> list[str]:
 
 def capabilities(obj: Object) -> Finding:
     added = {name: (context.get("capabilities") or {}).get("add") or () for name, _, context in _containers(obj)}
-    bad = [name for name, each in added.items() if not _CAPABILITIES.issuperset(each)]
+    bad = [name for name, names in added.items() if not _CAPABILITIES.issuperset(names)]
     if not bad:
         return None
-    forbidden = sorted({one for each in added.values() for one in each} - _CAPABILITIES)
+    forbidden = sorted({one for names in added.values() for one in names} - _CAPABILITIES)
     return "non-default capabilities", f"{_named(bad)} must not include {_quoted(forbidden)} in securityContext.capabilities.add"
 
 
 def dropped_capabilities(obj: Object) -> Finding:
     listed = [(name, context.get("capabilities") or {}) for name, _, context in _containers(obj)]
-    keeping = [name for name, each in listed if "ALL" not in (each.get("drop") or ())]
-    adding = [name for name, each in listed if {*(each.get("add") or ())} - {"NET_BIND_SERVICE"}]
+    keeping = [name for name, capabilities in listed if "ALL" not in (capabilities.get("drop") or ())]
+    adding = [name for name, capabilities in listed if {*(capabilities.get("add") or ())} - {"NET_BIND_SERVICE"}]
     details = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
-        forbidden = sorted({one for _, each in listed for one in each.get("add") or ()} - {"NET_BIND_SERVICE"})
+        forbidden = sorted({one for _, capabilities in listed for one in capabilities.get("add") or ()} - {"NET_BIND_SERVICE"})
         details.append(f"{_named(adding)} must not include {_quoted(forbidden)} in securityContext.capabilities.add")
     return ("unrestricted capabilities", "; ".join(details)) if details and not _is_windows(obj) else None
 
@@ -135,9 +135,9 @@ def host_ports(obj: Object) -> Finding:
     bad = [name for name, ports in used.items() if ports]
     if not bad:
         return None
-    ports = sorted({str(port) for each in used.values() for port in each})
+    numbers = sorted({str(port) for ports in used.values() for port in ports})
     verb = "uses" if len(bad) == 1 else "use"
-    return "hostPort", f"{_named(bad)} {verb} {_many('hostPort', ports)} {', '.join(ports)}"
+    return "hostPort", f"{_named(bad)} {verb} {_many('hostPort', numbers)} {', '.join(numbers)}"
 
 
 def privileged(obj: Object) -> Finding:
@@ -191,9 +191,9 @@ def selinux(obj: Object) -> Finding:
     options = [context["seLinuxOptions"] for _, context in contexts if is_bad(context)]
     if not options:
         return None
-    kinds = sorted({each.get("type", "") for each in options if each.get("type", "") not in _SELINUX})
+    kinds = sorted({option.get("type", "") for option in options if option.get("type", "") not in _SELINUX})
     message = [f"{_many('type', kinds)} {_quoted(kinds)}"] if kinds else []
-    message += [f"{field} may not be set" for field in ("user", "role") if any(each.get(field) for each in options)]
+    message += [f"{field} may not be set" for field in ("user", "role") if any(option.get(field) for option in options)]
     who = _setters(is_bad(_context(obj)), [name for name, context in contexts[1:] if is_bad(context)])
     return "seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(message)}"
 
@@ -226,7 +226,7 @@ def seccomp_required(obj: Object) -> Finding:
 
 
 def sysctls(obj: Object) -> Finding:
-    names = [each.get("name") or "" for each in _context(obj).get("sysctls") or ()]
+    names = [sysctl.get("name") or "" for sysctl in _context(obj).get("sysctls") or ()]
     bad = [name for name in names if name not in sysctl_names.SAFE]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 

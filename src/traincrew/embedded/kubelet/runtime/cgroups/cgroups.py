@@ -30,13 +30,13 @@ class CgroupUsage:
     pids: int
 
 
-def create_pod_cgroup(name: str, limits: Limits, found: Hierarchies | None = None) -> Cgroup:
+def create_pod_cgroup(name: str, limits: Limits, given: Hierarchies | None = None) -> Cgroup:
     """Creates the cgroup of a pod below this process's cgroup, or takes the existing one.
 
     Without any writable hierarchy the cgroup has no directory: its processes run without limits, and `warning` says why.
     found: hierarchies that a process of the same cgroup discovered earlier; None: discover them now.
     """
-    hierarchies_found = found or hierarchies.discover()
+    hierarchies_found = given or hierarchies.discover()
     group = Cgroup(hierarchies_found.directories, hierarchies_found.warning)
     for part in name.strip("/").split("/")[:-1]:
         # As in the kubelet's kubepods cgroup, all pods together weigh as much as the machine's cores: a pod without
@@ -55,46 +55,46 @@ class Cgroup:
         """Creates a child cgroup. A hierarchy that does not allow it is left out."""
         created: list[CgroupDirectory] = []
         warnings = [self.warning] if self.warning else []
-        for each in self._directories:
+        for parent in self._directories:
             try:
-                created.append(_child(each, name))
+                created.append(_child(parent, name))
             except OSError as error:
-                warnings.append(f"{each.directory}: {error.strerror}")
+                warnings.append(f"{parent.directory}: {error.strerror}")
         group = Cgroup(tuple(created), "; ".join(warnings))
         group._limit(limits)
         return group
 
     def directories(self) -> tuple[str, ...]:
-        return tuple(each.directory for each in self._directories)
+        return tuple(entry.directory for entry in self._directories)
 
     def open_entries(self) -> list[int]:
         """Descriptors for `entry.join`. They work after a change of the root directory."""
-        return [cgroups_entry.open_entry(each) for each in self._directories]
+        return [cgroups_entry.open_entry(entry) for entry in self._directories]
 
     def add(self, pid: int) -> None:
         """pid 0 is this process. Safe between fork and exec."""
-        for each in self._directories:
-            write(f"{each.directory}/cgroup.procs", str(pid))
+        for entry in self._directories:
+            write(f"{entry.directory}/cgroup.procs", str(pid))
 
     def oom_kills(self) -> int:
-        each = self._with("memory")
-        if each is None:
+        entry = self._with("memory")
+        if entry is None:
             return 0
-        return _fields(f"{each.directory}/{'memory.events' if each.unified else 'memory.oom_control'}").get("oom_kill", 0)
+        return _fields(f"{entry.directory}/{'memory.events' if entry.unified else 'memory.oom_control'}").get("oom_kill", 0)
 
     def usage(self) -> CgroupUsage:
         return CgroupUsage(self._cpu_seconds(), self._memory(), self._pids())
 
     def processes(self) -> set[int]:
         """Processes of this cgroup and its descendants, in all hierarchies."""
-        return {pid for each in self._directories for pid in processes_of(each.directory)}
+        return {pid for entry in self._directories for pid in processes_of(entry.directory)}
 
     def kill(self) -> bool:
         """Kills every process, repeatedly while they fork. Returns whether none is left."""
-        for each in self._directories:
-            if each.unified:
+        for entry in self._directories:
+            if entry.unified:
                 with contextlib.suppress(OSError):
-                    write(f"{each.directory}/cgroup.kill", "1")
+                    write(f"{entry.directory}/cgroup.kill", "1")
         until = time.monotonic() + _KILL_SECONDS
         while left := self.processes():
             for pid in left:
@@ -108,7 +108,7 @@ class Cgroup:
     def remove(self) -> bool:
         """Removes the cgroup and its descendants. Returns whether none is left: a cgroup with processes stays."""
         until = time.monotonic() + _KILL_SECONDS / 10
-        while not all(_remove(each.directory) for each in self._directories):
+        while not all(_remove(entry.directory) for entry in self._directories):
             if time.monotonic() > until:
                 return False
             time.sleep(0.005)
@@ -116,77 +116,77 @@ class Cgroup:
 
     def remove_parents(self, levels: int) -> None:
         """Removes parent cgroups that are empty."""
-        for each in self._directories:
-            directory = each.directory
+        for entry in self._directories:
+            directory = entry.directory
             for _ in range(levels):
                 directory = os.path.dirname(directory)
                 with contextlib.suppress(OSError):
                     os.rmdir(directory)
 
     def _limit(self, limits: Limits) -> None:
-        for each in self._directories:
-            for name, value in limit_files(each, limits):
+        for entry in self._directories:
+            for name, value in limit_files(entry, limits):
                 try:
-                    write(f"{each.directory}/{name}", value)
+                    write(f"{entry.directory}/{name}", value)
                 except FileNotFoundError:
                     continue
                 except OSError as error:
                     self.warning = "; ".join(filter(None, (self.warning, f"{name} {value}: {error.strerror}")))
 
     def _with(self, controller: str) -> CgroupDirectory | None:
-        return next((each for each in self._directories if controller in each.controllers), None)
+        return next((entry for entry in self._directories if controller in entry.controllers), None)
 
     def _cpu_seconds(self) -> float:
         old = self._with("cpuacct")
         if old is not None:
             return sum(_numbers(f"{old.directory}/cpuacct.usage")) / 1e9
-        unified = next((each for each in self._directories if each.unified), None)
+        unified = next((entry for entry in self._directories if entry.unified), None)
         return _fields(f"{unified.directory}/cpu.stat").get("usage_usec", 0) / 1e6 if unified is not None else 0.0
 
     def _memory(self) -> int:
-        each = self._with("memory")
-        if each is None:
+        entry = self._with("memory")
+        if entry is None:
             return 0
-        used, cache = ("memory.current", "inactive_file") if each.unified else ("memory.usage_in_bytes", "total_inactive_file")
-        dropped = _fields(f"{each.directory}/memory.stat").get(cache, 0)
-        return max(0, sum(_numbers(f"{each.directory}/{used}")) - dropped)
+        used, cache = ("memory.current", "inactive_file") if entry.unified else ("memory.usage_in_bytes", "total_inactive_file")
+        dropped = _fields(f"{entry.directory}/memory.stat").get(cache, 0)
+        return max(0, sum(_numbers(f"{entry.directory}/{used}")) - dropped)
 
     def _pids(self) -> int:
-        each = self._with("pids")
-        counted = _numbers(f"{each.directory}/pids.current") if each is not None else []
+        entry = self._with("pids")
+        counted = _numbers(f"{entry.directory}/pids.current") if entry is not None else []
         return counted[0] if counted else len(self.processes())
 
 
-def _child(each: CgroupDirectory, name: str) -> CgroupDirectory:
-    controllers = enable(each.directory) & each.controllers if each.unified else each.controllers
-    child = CgroupDirectory(f"{each.directory}/{name}", controllers, each.unified)
+def _child(parent: CgroupDirectory, name: str) -> CgroupDirectory:
+    controllers = enable(parent.directory) & parent.controllers if parent.unified else parent.controllers
+    child = CgroupDirectory(f"{parent.directory}/{name}", controllers, parent.unified)
     with contextlib.suppress(FileExistsError):
         os.mkdir(child.directory)
     return child
 
 
-def limit_files(each: CgroupDirectory, limits: Limits) -> list[tuple[str, str]]:
+def limit_files(cgroup: CgroupDirectory, limits: Limits) -> list[tuple[str, str]]:
     """Files and values, in the order in which they must be written."""
     quota = max(_MIN_QUOTA, round(limits.cpu_quota * _PERIOD)) if limits.cpu_quota else 0
     shares = max(2, min(limits.cpu_shares, 262_144)) if limits.cpu_shares else 0
-    found: dict[str, list[tuple[str, str]]] = {"cpu": [], "memory": [], "pids": []}
+    files: dict[str, list[tuple[str, str]]] = {"cpu": [], "memory": [], "pids": []}
     if shares:
         weight = 1 + (shares - 2) * 9_999 // 262_142
-        found["cpu"].append(("cpu.weight", str(weight)) if each.unified else ("cpu.shares", str(shares)))
-    if quota and each.unified:
-        found["cpu"].append(("cpu.max", f"{quota} {_PERIOD}"))
+        files["cpu"].append(("cpu.weight", str(weight)) if cgroup.unified else ("cpu.shares", str(shares)))
+    if quota and cgroup.unified:
+        files["cpu"].append(("cpu.max", f"{quota} {_PERIOD}"))
     elif quota:
-        found["cpu"] += [("cpu.cfs_period_us", str(_PERIOD)), ("cpu.cfs_quota_us", str(quota))]
+        files["cpu"] += [("cpu.cfs_period_us", str(_PERIOD)), ("cpu.cfs_quota_us", str(quota))]
     if limits.memory:
-        found["memory"] += _memory_settings(each, str(limits.memory))
+        files["memory"] += _memory_settings(cgroup, str(limits.memory))
     if limits.pids:
-        found["pids"].append(("pids.max", str(limits.pids)))
-    return [setting for controller, settings in found.items() if controller in each.controllers for setting in settings]
+        files["pids"].append(("pids.max", str(limits.pids)))
+    return [setting for controller, settings in files.items() if controller in cgroup.controllers for setting in settings]
 
 
-def _memory_settings(each: CgroupDirectory, limit: str) -> list[tuple[str, str]]:
+def _memory_settings(cgroup: CgroupDirectory, limit: str) -> list[tuple[str, str]]:
     """Swap is set to zero: it would only delay the effect of the limit."""
-    if each.unified:
+    if cgroup.unified:
         return [("memory.max", limit), ("memory.swap.max", "0")]
     return [("memory.limit_in_bytes", limit), ("memory.memsw.limit_in_bytes", limit)]
 

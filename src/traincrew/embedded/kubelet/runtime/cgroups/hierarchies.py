@@ -35,21 +35,21 @@ class Hierarchies:
 
 def discover(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> Hierarchies:
     """Looks below this process's own cgroup, so that its limits apply to the pods, too."""
-    found: list[CgroupDirectory] = []
+    directories: list[CgroupDirectory] = []
     reasons_by_controller: dict[str, str] = {}
     visible = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
     for controllers, path in _memberships(own):
         directory = _directory(controllers, path, visible)
         if not directory:
             continue
-        each = (
+        cgroup = (
             _v2_directory(directory, reasons_by_controller)
             if not controllers
             else _v1_directory(directory, controllers, reasons_by_controller)
         )
-        if each is not None:
-            found.append(each)
-    return Hierarchies(tuple(found), _warning(found, reasons_by_controller))
+        if cgroup is not None:
+            directories.append(cgroup)
+    return Hierarchies(tuple(directories), _warning(directories, reasons_by_controller))
 
 
 def move_daemon_to_leaf(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> None:
@@ -137,8 +137,8 @@ def _check_writable(directory: str) -> str:
     return ""
 
 
-def _warning(found: list[CgroupDirectory], reasons_by_controller: dict[str, str]) -> str:
-    enabled = {name for each in found for name in each.controllers}
+def _warning(directories: list[CgroupDirectory], reasons_by_controller: dict[str, str]) -> str:
+    enabled = {name for directory in directories for name in directory.controllers}
     missing = [name for name in CONTROLLERS if name not in enabled]
     if not missing:
         return ""

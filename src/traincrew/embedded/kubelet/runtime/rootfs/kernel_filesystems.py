@@ -38,8 +38,8 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
     if container.privileged:
         return
     for path in _READ_ONLY:
-        with contextlib.suppress(FileNotFoundError), opened(root, path) as found:
-            bind_open(root, found, path, found, syscalls.MOUNT_ATTR_RDONLY)
+        with contextlib.suppress(FileNotFoundError), opened(root, path) as entry:
+            bind_open(root, entry, path, entry, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def mount_sys(root: RootDirectory, container: Container, cgroups: dict[str, str]) -> None:
@@ -114,13 +114,13 @@ def _mask_one(root: RootDirectory, path: str) -> None:
 
 
 def _all_devices(known: set[str]) -> list[str]:
-    found = []
+    devices = []
     for folder, _, names in os.walk("/dev"):
         if folder in ("/dev/pts", "/dev/shm", "/dev/mqueue"):  # noqa: S108 -- left out
             continue
         paths = [os.path.join(folder, name) for name in names]
-        found += [path for path in paths if path not in known and path != "/dev/ptmx" and _is_device(path)]
-    return found
+        devices += [path for path in paths if path not in known and path != "/dev/ptmx" and _is_device(path)]
+    return devices
 
 
 def _is_device(path: str) -> bool:
@@ -161,12 +161,12 @@ def _mount_shared_memory(root: RootDirectory, pod: Pod, shm: int) -> None:
 
 def cgroup_directories(entries: tuple[int, ...]) -> dict[str, str]:
     """The cgroup directories of these entries, by name below /sys/fs/cgroup ("" for cgroup v2)."""
-    found: dict[str, str] = {}
+    directories: dict[str, str] = {}
     for cgroup_entry in entries:
         directory = entry.directory(cgroup_entry)
         if os.path.exists(f"{directory}/cgroup.events"):
-            found.setdefault("", directory)
+            directories.setdefault("", directory)
         else:
             name = next((part for part in directory.split("/")[4:5]), "")
-            found[name] = directory
-    return found if len(found) == 1 else {name: directory for name, directory in found.items() if name}
+            directories[name] = directory
+    return directories if len(directories) == 1 else {name: directory for name, directory in directories.items() if name}

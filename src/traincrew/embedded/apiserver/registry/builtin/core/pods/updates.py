@@ -80,9 +80,9 @@ def _compare_deadline(new: int | None, old: int | None, errors: list[FieldError]
 
 
 def _compare_tolerations(new: list[Object], old: list[Object], errors: list[FieldError]) -> None:
-    kept = [_without_seconds(each) for each in new]
-    for each in old:
-        if _without_seconds(each) not in kept:
+    kept = [_without_seconds(toleration) for toleration in new]
+    for toleration in old:
+        if _without_seconds(toleration) not in kept:
             message = "existing toleration can not be modified except its tolerationSeconds"
             errors.append(field_errors.forbidden("spec.tolerations", message))
     scheduling.check_tolerations(new, "spec.tolerations", errors)
@@ -189,13 +189,15 @@ def compare_status(new: Object, old: Object, errors: list[FieldError]) -> None:
 
 def _compare_states(status: Object, before: Object, spec: Object, errors: list[FieldError]) -> None:
     policy = spec.get("restartPolicy")
-    sidecars = {each.get("name") for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
+    sidecars = {
+        container.get("name") for container in spec.get("initContainers") or () if container.get("restartPolicy") == "Always"
+    }
     groups: tuple[tuple[str, str | None, set[str | None]], ...] = (
         ("containerStatuses", policy, set()),
         ("initContainerStatuses", policy, sidecars),
     )
     for field, restarts, free in (*groups, ("ephemeralContainerStatuses", "Never", set[str | None]())):
-        now = {each.get("name"): each.get("state") or {} for each in status.get(field) or ()}
+        now = {container.get("name"): container.get("state") or {} for container in status.get(field) or ()}
         for index, former in enumerate(before.get(field) or () if restarts != "Always" else ()):
             ended, name = (former.get("state") or {}).get("terminated"), former.get("name")
             if ended is None or name in free or (ended.get("exitCode") and restarts == "OnFailure"):
@@ -206,14 +208,14 @@ def _compare_states(status: Object, before: Object, spec: Object, errors: list[F
 
 
 def _check_addresses(status: Object, errors: list[FieldError]) -> None:
-    pods = [each.get("ip") or "" for each in status.get("podIPs") or ()]
+    pods = [entry.get("ip") or "" for entry in status.get("podIPs") or ()]
     for index, address in enumerate(pods):
         ip_addresses.check(address, f"status.podIPs[{index}]", errors)
     if len(pods) > 1 and (len(pods) > 2 or not ip_addresses.is_dual_stack(pods)):
         message = "may specify no more than one IP for each IP family"
-        shown = ", ".join(f"core.PodIP{{IP:{go_format.quote(each)}}}" for each in pods)
+        shown = ", ".join(f"core.PodIP{{IP:{go_format.quote(entry)}}}" for entry in pods)
         errors.append(field_errors.invalid_formatted("status.podIPs", f"[]core.PodIP{{{shown}}}", message))
-    hosts = [each.get("ip") or "" for each in status.get("hostIPs") or ()]
+    hosts = [entry.get("ip") or "" for entry in status.get("hostIPs") or ()]
     if hosts and status.get("hostIP") != hosts[0]:
         errors.append(field_errors.invalid("status.hostIPs[0].ip", hosts[0], "must be equal to `hostIP`"))
     for index, address in enumerate(hosts):
