@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from tests.embedded.kubelet.runtime.rootfs_harness import RootfsHarness, rootfs_harness
 
+from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.spec import Isolation, Mount
 
 
@@ -187,3 +188,55 @@ def test_files_of_the_host_are_unchanged(harness: RootfsHarness) -> None:
 
     after = pathlib.Path("/etc/passwd").stat()
     assert (after.st_mtime_ns, after.st_ctime_ns, after.st_mode) == (before.st_mtime_ns, before.st_ctime_ns, before.st_mode)
+
+
+@pytest.fixture
+def mounted_twice(harness: RootfsHarness) -> RootfsHarness:
+    """The directory above the data directory is mounted at `second`, a file of it at `token`, and a directory at `part`."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
+    (harness.data / "pki").mkdir()
+    (harness.data / "pki" / "key").write_text("secret")
+    (harness.data / "volumes/claim").mkdir(parents=True)
+    harness.give(harness.data)
+    for name in ("second", "part"):
+        (harness.base / name).mkdir()
+    (harness.base / "token").touch()
+
+    def mount() -> None:
+        syscalls.mount(str(harness.base), str(harness.base / "second"), "", syscalls.MS_BIND)
+        syscalls.mount(str(harness.data / "kubeconfig"), str(harness.base / "token"), "", syscalls.MS_BIND)
+        syscalls.mount(str(harness.data / "pki"), str(harness.base / "part"), "", syscalls.MS_BIND)
+
+    harness.first = mount
+    return harness
+
+
+def test_no_second_mount_shows_the_data_directory(mounted_twice: RootfsHarness) -> None:
+    base = mounted_twice.base
+    (base / "other").write_text("shown")
+    paths = ("second/data/kubeconfig", "second/data/pki/key", "token", "part/key", "second/token", "second/part/key")
+
+    outcome = mounted_twice.run(f"cat {base}/other {base}/second/other; cd {base} && cat {' '.join(paths)}; ls -A second/data")
+
+    assert outcome.out.startswith("shownshown"), outcome.out
+    assert "secret" not in outcome.out
+
+
+def test_a_host_path_above_a_second_mount_does_not_show_the_data_directory(mounted_twice: RootfsHarness) -> None:
+    paths = ("second/data/kubeconfig", "token", "part/key", "data/kubeconfig")
+
+    outcome = mounted_twice.run(
+        f"cd /h && cat {' '.join(paths)}; echo done", Mount("/h", str(mounted_twice.base), host_path=True)
+    )
+
+    assert outcome.words[-1] == "done", outcome.out
+    assert "secret" not in outcome.out
+
+
+@pytest.mark.parametrize("name", ["second/data/kubeconfig", "second/data/pki", "second/data/volumes/claim", "token", "part"])
+def test_a_host_path_into_the_data_directory_by_a_second_mount_is_rejected(mounted_twice: RootfsHarness, name: str) -> None:
+    outcome = mounted_twice.run("true", Mount("/h", str(mounted_twice.base / name), host_path=True))
+
+    assert outcome.code == 200
+    assert "the cluster's data directory cannot be mounted into pods" in outcome.out

@@ -30,6 +30,8 @@ class Mount:
     """Isolation level "none" has no mounts: leave this one out instead of failing."""
     volume: str = ""
     """Of a subPath: the path of the volume. No symbolic link in the rest of `source` may lead out of it."""
+    host_path: bool = False
+    """A hostPath volume: nothing of the masked directories may be mounted, also not what other volumes have there."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -47,6 +47,7 @@ def _mount(volume_mount: Object, container: str, mounted: MountedVolumes, variab
         # Few pods need their service account, and isolation level "none" cannot mount it.
         optional=path == ACCOUNT,
         volume=volume.path if inner else "",
+        host_path=volume.host_path,
     )
 
 

@@ -117,7 +117,7 @@ async def _set_up(volume: Object, mounts: _PodMounts) -> None:
             await _apply_to_directory(name, path, mounts)
             mounts.volumes[name] = Volume(path)
         elif (source := volume.get("hostPath")) is not None:
-            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.host.data))
+            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.host.data), host_path=True)
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await _claim(volume, mounts)
         else:

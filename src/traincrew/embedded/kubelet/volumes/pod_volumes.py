@@ -37,6 +37,8 @@ class Volume:
     """Applies even if the volumeMount does not say so."""
     group: int | None = None
     """The group of new directories in it."""
+    host_path: bool = False
+    """The pod names the path."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs.host_root import is_within
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind_open, mount_target, opened, remount_read_only, tmpfs
+from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import is_within
+from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import MaskedPaths
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bound, mount_target, opened, remount_read_only, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
-
-_MOUNTABLE = ("volumes", "node/doors", "node/tools")
-"""Parts of the data directory that may be mounted: persistent volumes, exec sockets (which need a ticket), tools."""
 
 
 class MountError(Exception):
@@ -34,19 +33,20 @@ def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
 
 
 class BindMounter:
-    def __init__(self, root: RootDirectory, pod: Pod, container: Container) -> None:
+    def __init__(self, root: RootDirectory, pod: Pod, container: Container, masked: MaskedPaths) -> None:
         self._root = root
         self._pod = pod
         self._directory = os.path.realpath(pod.directory)
-        self._masked = tuple(os.path.realpath(path) for path in pod.masked)
+        self._masked = masked
         self._masks: list[str] = []
         self._attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
 
     def mask(self) -> None:
         """Covers the masked paths with empty directories. They stay writable until `seal`: volumes may be mounted in them."""
-        for path in self._masked:
+        for path in self._masked.paths:
             if self._root.exists(path):
-                self._mask_at(path)
+                with opened(self._root, path) as found:
+                    self._mask(found, path)
 
     def seal(self) -> None:
         for path in self._masks:
@@ -75,32 +75,26 @@ class BindMounter:
         source = _open_source(mount)
         try:
             real = os.readlink(descriptor_path(source))
-            self._check_source(mount, real)
+            self._check_source(mount, real, source)
             kind = "directory" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
             attributes = self._attributes | (syscalls.MOUNT_ATTR_RDONLY if mount.read_only else 0)
             with opened(self._root, mount.path, kind) as target:
                 self._check_target(mount.path, target, kind)
-                bind_open(self._root, source, mount.path, target, attributes)
+                with bound(self._root, source, mount.path, target, attributes) as mounted:
+                    self._mask_below(mounted, mount, real)
         finally:
             os.close(source)
-        for path in self._masked:
-            if is_within(path, real) and kind == "directory":
-                self._mask_at(os.path.join(mount.path, os.path.relpath(path, real)))
 
-    def _check_source(self, mount: Mount, real: str) -> None:
+    def _check_source(self, mount: Mount, real: str, source: int) -> None:
         """A symbolic link in a volume must not lead out of it, and no mount may show the cluster's data directory."""
         own = f"{self._directory}/volumes"
         if is_within(os.path.normpath(mount.source), f"{self._pod.directory}/volumes"):
             first = os.path.relpath(mount.source, f"{self._pod.directory}/volumes").split("/")[0]
             if not is_within(real, f"{own}/{first}"):
                 raise MountError(f"cannot mount {mount.source} at {mount.path}: it is outside of its volume")
-        if is_within(real, self._directory):
-            return
-        for masked in self._masked:
-            allowed = any(is_within(real, f"{masked}/{name}") for name in _MOUNTABLE)
-            if is_within(real, masked) and real != masked and not allowed:
-                why = "the cluster's data directory cannot be mounted into pods"
-                raise MountError(f"cannot mount {mount.source} at {mount.path}: {why}")
+        if self._masked.hides(real, source, host_path=mount.host_path):
+            why = "the cluster's data directory cannot be mounted into pods"
+            raise MountError(f"cannot mount {mount.source} at {mount.path}: {why}")
 
     def _check_target(self, path: str, target: int, kind: str) -> None:
         is_directory = stat.S_ISDIR(os.fstat(target).st_mode)
@@ -112,10 +106,24 @@ class BindMounter:
             kinds = ("a file", "a directory") if is_directory else ("a directory", "a file")
             raise MountError(f"cannot mount {kinds[0]} at {path}: it is {kinds[1]}")
 
-    def _mask_at(self, path: str) -> None:
-        if self._root.exists(path):
-            tmpfs(self._root, path, "mode=755,size=64k", syscalls.MS_NOEXEC)
+    def _mask_below(self, mounted: int, mount: Mount, real: str) -> None:
+        """Covers what the new mount shows of the masked directories. By identity: pods may exchange directories above them."""
+        for path, expected in self._masked.identities.items():
+            if expected is None or not is_within(path, real):
+                continue
+            inner = os.path.relpath(path, real)
+            with contextlib.closing(RootDirectory(mounted, Resolve.NO_SYMLINKS)) as tree, opened(tree, inner) as found:
+                if (os.fstat(found).st_dev, os.fstat(found).st_ino) != expected:
+                    raise OSError(errno.ESTALE, "a directory was replaced meanwhile")
+                self._mask(found, os.path.join(mount.path, inner))
+
+    def _mask(self, found: int, path: str) -> None:
+        if stat.S_ISDIR(os.fstat(found).st_mode):
+            flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
+            syscalls.mount("tmpfs", descriptor_path(found), "tmpfs", flags, "mode=755,size=64k")
             self._masks.append(path)
+        else:
+            syscalls.mount(os.devnull, descriptor_path(found), "", syscalls.MS_BIND)
 
 
 def _open_source(mount: Mount) -> int:

@@ -19,6 +19,8 @@ class HostMount:
     """The directory of the file system that is mounted."""
     options: str = ""
     """Of the file system, not of the mount: includes the controllers of a cgroup v1 hierarchy."""
+    device: str = ""
+    """Major and minor number of the file system."""
 
 
 def read(table: str = "/proc/self/mountinfo") -> tuple[HostMount, ...]:
@@ -32,6 +34,10 @@ def visible(mounts: tuple[HostMount, ...]) -> tuple[HostMount, ...]:
     top = {mount.path: mount for mount in mounts}
     seen = [mount for mount in top.values() if _reachable(mount, top, by_number)]
     return tuple(sorted(seen, key=lambda mount: (mount.path.rstrip("/").count("/"), mount.path)))
+
+
+def is_within(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _reachable(mount: HostMount, top: dict[str, HostMount], by_number: dict[int, HostMount]) -> bool:
@@ -49,10 +55,10 @@ def _reachable(mount: HostMount, top: dict[str, HostMount], by_number: dict[int,
 
 def _parse(line: str) -> HostMount:
     left, right = line.split(" - ", 1)
-    number, parent, _, root, path, flags = left.split()[:6]
+    number, parent, device, root, path, flags = left.split()[:6]
     kind, _, options = [*right.split(), "", ""][:3]
     writable = "rw" in flags.split(",") and "rw" in options.split(",")
-    return HostMount(int(number), int(parent), _unescape(path), kind, writable, _unescape(root), options)
+    return HostMount(int(number), int(parent), _unescape(path), kind, writable, _unescape(root), options, device)
 
 
 def _unescape(text: str) -> str:

@@ -8,7 +8,7 @@ import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
+from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind_open, mount_target, opened
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer, copy_mode_and_owner
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
@@ -103,6 +103,8 @@ class HostRoot:
                 self._assemble_one(root, os.path.join(path, name), seeds)
 
     def _assemble_one(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
+        if path in self._hidden and not os.path.isdir(path):
+            return
         target = descriptor_path(root.top) + path
         try:
             with opened(self._host, path) as source:
@@ -151,10 +153,6 @@ def is_shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:
     return mount.kind not in _PSEUDO_FILESYSTEMS and not any(
         is_within(mount.path, directory) for directory in (*REPLACED, *hidden)
     )
-
-
-def is_within(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _seed(upper: str, lower: str, path: str) -> None:

@@ -9,8 +9,9 @@ from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
-from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot, is_within
+from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
+from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot
+from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import MaskedPaths
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
@@ -57,8 +58,8 @@ class _Builder:
         mounts = host_mounts.visible(host_mounts.read())
         layer = _layer(self.pod, self.container, self.isolation, mounts)
         top = layer.create_directory("root", 0o755)
-        masked = tuple(os.path.realpath(path) for path in self.pod.masked)
-        host = HostRoot(layer, mounts, masked)
+        masked = MaskedPaths(self.pod.masked, self.pod.directory, mounts)
+        host = HostRoot(layer, mounts, masked.paths)
         host.mount(top, self.isolation, seeds=tuple(mount.path for mount in self.mounts))
         with contextlib.closing(RootDirectory(top)) as root:
             _create_own_directories(root, layer, self.container)
@@ -68,7 +69,7 @@ class _Builder:
             if not self.container.privileged:
                 kernel_filesystems.mask(root)
             layers = [root.open(path) for path in (*host.overlays, *_OWN_DIRECTORIES)]
-            self._mount(root)
+            self._mount(root, masked)
             if self.container.read_only_root:
                 # By descriptors: a volume may cover a layer now and keeps its own flags.
                 for each in layers:
@@ -77,8 +78,8 @@ class _Builder:
                 os.close(each)
         return top
 
-    def _mount(self, root: RootDirectory) -> None:
-        binds = BindMounter(root, self.pod, self.container)
+    def _mount(self, root: RootDirectory, masked: MaskedPaths) -> None:
+        binds = BindMounter(root, self.pod, self.container, masked)
         binds.mask()
         for mount in self.mounts:
             binds.mount(mount)
