@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
-from asyncio.trsock import TransportSocket
+import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -19,30 +19,46 @@ _CLOSE_SECONDS = 1.0
 _POLL_SECONDS = 0.01
 
 
+class _Connection(NamedTuple):
+    transport: asyncio.Transport
+    descriptor: int
+    inode: int
+
+    def is_closed(self) -> bool:
+        """The socket object of uvloop does not tell. The descriptor may belong to another file meanwhile."""
+        try:
+            return os.fstat(self.descriptor).st_ino != self.inode
+        except OSError:
+            return True
+
+
 async def shut_down(runner: web.BaseRunner) -> None:
     """Returns when all connections of the server are closed."""
     handlers = runner.server.connections if runner.server is not None else []
-    sockets = [found for handler in handlers if (found := _socket(handler.transport)) is not None]
+    connections = [found for handler in handlers if (found := _connection(handler.transport)) is not None]
     await runner.cleanup()
-    if not await _closed(sockets):
-        for each in sockets:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        await _closed(sockets)
+    if not await _closed(connections):
+        for each in connections:
+            if not each.is_closed():
+                each.transport.abort()
+        await _closed(connections)
 
 
-def _socket(transport: asyncio.BaseTransport | None) -> TransportSocket | None:
+def _connection(transport: asyncio.Transport | None) -> _Connection | None:
     try:
-        return transport.get_extra_info("socket") if transport is not None else None
+        found = transport.get_extra_info("socket") if transport is not None else None
     except AttributeError:  # asyncio has no socket for a TLS transport whose close() was called twice
         return None
+    if transport is None or found is None or found.fileno() == -1:
+        return None
+    return _Connection(transport, found.fileno(), os.fstat(found.fileno()).st_ino)
 
 
-async def _closed(sockets: Sequence[TransportSocket]) -> bool:
-    """Waits for a limited time, and returns whether all sockets are closed."""
+async def _closed(connections: Sequence[_Connection]) -> bool:
+    """Waits for a limited time, and returns whether all connections are closed."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_CLOSE_SECONDS):
-            while any(each.fileno() != -1 for each in sockets):  # noqa: ASYNC110
+            while not all(each.is_closed() for each in connections):  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_SECONDS)  # there is no event for it: aiohttp has forgotten the connections
             return True
     return False

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable, Coroutine
+from typing import Any
 
+import pytest
+import uvloop
 from tests.embedded.kubelet.server.nodes import TOKEN, Node
 from tests.embedded.kubelet.server.process_runtime import ProcessRuntime
 from tools.kube import certificates
@@ -30,9 +34,14 @@ def _connect(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
     return connection
 
 
-async def test_connections_of_clients_that_do_not_respond_are_closed(
-    runtime: ProcessRuntime, authority: certificates.Authority
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_connections_of_clients_that_do_not_respond_are_closed(
+    runtime: ProcessRuntime, authority: certificates.Authority, run: Callable[[Coroutine[Any, Any, None]], None]
 ) -> None:
+    run(_leave_a_silent_client(runtime, authority))
+
+
+async def _leave_a_silent_client(runtime: ProcessRuntime, authority: certificates.Authority) -> None:
     certificate, key = authority.server("kubelet")
     context = server.tls(str(certificate), str(key))
     app = server.application(runtime, server.KubeletAuth(TOKEN))
