@@ -18,6 +18,10 @@ NOT_FOUND = "FieldValueNotFound"
 TOO_LONG = "FieldValueTooLong"
 TOO_MANY = "FieldValueTooMany"
 
+MAX_ERRORS = 1_000
+MAX_ERROR_BYTES = 2**20
+"""Of the paths and messages of all errors."""
+
 
 @dataclasses.dataclass(frozen=True)
 class FieldError:
@@ -30,6 +34,37 @@ class FieldError:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
+
+
+class TooManyErrors(Exception):
+    """The validation stopped, because an object of a few kilobytes may have errors of many megabytes."""
+
+    def __init__(self, errors: FieldErrors) -> None:
+        super().__init__(f"more than {MAX_ERRORS} errors")
+        self.errors = errors
+
+
+class FieldErrors(list[FieldError]):
+    """The errors of an object. Adding more than the limit raises TooManyErrors, which holds those that fit."""
+
+    def __init__(self, errors: Iterable[FieldError] = ()) -> None:
+        super().__init__()
+        self._bytes = 0
+        self.extend(errors)
+
+    def append(self, error: FieldError) -> None:
+        self._bytes += len(error.path) + len(error.message)
+        super().append(error)
+        if len(self) >= MAX_ERRORS or self._bytes > MAX_ERROR_BYTES:
+            raise TooManyErrors(self)
+
+    def extend(self, errors: Iterable[FieldError]) -> None:
+        for each in errors:
+            self.append(each)
+
+    def __iadd__(self, errors: Iterable[FieldError]) -> FieldErrors:  # type: ignore[override,misc]
+        self.extend(errors)
+        return self
 
 
 def required(path: str, detail: str = "") -> FieldError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -52,6 +53,8 @@ def plain(value: object) -> str:
 
 def number(value: float) -> str:
     """`%v` of a float64: the shortest digits that identify it, with an exponent if it is large or tiny."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     text = next((text for places in range(17) if float(text := f"{value:.{places}e}") == value), f"{value:.16e}")
     exponent = int(text.partition("e")[2])
     if exponent < -4 or exponent >= 6:

@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Step = Callable[[Any], Iterator[Any]]
+from traincrew.apimachinery.string_cache import cached
+
+MAX_VISITS = 20_000
+"""Values that the paths of one table row may visit. Recursive descents (`..a..a..a`) could visit every value many times."""
 
 
 class JSONPathError(ValueError):
@@ -20,31 +23,49 @@ class JSONPathMismatch(Exception):
     """The path does not fit the value: an index into an object, an item beyond the end of a list."""
 
 
+class Visits:
+    """Counts the values that are visited. Beyond the limit a path selects nothing."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_VISITS
+
+    def add(self, count: int = 1) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise JSONPathMismatch
+
+
+Step = Callable[[Any, Visits], Iterator[Any]]
+
+
 @dataclasses.dataclass(frozen=True)
 class Path:
     steps: tuple[Step, ...]
     root: str = ""
     """The first field of the path; empty if it may read all fields."""
 
-    def first(self, value: Any) -> tuple[bool, Any]:
+    def first(self, value: Any, visits: Visits | None = None) -> tuple[bool, Any]:
         """Whether the path selects anything, and the first result."""
         try:
-            results = list(self.select(value))
+            results = list(self.select(value, visits or Visits()))
         except JSONPathMismatch:
             return False, None
         return (True, results[0]) if results else (False, None)
 
-    def select(self, value: Any) -> Iterator[Any]:
+    def select(self, value: Any, visits: Visits) -> Iterator[Any]:
         values: Iterator[Any] = iter((value,))
         for step in self.steps:
-            values = _each(step, values)
+            values = _each(step, values, visits)
         return values
 
 
-def _each(step: Step, values: Iterator[Any]) -> Iterator[Any]:
+def _each(step: Step, values: Iterator[Any], visits: Visits) -> Iterator[Any]:
     for value in values:
         if value is not None:
-            yield from step(value)
+            visits.add()
+            yield from step(value, visits)
 
 
 _FIELD = re.compile(r"\.((?:\\.|[^\s.,\[\]$@{}\\])+)")
@@ -52,11 +73,11 @@ _RECURSIVE = re.compile(r"\.\.(?:((?:\\.|[^\s.,\[\]$@{}\\])+))?")
 _FILTER = re.compile(r"\[\?\(((?:[^'\")]|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")*)\)\]")
 _BRACKET = re.compile(r"\[([^\]\n]*)\]")
 _KEY = re.compile(r"'([^']*)'")
-_SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
+_SLICE = re.compile(r"(-?[0-9]{0,18})(:-?[0-9]{0,18})?(:-?[0-9]{0,18})?")
 _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
 
 
-@functools.cache
+@cached(1024)
 def parse(text: str) -> Path:
     """Raises JSONPathError."""
     steps: list[Step] = []
@@ -135,32 +156,35 @@ def _operand(text: str) -> Any:
         return parse(text)
 
 
-def _field(name: str, value: Any) -> Iterator[Any]:
+def _field(name: str, value: Any, _visits: Visits) -> Iterator[Any]:
     if isinstance(value, dict) and name in value:
         yield value[name]
 
 
-def _children(value: Any) -> Iterator[Any]:
+def _children(value: Any, _visits: Visits) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from value.values()
     elif isinstance(value, list):
         yield from value
 
 
-def _descendants(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict | list) and value:
-        yield value
-        for child in _children(value):
-            yield from _descendants(child)
+def _descendants(value: Any, visits: Visits) -> Iterator[Any]:
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, dict | list) and each:
+            visits.add()
+            yield each
+            pending += reversed([*_children(each, visits)])
 
 
-def _items(bounds: tuple[str | None, ...], value: Any) -> Iterator[Any]:
+def _items(bounds: tuple[str | None, ...], value: Any, _visits: Visits) -> Iterator[Any]:
     if not isinstance(value, list):
         raise JSONPathMismatch
     start, end, step = _bounds(bounds, len(value))
     if start == end:
         return
-    if not (0 <= start < len(value) and 0 <= end <= len(value) and start < end):
+    if not (0 <= start < len(value) and 0 <= end <= len(value) and start < end) or step <= 0:
         raise JSONPathMismatch
     yield from value[start:end:step]
 
@@ -178,23 +202,26 @@ def _bounds(bounds: tuple[str | None, ...], length: int) -> tuple[int, int, int]
     return start, end, int(step) if step else 1
 
 
-def _union(paths: tuple[Path, ...], value: Any) -> Iterator[Any]:
+def _union(paths: tuple[Path, ...], value: Any, visits: Visits) -> Iterator[Any]:
     for path in paths:
-        yield from path.select(value)
+        visits.add()
+        yield from path.select(value, visits)
 
 
-def _having(path: Path, value: Any) -> Iterator[Any]:
+def _having(path: Path, value: Any, visits: Visits) -> Iterator[Any]:
     for item in _as_list(value):
-        if path.first(item)[0]:
+        visits.add()
+        if path.first(item, visits)[0]:
             yield item
 
 
-def _where(path: Path, compare: Callable[[Any, Any], bool], operand: Any, value: Any) -> Iterator[Any]:
+def _where(path: Path, compare: Callable[[Any, Any], bool], operand: Any, value: Any, visits: Visits) -> Iterator[Any]:
     for item in _as_list(value):
-        selected, left = path.first(item)
+        visits.add()
+        selected, left = path.first(item, visits)
         right = operand
         if isinstance(operand, Path):
-            known, right = operand.first(item)
+            known, right = operand.first(item, visits)
             selected = selected and known
         if selected and _compare_values(compare, left, right):
             yield item

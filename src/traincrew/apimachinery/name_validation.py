@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
+
+from traincrew.apimachinery.string_cache import cached
 
 Messages = tuple[str, ...]
 
@@ -62,7 +63,7 @@ _PERCENT = (
 )
 _ENV = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
-cached = functools.lru_cache(maxsize=4096)
+_CACHE_SIZE = 4096
 
 
 def too_long(most: int) -> str:
@@ -77,7 +78,7 @@ def _length(word: str) -> int:
     return len(word) if word.isascii() else len(word.encode())
 
 
-@cached
+@cached(_CACHE_SIZE)
 def dns_label(word: str) -> Messages:
     messages = [too_long(63)] if _length(word) > 63 else []
     if not _label_form.fullmatch(word):
@@ -85,7 +86,7 @@ def dns_label(word: str) -> Messages:
     return tuple(messages)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def dns_subdomain(word: str) -> Messages:
     messages = [too_long(253)] if _length(word) > 253 else []
     if not _subdomain_form.fullmatch(word):
@@ -93,7 +94,7 @@ def dns_subdomain(word: str) -> Messages:
     return tuple(messages)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def dns_1035_label(word: str) -> Messages:
     messages = [too_long(63)] if _length(word) > 63 else []
     if not _dns_1035_form.fullmatch(word):
@@ -108,7 +109,7 @@ def path_segment(word: str) -> Messages:
     return tuple(f"may not contain '{each}'" for each in ("/", "%") if each in word)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def qualified_name(word: str) -> Messages:
     """`name` or `prefix/name`: labels, annotations, finalizers, resources."""
     prefix, slash, name = word.rpartition("/")
@@ -127,7 +128,7 @@ def qualified_name(word: str) -> Messages:
     return tuple(messages)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def label_value(word: str) -> Messages:
     messages = [too_long(63)] if _length(word) > 63 else []
     if word and not _qualified_form.fullmatch(word):
@@ -135,13 +136,13 @@ def label_value(word: str) -> Messages:
     return tuple(messages)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def env_var_name(word: str) -> Messages:
     """The relaxed rule since Kubernetes 1.32."""
     return () if word.isascii() and word.isprintable() and "=" not in word else (_ENV,)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def config_key(word: str) -> Messages:
     messages = [too_long(253)] if _length(word) > 253 else []
     if not _key_form.fullmatch(word):
@@ -153,7 +154,7 @@ def config_key(word: str) -> Messages:
     return tuple(messages)
 
 
-@cached
+@cached(_CACHE_SIZE)
 def port_name(word: str) -> Messages:
     messages = [too_long(15)] if len(word) > 15 else []
     if not _port_charset.fullmatch(word):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, name_validation
-from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.unstructured import Object
 
 NameValidator = Callable[[str], name_validation.Messages]
@@ -20,7 +20,7 @@ _IMMUTABLE_FIELDS = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 
 
 def validate(meta: Object, namespaced: bool, validate_name: NameValidator, standard_finalizers: bool = True) -> list[FieldError]:
-    errors: list[FieldError] = []
+    errors = FieldErrors()
     _check_name(meta, validate_name, errors)
     _check_namespace(meta.get("namespace") or "", namespaced, errors)
     if (generation := meta.get("generation") or 0) < 0:
@@ -36,7 +36,7 @@ def validate(meta: Object, namespaced: bool, validate_name: NameValidator, stand
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The rules for updates of all kinds."""
-    errors: list[FieldError] = []
+    errors = FieldErrors()
     if old.get("deletionTimestamp"):
         _check_no_new_finalizers(new, old, errors)
     if not new.get("resourceVersion"):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 from traincrew.apimachinery import field_errors, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
+from traincrew.apimachinery.string_cache import cached
 from traincrew.apimachinery.unstructured import Object
 
 HUGE_PAGES = "hugepages-"
@@ -31,7 +30,7 @@ def is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-@functools.lru_cache(maxsize=1024)
+@cached(1024)
 def is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not name_validation.qualified_name(f"requests.{name}")
 
@@ -98,9 +97,13 @@ def validate_requirements(requirements: Object, path: str, errors: list[FieldErr
         errors.append(field_errors.forbidden(path, "HugePages require cpu or memory"))
 
 
-@functools.lru_cache(maxsize=4096)
 def _is_valid_compute_resource(name: str, value: str) -> bool:
-    return name in _CONTAINER and quantities.nanos(value) >= 0
+    return name in _CONTAINER and _is_not_negative(value)
+
+
+@cached(4096)
+def _is_not_negative(value: str) -> bool:
+    return quantities.nanos(value) >= 0
 
 
 def _validate_resource(name: str, value: str, path: str, errors: list[FieldError]) -> None:

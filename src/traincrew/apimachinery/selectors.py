@@ -11,7 +11,7 @@ from traincrew.apimachinery import name_validation
 IN, NOT_IN, EQUALS, NOT_EQUALS = "in", "notin", "=", "!="
 EXISTS, DOES_NOT_EXIST, GREATER_THAN, LESS_THAN = "exists", "!", "gt", "lt"
 
-_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
+_TOKEN = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+")
 _SYMBOLS = frozenset(("", ",", "(", ")", "=", "==", "!=", "<", ">", "!"))
 _OPERATORS = {"=": EQUALS, "==": EQUALS, "!=": NOT_EQUALS, "<": LESS_THAN, ">": GREATER_THAN, "in": IN, "notin": NOT_IN}
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-import functools
 import re
 from typing import Any
+
+from traincrew.apimachinery.string_cache import cached
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 RFC3339_MICRO = "2006-01-02T15:04:05.000000Z07:00"
@@ -60,14 +61,14 @@ def rfc3339_micro(moment: dt.datetime) -> str:
     return moment.astimezone(dt.UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(4096)
 def canonical(text: str) -> str | None:
     """A metav1.Time as it is written back; None for the zero time, which is written as null."""
     moment = parse(text)
     return None if moment == ZERO else rfc3339(moment)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(4096)
 def canonical_micro(text: str) -> str | None:
     """A metav1.MicroTime as it is written back."""
     moment = _parse(text, RFC3339_MICRO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _WORDS: dict[str, bool | None] = {
@@ -13,6 +14,10 @@ _INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+
+
+_MAX_INTEGER_LENGTH = 100
+"""Characters of an integer of 64 bits: longer ones are floats, or text."""
 
 
 class NotJSONError(ValueError):
@@ -28,12 +33,12 @@ def plain(text: str) -> str | int | float | bool | None:
     if not text[0].isascii() or text[0] not in "+-.0123456789" or _DATE.match(text):
         return text
     digits = text.replace("_", "") if text[0] != "." else text
-    if _INTEGER.fullmatch(digits):
+    if len(digits) <= _MAX_INTEGER_LENGTH and _INTEGER.fullmatch(digits):
         whole = _integer(digits)
         if -(2**63) <= whole < 2**64:
             return whole
-    if _FLOAT.fullmatch(digits):
-        return float(digits)
+    if _FLOAT.fullmatch(digits) and math.isfinite(number := float(digits)):
+        return number
     return text
 
 

@@ -12,7 +12,7 @@ import yaml
 LISTED_ERRORS = (
     "resourceVersion should not be set on objects to be created",
     "Timeout: Too large resource version",
-    "strconv.ParseUint: parsing .*: invalid syntax",
+    "strconv.ParseUint: parsing .*: (invalid syntax|value out of range)",
     "Timeout: request did not complete within requested timeout",
     "the spec replicas field .* does not exist",
     # Invalid strategic merge patches and applied configurations: the real server has no better code for them.

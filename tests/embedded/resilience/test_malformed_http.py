@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import os
 import pathlib
 import random
@@ -230,3 +231,15 @@ async def test_incomplete_requests_do_not_block_other_clients(cluster: ClusterPr
     for _, writer in without_handshake:
         writer.transport.abort()
     await assert_serving(cluster)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "nonsense"])
+async def test_a_body_is_read_as_it_is_whatever_its_content_encoding(connection: Connection, encoding: str) -> None:
+    """As by kube-apiserver. A compressed body could be a thousand times as large as it seems."""
+    target, headers = "/api/v1/namespaces/default/configmaps?dryRun=All", JSON | {"Content-Encoding": encoding}
+    bomb = gzip.compress(b'{"metadata":{"name":"' + b"a" * 50_000_000)
+    for body, code in ((config_map("plain"), 201), (b"\x1f\x8bbroken", 400), (bomb, 400)):
+        connection.send(RawRequest("POST", target, headers, body))
+        response = await connection.response()
+        assert response.code == code
+        assert not response_checks.problem(response.code, response.body)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
 from traincrew.apimachinery.api_errors import StatusError, bad_request, request_entity_too_large
 from traincrew.apimachinery.patches import path_elements
@@ -13,10 +15,12 @@ from traincrew.apimachinery.patches.patch_errors import PatchRejected
 from traincrew.apimachinery.unstructured import Object
 
 MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+"""Of all values that one patch copies, in JSON."""
 
 _FIELDS = ("op", "path", "from", "value")
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-_INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INDEX = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 
 
 def apply(document: Object, operations: Any, *, lenient: bool = False) -> Object:
@@ -86,6 +90,8 @@ class _Document:
         self.root = root
         self._own: dict[int, Any] = {}
         """Containers that are not shared, by identity."""
+        self._copied = 0
+        """Bytes."""
 
     def execute(self, operation: Object | None) -> None:
         do = _OPERATIONS.get((operation or {}).get("op") or "")
@@ -118,8 +124,10 @@ class _Document:
     def copy(self, operation: Object) -> None:
         container, key = self._find(_field(operation, "from"))
         value = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        path = _field(operation, "path")
+        self._count_copy(value)
         self._disown(value)
-        self._put(_field(operation, "path"), value)
+        self._put(path, value)
 
     def test(self, operation: Object) -> None:
         path, expected = _field(operation, "path"), operation.get("value")
@@ -170,11 +178,22 @@ class _Document:
         self._own[id(copied)] = copied
         return copied
 
+    def _count_copy(self, value: Any) -> None:
+        """A patch of a few kilobytes could double an object a hundred times."""
+        try:
+            self._copied += len(msgspec.json.encode(value))
+        except RecursionError:
+            raise PatchRejected() from None
+        if self._copied > MAX_COPIED_BYTES:
+            raise PatchRejected()
+
     def _disown(self, value: Any) -> None:
         """The value will be in two places, which must change independently."""
-        if isinstance(value, dict | list) and self._own.pop(id(value), None) is not None:
-            for each in value.values() if isinstance(value, dict) else value:
-                self._disown(each)
+        pending = [value]
+        while pending:
+            each = pending.pop()
+            if isinstance(each, dict | list) and self._own.pop(id(each), None) is not None:
+                pending += each.values() if isinstance(each, dict) else each
 
 
 _OPERATIONS: dict[str, Callable[[_Document, Object], None]] = {

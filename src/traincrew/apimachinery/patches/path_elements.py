@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import Any
 
 import msgspec
 
 from traincrew.apimachinery import go_format
+from traincrew.apimachinery.string_cache import cached
 
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -23,10 +23,14 @@ def literal(value: Any) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) if _UNSAFE.search(text) else text
 
 
-@functools.lru_cache(4096)
+@cached(4096)
+def _string_literal(value: str) -> str:
+    return literal(value)
+
+
 def single_key_element(key: str, value: str) -> str:
     """The element of an item of a list with one key."""
-    return f'k:{{"{key}":{literal(value)}}}'
+    return f'k:{{"{key}":{_string_literal(value)}}}'
 
 
 def key_element(values: dict[str, Any]) -> str:
@@ -42,7 +46,11 @@ def value_element(value: Any) -> str:
 
 
 def content(element: str) -> Any:
-    return _decode(element[2:].encode())
+    """Raises ValueError."""
+    try:
+        return _decode(element[2:].encode())
+    except (msgspec.DecodeError, RecursionError):
+        raise ValueError(element) from None
 
 
 def normalize(element: str) -> str | None:
@@ -63,7 +71,7 @@ def normalize(element: str) -> str | None:
     return None
 
 
-@functools.lru_cache(4096)
+@cached(4096)
 def sort_key(element: str) -> tuple[Any, ...]:
     """The order of the API server: fields, keys, values, indexes; numbers by size."""
     match element[0]:

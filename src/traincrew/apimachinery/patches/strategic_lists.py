@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import msgspec
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError
@@ -111,21 +114,23 @@ def _unique(values: list[Any]) -> list[Any]:
 
 def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Executes the items that are directives."""
-    items, replaced = [], False
+    items, replaced, deleted = [], False, set[Any]()
     for item in patch:
         match item.get(_DIRECTIVE, _NONE):
             case directive if directive is _NONE:
                 items.append(item)
             case "delete":
                 _check_key(item, key)
-                original = [entry for entry in original if entry.get(key, _NONE) != item[key]]
+                deleted.add(_identity(item[key]))
             case "replace":
                 replaced = True
             case "merge":
                 raise internal_patch_error("merging lists cannot yet be specified in the patch")
             case other:
                 raise internal_patch_error(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
-    return (items, []) if replaced else (original, items)
+    if replaced:
+        return items, []
+    return [each for each in original if _identity(each.get(key, _NONE)) not in deleted] if deleted else original, items
 
 
 _NONE: Any = object()
@@ -133,10 +138,12 @@ _NONE: Any = object()
 
 def _merge_items(original: list[Any], patch: list[Any], meta: PatchMeta, merge: Merge) -> list[Any]:
     merged = list(original)
+    positions = Positions(merged, meta.key)
     for item in patch:
         _check_key(item, meta.key)
-        at = _find(merged, item[meta.key], meta.key)
+        at = positions.find(item[meta.key])
         if at < 0:
+            positions.add(item[meta.key], len(merged))
             merged.append(item)
         else:
             merged[at] = merge(merged[at], item, meta.fields)
@@ -152,12 +159,13 @@ def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[An
     """The items that `by` contains, and the others."""
     named: list[Any] = []
     others: list[Any] = []
+    positions = Positions(by, key)
     for item in items:
         if key and not isinstance(item, dict):
             raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
         if key:
             _check_key(item, key)
-        (named if _find(by, item[key] if key else item, key) >= 0 else others).append(item)
+        (named if positions.find(item[key] if key else item) >= 0 else others).append(item)
     return named, others
 
 
@@ -167,34 +175,58 @@ Ordered = tuple[list[Any], list[Any]]
 
 def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
     """Both keep their order. Others keep their positions between the patched items as far as possible."""
-    for entry in (*patched[0], *patched[1], *others[0], *others[1]):
-        if key and isinstance(entry, dict):
-            _check_key(entry, key)
-    server = others[1]
-    right, left = _sorted(*patched, key), _sorted(*others, key)
+    for each in (*patched[0], *patched[1], *others[0], *others[1]):
+        if key and isinstance(each, dict):
+            _check_key(each, key)
+    server = Positions(others[1], key)
+    right, left = deque(_sorted(*patched, key)), deque(_sorted(*others, key))
     arranged: list[Any] = []
     while left and right:
-        here, there = _position(server, left[0], key), _position(server, right[0], key)
-        arranged.append((left if 0 <= here < there else right).pop(0))
+        here, there = server.find_item(left[0]), server.find_item(right[0])
+        arranged.append((left if 0 <= here < there else right).popleft())
     return [*arranged, *left, *right]
 
 
 def _sorted(items: list[Any], order: Sequence[Any], key: str) -> list[Any]:
+    positions = Positions(order, key)
+
     def place(item: Any) -> int:
-        at = _position(order, item, key)
+        at = positions.find_item(item)
         return at if at >= 0 else len(order)
 
     return sorted(items, key=place)
 
 
-def _position(items: Sequence[Any], item: Any, key: str) -> int:
-    return _find(items, item.get(key) if key else item, key)
+class Positions:
+    """The first position of each item of a list, by the value of its merge key; without a key, by the item itself."""
+
+    def __init__(self, items: Sequence[Any], key: str) -> None:
+        self._key = key
+        self._positions: dict[Any, int] = {}
+        self._invalid = -1
+        """The position of the first item that is not a map, if there is a key."""
+        for at, each in enumerate(items):
+            if key and not isinstance(each, dict):
+                self._invalid = at
+                break
+            self.add(each.get(key, _NONE) if key else each, at)
+
+    def add(self, value: Any, at: int) -> None:
+        self._positions.setdefault(_identity(value), at)
+
+    def find_item(self, item: Any) -> int:
+        return self.find(item.get(self._key) if self._key else item)
+
+    def find(self, value: Any) -> int:
+        """-1: no item has the value."""
+        at = self._positions.get(_identity(value), -1)
+        if at < 0 <= self._invalid:
+            raise internal_patch_error(f"value for key {self._invalid} is not a map")
+        return at
 
 
-def _find(items: Sequence[Any], value: Any, key: str) -> int:
-    for at, entry in enumerate(items):
-        if key and not isinstance(entry, dict):
-            raise internal_patch_error(f"value for key {at} is not a map")
-        if (entry.get(key, _NONE) if key else entry) == value:
-            return at
-    return -1
+def _identity(value: Any) -> Any:
+    """A hashable value that is equal for equal values."""
+    if value.__class__ is dict or value.__class__ is list:
+        return value.__class__, msgspec.json.encode(value, order="deterministic")
+    return value

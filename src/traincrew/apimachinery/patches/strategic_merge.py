@@ -67,10 +67,11 @@ def _retain(merged: Object, patch: Object) -> None:
     kept = patch.pop(RETAIN_KEYS)
     if not isinstance(kept, list):
         raise bad_request("invalid patch format of retainKeys")
+    kept_keys = {each for each in kept if isinstance(each, str)}
     for key, value in patch.items():
-        if value is not None and not key.startswith((_DELETE, _ORDER)) and key not in kept:
+        if value is not None and not key.startswith((_DELETE, _ORDER)) and key not in kept_keys:
             raise bad_request("invalid patch format of retainKeys")
-    for key in [key for key in merged if key not in kept]:
+    for key in [key for key in merged if key not in kept_keys]:
         del merged[key]
 
 
@@ -99,7 +100,8 @@ def _delete(merged: Object, key: str, values: Any, fields: PatchSchema) -> None:
         if not current and not values:
             return
         if element_type(current, values) is not dict:
-            merged[key] = [item for item in current if item not in values]
+            deleted = set(values)
+            merged[key] = [each for each in current if each not in deleted]
         else:
             merged[key] = merge_lists(current, values, fields.list_field(key), merge_maps)
 

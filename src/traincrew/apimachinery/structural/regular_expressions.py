@@ -10,8 +10,8 @@ import functools
 import re
 from typing import Any
 
-MAX_LENGTH = 10_000
-"""Of an expression, in characters: parsing one takes up to eight kilobytes for each."""
+MAX_PARSING_COST = 100_000
+"""Of an expression: 20,000 characters, or 500 Unicode classes (`\\pL`). Parsing them takes 30 kilobytes each."""
 MAX_READ = 50_000_000
 """Bytes that are read to find all matches in a text: each match may read all that follow it."""
 _MEMORY, _MORE_MEMORY = 2**18, 2**23
@@ -39,6 +39,10 @@ _TOKEN = re.compile(
 """Of an expression that RE2 accepts."""
 
 
+_CLASS_COST, _CHARACTER_COST = 200, 5
+"""Of parsing, as many instructions as take the same time to compile."""
+
+
 class PatternError(ValueError):
     """The expression is invalid. The message is Go's."""
 
@@ -46,6 +50,12 @@ class PatternError(ValueError):
         super().__init__(f"error parsing regexp: {message}")
         self.size = size
         """The number of instructions that were compiled in vain."""
+
+
+def parsing_cost(pattern: str) -> int:
+    """A Unicode class takes as long as hundreds of instructions."""
+    classes = pattern.count("\\p") + pattern.count("\\P")
+    return classes * _CLASS_COST + len(pattern) * _CHARACTER_COST
 
 
 class Regexp:
@@ -92,7 +102,7 @@ def compile_pattern(pattern: str) -> Regexp:
 @functools.lru_cache(maxsize=256)
 def _small(pattern: str) -> Regexp | PatternError | None:
     """None: the expression needs more memory."""
-    if len(pattern) > MAX_LENGTH:
+    if parsing_cost(pattern) > MAX_PARSING_COST:
         return PatternError(f"{_TOO_LARGE}: `{pattern}`")
     try:
         compiled = _compiled(pattern, _MEMORY)

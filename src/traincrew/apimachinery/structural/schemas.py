@@ -57,6 +57,7 @@ class Structure:
         self.embedded = bool(schema.get(EMBEDDED))
         self.nullable = bool(schema.get("nullable"))
         self.default: Any = schema.get("default")
+        self._default_size = -1
         self.types = _types(schema)
         self.format_check = string_formats.validator(schema["format"]) if schema.get("format") else None
         self.pattern: str = schema.get("pattern") or ""
@@ -70,7 +71,9 @@ class Structure:
         self.list_type: str = schema.get("x-kubernetes-list-type", "")
         self.keys: list[str] = schema.get("x-kubernetes-list-map-keys", [])
         self.rules: Any = None
-        """The compiled validation rules, set by `cel`."""
+        """The compiled validation rules, set by `cel_rules`."""
+        self.timed: Any = None
+        """The functions that convert fields for rules, by their paths; set by `cel_rules`."""
         self.as_is: bool | None = None
         self._derive()
 
@@ -86,6 +89,12 @@ class Structure:
         self.has_embedded: bool = self.embedded or any(part.has_embedded for part in parts)
         self.has_lists: bool = self.list_type in ("set", "map") or any(part.has_lists for part in parts)
         self.has_rules: bool = bool(self.schema.get(VALIDATIONS)) or any(part.has_rules for part in (*parts, *self.all_of))
+
+    def default_size(self) -> int:
+        """Bytes of the default in JSON."""
+        if self._default_size < 0:
+            self._default_size = len(json.dumps(self.default))
+        return self._default_size
 
     def allowed_values(self) -> AllowedValues:
         if self._allowed is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from traincrew.apimachinery.structural import regular_expressions
 
 MAX_VIOLATIONS = 1_000
-MAX_STEPS = 200_000
+MAX_STEPS = 50_000
 """Values that are compared with alternatives (anyOf, oneOf, allOf, not) and with allowed objects."""
 MAX_INSTRUCTIONS = 100_000_000
 """Instructions of regular expressions, each five nanoseconds at most: a program of 1,000 with a text of 100 kB."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from traincrew.apimachinery import pod_resources, quantities
@@ -9,33 +10,42 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, AdmissionAttributes, Listers
 
 ANNOTATION = "kubernetes.io/limit-ranger"
+MAX_FILLED = 10_000
+"""Requests and limits that a limit range sets in one pod: those of many resources, for many containers each, may be millions."""
+MAX_VIOLATIONS = 1_000
 
 
 def admit(attributes: AdmissionAttributes, listers: Listers) -> None:
     if attributes.is_for("pods", CREATE):
         for limit_range in listers.list("limitranges", attributes.namespace):
-            _fill_pod(attributes.object, limit_range)
+            _fill_pod(attributes, limit_range)
 
 
 def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
     if not any(attributes.is_for(each, CREATE) for each in ("pods", "persistentvolumeclaims")):
         return []
     for limit_range in listers.list("limitranges", attributes.namespace):
-        violations = [*_violations(attributes.object, attributes.info.plural, limit_range)]
+        found = _violations(attributes.object, attributes.info.plural, limit_range)
+        violations = list(itertools.islice(found, MAX_VIOLATIONS))
         if violations:
             unique = ", ".join(dict.fromkeys(violations))
             raise attributes.forbidden(violations[0] if len(violations) == 1 else f"[{unique}]")
     return []
 
 
-def _fill_pod(pod: Object, limit_range: Object) -> None:
+def _fill_pod(attributes: AdmissionAttributes, limit_range: Object) -> None:
+    pod = attributes.object
     limits: dict[str, str] = {}
     requests: dict[str, str] = {}
     for limit in _of_type(limit_range, "Container"):
         requests |= limit.get("defaultRequest") or {}
         limits |= limit.get("default") or {}
     filled: list[str] = []
-    for kind, described in (("containers", "container"), ("initContainers", "init container")):
+    kinds = ("containers", "initContainers")
+    if (len(requests) + len(limits)) * sum(len(pod["spec"].get(kind) or ()) for kind in kinds) > MAX_FILLED:
+        name = limit_range["metadata"]["name"]
+        raise attributes.forbidden(f"limit range {name} sets more than {MAX_FILLED} resources of the pod's containers")
+    for kind, described in zip(kinds, ("container", "init container"), strict=True):
         for container in pod["spec"].get(kind) or ():
             filled += _fill(container, requests, limits, f"{described} {container.get('name')}")
     if filled:

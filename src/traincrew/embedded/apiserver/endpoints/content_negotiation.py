@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 
+from traincrew.apimachinery import string_cache
 from traincrew.apimachinery.api_errors import StatusError, router_error
 
 JSON = "application/json"
@@ -17,6 +18,9 @@ _KUBERNETES = (JSON, YAML, "application/vnd.kubernetes.protobuf")
 
 OBJECT = _KUBERNETES
 LIST = (*_KUBERNETES, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+
+MAX_CLAUSES = 100
+"""Of an Accept header: further ones are ignored, because sorting them takes quadratic time."""
 
 _META = tuple(("meta.k8s.io", version) for version in ("v1", "v1beta1"))
 RESOURCES = frozenset((*gv, kind) for gv in _META for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
@@ -68,11 +72,14 @@ class _Clause:
         return (self.type in (type, "*") and self.subtype == "*") or (self.type == type and self.subtype == subtype)
 
 
-@functools.lru_cache(maxsize=256)
 def negotiate(
     header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()
 ) -> Representation:
     """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
+    return (_cached if len(header) <= string_cache.MAX_KEY_LENGTH else _negotiate)(header, transforms, listed)
+
+
+def _negotiate(header: str, transforms: frozenset[tuple[str, str, str]], listed: tuple[str, ...]) -> Representation:
     if listed and header and not _routed(header, listed):
         available = ", ".join(listed)
         raise router_error(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
@@ -84,6 +91,9 @@ def negotiate(
                 return form
     accepted = ", ".join(_KUBERNETES)
     raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+
+
+_cached = functools.lru_cache(maxsize=256)(_negotiate)
 
 
 def _routed(header: str, listed: Sequence[str]) -> bool:
@@ -106,7 +116,7 @@ def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[
 def _clauses(header: str) -> list[_Clause]:
     """By preference: quality first, then specificity."""
     sorted_clauses: list[_Clause] = []
-    for part in header.split(","):
+    for part in header.split(",", MAX_CLAUSES)[:MAX_CLAUSES]:
         if (clause := _clause(part)) is None:
             continue
         position = len(sorted_clauses)

@@ -24,7 +24,7 @@ from traincrew.embedded.apiserver.endpoints.reviews import ReviewHandler
 from traincrew.embedded.apiserver.endpoints.watches import Watch
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
-from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
+from traincrew.embedded.apiserver.storage.errors import ObjectTooLarge, StoreUnavailable
 from traincrew.embedded.apiserver.storage.records import Record
 
 
@@ -127,6 +127,8 @@ def _storage_errors() -> Iterator[None]:
         yield
     except StoreUnavailable as error:
         raise api_errors.service_unavailable(str(error)) from error
+    except ObjectTooLarge as error:
+        raise api_errors.request_entity_too_large(f"Request entity too large: {error}") from None
 
 
 def _check_verb(request: Request) -> None:

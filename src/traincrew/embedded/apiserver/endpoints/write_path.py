@@ -43,6 +43,8 @@ from traincrew.embedded.apiserver.storage.records import Key, Record
 
 ATTEMPTS = 5
 NAME_ATTEMPTS = 8
+MAX_VERSION_DIGITS = 20
+"""Of a resource version."""
 RBAC = "rbac.authorization.k8s.io"
 
 
@@ -86,16 +88,21 @@ class _Write:
         scope, info, attributes = self.scope, self._info, self._attributes(new, old)
         if info.group == RBAC:
             escalation.check(scope.policy, self.request.user, self.request.asked, new, old)
-        if old is None:
-            self._strategy.prepare_for_create(new, _context(scope, new))
-            errors = self._strategy.validate(new)
-        else:
-            subresource = self.request.subresource
-            self._strategy.prepare_for_update(new, old, subresource, _context(scope, old))
-            errors = self._strategy.validate_update(new, old, subresource)
+        try:
+            errors = self._validate(new, old)
+        except field_errors.TooManyErrors as stopped:
+            errors = stopped.errors
         if errors:
             raise api_errors.invalid(info.kind, (info.stored_as or info).group, attributes.name, errors)
         return [*self._chain.validate(attributes), *self._strategy.warnings(new, old)]
+
+    def _validate(self, new: Object, old: Object | None) -> list[field_errors.FieldError]:
+        if old is None:
+            self._strategy.prepare_for_create(new, _context(self.scope, new))
+            return self._strategy.validate(new)
+        subresource = self.request.subresource
+        self._strategy.prepare_for_update(new, old, subresource, _context(self.scope, old))
+        return self._strategy.validate_update(new, old, subresource)
 
     def _attributes(self, new: Object, old: Object | None) -> AdmissionAttributes:
         request, metadata = self.request, new["metadata"]
@@ -182,9 +189,11 @@ async def update(scope: RequestScope, request: Request, options: WriteOptions, t
 
 
 def _check_version(scope: RequestScope, request: Request, named: str, stored: int) -> None:
-    if named and not named.isdecimal():
-        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: invalid syntax")
-    version = int(named or 0)
+    digits = named if named.isascii() and named.isdecimal() else ""
+    if named and (not digits or len(digits) > MAX_VERSION_DIGITS):
+        why = "value out of range" if digits else "invalid syntax"
+        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: {why}")
+    version = int(digits or 0)
     if not version and not scope.strategy(request.info).allow_unconditional_update:
         error = field_errors.FieldError(
             field_errors.INVALID, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import ipaddress
 from collections.abc import Iterable
 
 from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.string_cache import cached
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ def check(of: AllowedOrigins, host: str | None, origin: str | None) -> None:
         raise api_errors.StatusError(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def host_name(host: str) -> str:
     """A Host header without its port, addresses in one spelling."""
     if host.startswith("["):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -14,6 +13,7 @@ from multidict import CIMultiDict
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import response_encoding
 from traincrew.embedded.apiserver.endpoints.watches import Watch, encode_events
+from traincrew.embedded.apiserver.http import warning_headers
 from traincrew.embedded.apiserver.requests.request import Response
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -21,7 +21,6 @@ CLIENT_TIMEOUT = 60.0
 """Seconds that the server waits for a client to send its body or to read the response."""
 MAX_UNCHUNKED_BYTES = 2**18
 """Larger lists are sent in chunks."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 UNCACHED = {"Cache-Control": "no-cache, private"}
 
 
@@ -59,9 +58,8 @@ def full(response: Response) -> web.Response:
 
 def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
     headers = CIMultiDict(UNCACHED)
-    for warning in warnings:
-        text = _CONTROL.sub(" ", warning).replace("\\", "\\\\").replace('"', '\\"')
-        headers.add("Warning", f'299 - "{text}"')
+    for value in warning_headers.values(warnings):
+        headers.add("Warning", value)
     return headers
 
 

@@ -52,6 +52,7 @@ class ApiServer:
         server = web.Server(
             self._serve, access_log=None, logger=http_connections.connection_logger(), keepalive_timeout=KEEPALIVE_SECONDS,
             max_line_size=MAX_LINE_BYTES, max_field_size=MAX_LINE_BYTES,
+            auto_decompress=False,  # kube-apiserver reads bodies as they are, whatever their Content-Encoding
         )  # fmt: skip
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()

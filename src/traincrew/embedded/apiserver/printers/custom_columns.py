@@ -16,6 +16,8 @@ from traincrew.apimachinery.unstructured import Object
 AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
 _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 _LARGEST = 2**63 - 1
+MAX_ROW_CHARACTERS = 2**20
+"""Further cells of a row are empty. Hundreds of columns may each show the whole object."""
 _NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 
 
@@ -52,10 +54,15 @@ class Cells:
 
     def of(self, given: Object | bytes) -> list[Any]:
         kept = self._decode(given) if isinstance(given, bytes) else given
-        return [kept["metadata"].get("name", ""), *(self._cell(type, path, kept) for type, path in self._columns)]
+        row, visits, size = [kept["metadata"].get("name", "")], jsonpath.Visits(), 0
+        for type, path in self._columns:
+            cell = self._cell(type, path, kept, visits) if size <= MAX_ROW_CHARACTERS else None
+            size += len(cell) if isinstance(cell, str) else 0
+            row.append(cell)
+        return row
 
-    def _cell(self, type: str, path: jsonpath.Path, kept: Object) -> Any:
-        selected, value = path.first(kept)
+    def _cell(self, type: str, path: jsonpath.Path, kept: Object, visits: jsonpath.Visits) -> Any:
+        selected, value = path.first(kept, visits)
         if not selected:
             return None
         if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:

@@ -6,6 +6,7 @@ import ipaddress
 
 import msgspec
 
+from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.storage.store import Store
 
 RANGE = ipaddress.ip_network("10.96.0.0/12")
@@ -34,6 +35,8 @@ class ServiceAllocator:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._cached: tuple[set[str], set[int]] | None = None
+        self._next_port = PORTS.start
+        """Those before it are allocated."""
 
     def _allocated(self) -> tuple[set[str], set[int]]:
         if self._cached is None:
@@ -55,10 +58,18 @@ class ServiceAllocator:
             if (address := str(RANGE[number])) not in allocated:
                 allocated.add(address)
                 return address
-        raise LookupError("no cluster IP is left")
+        raise _full("failed to allocate a serviceIP: range is full")
 
     def allocate_port(self) -> int:
         allocated = self._allocated()[1]
-        port = next(port for port in PORTS if port not in allocated)
-        allocated.add(port)
-        return port
+        for port in range(self._next_port, PORTS.stop):
+            if port not in allocated:
+                allocated.add(port)
+                self._next_port = port + 1
+                return port
+        raise _full("failed to allocate a nodePort: range is full")
+
+
+def _full(message: str) -> api_errors.StatusError:
+    """A real API server responds with 500."""
+    return api_errors.StatusError(422, "Invalid", message)

@@ -72,12 +72,13 @@ def write_options(query: Query, kind: str, agent: str, errors: Sequence[FieldErr
 
 
 def _field_manager_errors(manager: str) -> Iterator[FieldError]:
-    if len(manager.encode()) > MAX_FIELD_MANAGER_LENGTH:
+    if len(manager.encode(errors="replace")) > MAX_FIELD_MANAGER_LENGTH:
         yield too_long("fieldManager", MAX_FIELD_MANAGER_LENGTH)
+        return  # each of the other errors shows the whole name
     if not manager.isprintable():
         for index, char in enumerate(manager):
             if not char.isprintable():
-                at = len(manager[:index].encode())
+                at = len(manager[:index].encode(errors="replace"))
                 yield invalid("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {at})")
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata
-from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.schema import crd_schema_validation, structural_rules
+from traincrew.embedded.apiserver.schema import cel_limits, crd_schema_validation, structural_rules
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -35,7 +36,7 @@ def validate(crd: Object) -> list[FieldError]:
         return (*name_validation.dns_subdomain(name), *own)
 
     errors = object_metadata.validate(meta, False, naming)
-    return [*errors, *_spec(spec), *_stored(crd), *_approval(crd), *_preserving(spec)]
+    return FieldErrors(itertools.chain(errors, _spec(spec), _stored(crd), _approval(crd), _preserving(spec)))
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
@@ -157,6 +158,8 @@ def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
         yield field_errors.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
     if not crd_schema_validation.is_foreign(schema):
         yield from structural_rules.check(schema, path)
+    if cel_limits.count_tokens(schema) > cel_limits.MAX_TOKENS:
+        yield field_errors.forbidden(f"{path}.x-kubernetes-validations", "the validation rules of the schema are too long")
     yield from crd_schema_validation.check(schema, path)
 
 

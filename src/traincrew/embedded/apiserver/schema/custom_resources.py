@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.apimachinery import field_errors
+from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import ResourceInfo, Schema
 from traincrew.apimachinery.structural import defaulting, schemas
 from traincrew.apimachinery.structural.schemas import NOTHING, Structure
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.schema import cel, coercion, embedded_resources, scale_paths, value_validation
+from traincrew.embedded.apiserver.schema import (
+    cel,
+    cel_limits,
+    coercion,
+    embedded_resources,
+    scale_paths,
+    value_validation,
+)
 
 _BLOCKING = (
     field_errors.NOT_SUPPORTED,
@@ -30,14 +38,18 @@ _UNCHECKED = FieldError(
 
 
 def prune_and_default(obj: Object, schema: Schema) -> None:
-    """Prunes and defaults a stored object in place."""
+    """Prunes and defaults a stored object in place. Defaults that are too large are set in part: the object stays readable."""
     coercion.coerce(obj, schema)
-    default(obj, schema)
+    with contextlib.suppress(defaulting.DefaultsTooLarge):
+        defaulting.default(obj, schemas.of(schema))
 
 
 def default(obj: Object, schema: Schema) -> None:
-    """Sets the defaults of the schema in place."""
-    defaulting.default(obj, schemas.of(schema))
+    """Sets the defaults of the schema in place. Raises a 413."""
+    try:
+        defaulting.default(obj, schemas.of(schema))
+    except defaulting.DefaultsTooLarge as error:
+        raise api_errors.request_entity_too_large(f"Request entity too large: {error}") from None
 
 
 def validate(obj: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
@@ -88,6 +100,8 @@ def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any
 
 def unenforced_rules(schema: Schema) -> list[str]:
     """The validation rules that are not enforced, each with the reason."""
+    if not 0 < cel_limits.count_tokens(schema) <= cel_limits.MAX_TOKENS:
+        return []
     node = schemas.of(schema)
     messages = list(cel.compile_errors(node)) if node.has_rules else []
     schemas.forget(schema)  # called for definitions as they are written; the served schema is another copy

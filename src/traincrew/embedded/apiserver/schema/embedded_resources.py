@@ -19,7 +19,7 @@ _KIND = (
 
 
 def check(value: Any, node: Structure, path: str = "") -> list[FieldError]:
-    errors: list[FieldError] = []
+    errors = field_errors.FieldErrors()
     if node.has_embedded:
         _walk(value, node, path, errors)
     return errors

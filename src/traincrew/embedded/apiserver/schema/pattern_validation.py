@@ -8,6 +8,7 @@ from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.structural import regular_expressions
+from traincrew.embedded.apiserver.schema import schema_parts
 
 MAX_INSTRUCTIONS = 500_000
 """Of the programs of all patterns of a schema. Each instruction takes up to a microsecond to compile."""
@@ -16,7 +17,7 @@ MAX_INSTRUCTIONS = 500_000
 def check(schema: Schema, path: str) -> Iterator[FieldError]:
     messages: dict[str, str] = {}
     size = 0
-    for part, part_path in _parts(schema, path):
+    for part, part_path in schema_parts.parts(schema, path):
         pattern = part.get("pattern")
         if not pattern:
             continue
@@ -25,7 +26,7 @@ def check(schema: Schema, path: str) -> Iterator[FieldError]:
             return
         if pattern not in messages:
             messages[pattern], compiled = _compile(pattern)
-            size += compiled
+            size += compiled + regular_expressions.parsing_cost(pattern)
         if messages[pattern]:
             message = f"must be a valid regular expression, but isn't: {messages[pattern]}"
             yield field_errors.invalid(f"{part_path}.pattern", pattern, message)
@@ -36,16 +37,4 @@ def _compile(pattern: str) -> tuple[str, int]:
     try:
         return "", regular_expressions.compile_pattern(pattern).size
     except regular_expressions.PatternError as error:
-        return str(error), error.size + len(pattern)
-
-
-def _parts(schema: Schema, path: str) -> Iterator[tuple[Schema, str]]:
-    yield schema, path
-    for keyword in ("items", "additionalProperties", "not"):
-        if isinstance(schema.get(keyword), dict):
-            yield from _parts(schema[keyword], f"{path}.{keyword}")
-    for key, inner in (schema.get("properties") or {}).items():
-        yield from _parts(inner, f"{path}.properties[{key}]")
-    for keyword in ("anyOf", "allOf", "oneOf"):
-        for index, inner in enumerate(schema.get(keyword) or ()):
-            yield from _parts(inner, f"{path}.{keyword}[{index}]")
+        return str(error), error.size

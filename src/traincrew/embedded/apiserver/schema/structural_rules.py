@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from traincrew.apimachinery import field_errors, go_format
-from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.structural import pruning, schemas
-from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS
+from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS, Structure
 from traincrew.embedded.apiserver.schema import embedded_resources, pattern_validation, value_validation
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -36,8 +39,12 @@ _NOT_NESTED = {
 
 def check(schema: Schema, path: str) -> list[FieldError]:
     """All errors of a schema's structure; if there are none, those of its defaults."""
-    errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path), *pattern_validation.check(schema, path)]
-    return sorted(errors, key=str) or list(_defaults(schema, path))
+    checks = (_invariants(schema, "root", path), _combined(schema, schema, path, path), pattern_validation.check(schema, path))
+    errors = FieldErrors(itertools.chain(*checks))
+    if errors:
+        return sorted(errors, key=str)
+    has_defaults = b'"default":' in msgspec.json.encode(schema)
+    return FieldErrors(_defaults(schemas.Structure(schema), path)) if has_defaults else []
 
 
 def _invariants(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
@@ -142,19 +149,18 @@ def _restricted(part: Schema, parent: Schema | None, path: str, parent_path: str
         yield from _restricted(inner, known.get(key), f"{path}.properties[{key}]", f"{parent_path}.properties[{key}]")
 
 
-def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
+def _defaults(node: Structure, path: str, root: bool = True) -> Iterator[FieldError]:
     """A default must be valid and must not contain fields that would be pruned."""
-    if schema.get("default") is not None:
-        yield from _default_errors(schema["default"], schema, f"{path}.default")
-    if isinstance(schema.get("items"), dict):
-        yield from _defaults(schema["items"], f"{path}.items", root=False)
-    for key, inner in (schema.get("properties") or {}).items():
+    if node.default is not None:
+        yield from _default_errors(node.default, node, f"{path}.default")
+    if node.items is not None:
+        yield from _defaults(node.items, f"{path}.items", root=False)
+    for key, inner in node.properties.items():
         if not (root and key in ("metadata", "apiVersion", "kind")):
             yield from _defaults(inner, f"{path}.properties[{key}]", root=False)
 
 
-def _default_errors(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
-    node = schemas.Structure(schema)
+def _default_errors(value: Any, node: Structure, path: str) -> Iterator[FieldError]:
     pruned = copy.deepcopy(value)
     if pruning.prune(pruned, node):
         message = f"Invalid value: {go_format.field_value(value)}: must not have unknown fields"

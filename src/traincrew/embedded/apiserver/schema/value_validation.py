@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format
-from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.structural import list_uniqueness, value_validation, violations
 from traincrew.apimachinery.structural.schemas import NOTHING, Structure
 from traincrew.apimachinery.structural.violations import MapKey, Path, Violation
@@ -19,13 +19,13 @@ _GO_TYPES = {int: "int64", float: "float64"}
 
 def check(value: Any, node: Structure, old: Any = NOTHING) -> list[FieldError]:
     """All errors. Those of parts that equal their old values are ignored (ratcheting)."""
-    errors = [_RULES[violation.rule](violation) for violation in value_validation.validate(value, node, (), old)]
+    errors = FieldErrors(_RULES[each.rule](each) for each in value_validation.validate(value, node, (), old))
     return list({error.message + error.path: error for error in errors}.values()) if len(errors) > 1 else errors
 
 
 def check_uniqueness(value: Any, node: Structure) -> list[FieldError]:
     """Errors of lists of type set and map."""
-    return [_list_error(violation) for violation in list_uniqueness.validate(value, node)]
+    return FieldErrors(map(_list_error, list_uniqueness.validate(value, node)))
 
 
 def _list_error(violation: Violation) -> FieldError:

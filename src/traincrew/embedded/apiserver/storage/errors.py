@@ -29,6 +29,10 @@ class RevisionTooNew(Exception):
         self.asked, self.revision = requested, revision
 
 
+class ObjectTooLarge(Exception):
+    """The object has more bytes than the store accepts."""
+
+
 class WatchTooSlow(Exception):
     """A watch was read too slowly: its next change is no longer in memory."""
 

@@ -13,7 +13,13 @@ from pathlib import Path
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.storage.change_log import ChangeLogs
 from traincrew.embedded.apiserver.storage.database import Database, sqlite_errors_as_store_errors
-from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionConflict, RevisionTooNew, StoreUnavailable
+from traincrew.embedded.apiserver.storage.errors import (
+    ObjectTooLarge,
+    RevisionCompacted,
+    RevisionConflict,
+    RevisionTooNew,
+    StoreUnavailable,
+)
 from traincrew.embedded.apiserver.storage.history import History, States
 from traincrew.embedded.apiserver.storage.index import ObjectIndex
 from traincrew.embedded.apiserver.storage.list_snapshots import ListSnapshots, rebuild
@@ -31,6 +37,8 @@ from traincrew.embedded.apiserver.storage.retention import COMPACTION_STEPS, Ret
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 from traincrew.embedded.apiserver.storage.writer import PendingWrite, Writer
 
+MAX_OBJECT_BYTES = 3 * 2**19
+"""The limit of etcd."""
 WARM_UP = 100
 """Records decoded at a time, so that the event loop is not blocked."""
 
@@ -132,7 +140,10 @@ class Store:
         object["metadata"]["resourceVersion"] = str(revision)
         # Keys and their strings are shared between all states of an object, and between objects.
         key = head.key if head else Key(sys.intern(key.resource), sys.intern(key.namespace), key.name)
-        record = Record(key, revision, encode(object), self._get_selectable(key.resource, object))
+        encoded = encode(object)
+        if len(encoded) > MAX_OBJECT_BYTES:
+            raise ObjectTooLarge(f"limit is {MAX_OBJECT_BYTES}")
+        record = Record(key, revision, encoded, self._get_selectable(key.resource, object))
         return await self._accept("MODIFIED" if head else "ADDED", record, head)
 
     async def delete(self, key: Key, expect: int | None = None) -> Record:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 from traincrew.apimachinery import name_validation, object_metadata
-from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_encoding
 from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
@@ -110,11 +110,11 @@ class Strategy:
 
     def validate(self, obj: Object) -> Errors:
         """Of a new object, after `prepare_for_create`."""
+        errors = FieldErrors()
         if self.metadata_first:
-            errors = self._check_metadata(obj)
+            errors += self._check_metadata(obj)
             self.validation(obj, errors)
             return errors
-        errors = []
         self.validation(obj, errors)
         return errors or self._check_metadata(obj)
 
@@ -123,7 +123,7 @@ class Strategy:
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         """Of an updated object, after `prepare_for_update`; errors in the order, and as often, as kube-apiserver reports them."""
-        errors = self.validate_common(new, old)
+        errors = FieldErrors(self.validate_common(new, old))
         in_status = subresource == "status"
         for step in self.status_validation_steps if in_status else self.update_validation_steps:
             if step == "meta":

@@ -131,10 +131,13 @@ def _range_error(part: str, field: tuple[str, int, int]) -> str:
     return f"step of range should be a positive number: {part}" if steps and step == 0 else ""
 
 
+_MAX_DIGITS = 18
+
+
 def _number(text: str) -> int | None:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 def _warnings(obj: Object) -> list[str]:

@@ -82,11 +82,13 @@ def _check_codes(codes: Object, called: set[str | None], path: str, errors: list
     if not values:
         errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "at least one value is required"))
     _too_many(f"{path}.values", len(values), _MOST_VALUES, errors)
+    seen: set[int] = set()
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
             errors.append(field_errors.invalid(f"{path}.values[{index}]", 0, "must not be 0 for the In operator"))
-        if value in values[:index]:
+        if value in seen:
             errors.append(field_errors.duplicate(f"{path}.values[{index}]", value))
+        seen.add(value)
     if values != sorted(values):
         errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "must be ordered"))
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import ipaddress
 import re
 
 from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.string_cache import cached
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
 
-@functools.lru_cache(maxsize=1024)
+@cached(1024)
 def parse(text: str) -> Address | None:
     """Zeros before the numbers of an IPv4 address are allowed, as they always were in Kubernetes."""
     try:

@@ -64,7 +64,7 @@ def _prepare_create(obj: Object, context: WriteContext) -> None:
 
 def _validate_addresses(obj: Object) -> None:
     """Contradictory addresses are rejected before anything else is validated."""
-    errors: Errors = []
+    errors = field_errors.FieldErrors()
     service_validation.check_addresses(obj["spec"], errors)
     if errors:
         raise _invalid(obj, errors)
@@ -97,7 +97,7 @@ def _families(obj: Object) -> None:
 
 
 def _family_errors(spec: Object, policy: str) -> Errors:
-    errors: Errors = []
+    errors = field_errors.FieldErrors()
     several = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
     if policy == "SingleStack":
         for field, called in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
@@ -148,13 +148,15 @@ def _unavailable(requested: str, context: WriteContext) -> str:
 def _allocate_ports(obj: Object, context: WriteContext) -> None:
     spec = obj["spec"]
     chosen: dict[int, int] = {}
+    numbers: set[int] = set()
+    requested_ports = _requested_ports(spec)
     low, high = context.node_ports
     for index, port in enumerate(spec.get("ports") or ()):
         requested = port.get("nodePort") or 0
         if not requested and spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
             continue
-        number = requested or chosen.get(port["port"]) or _requested_port(spec, port["port"])
-        if number and number not in chosen.values():
+        number = requested or chosen.get(port["port"]) or requested_ports.get(port["port"], 0)
+        if number and number not in numbers:
             if not low <= number <= high:
                 raise _invalid(obj, [field_errors.invalid(f"spec.ports[{index}].nodePort", number, _outside(low, high))])
             if context.port_in_use(number):
@@ -162,7 +164,7 @@ def _allocate_ports(obj: Object, context: WriteContext) -> None:
                     obj, [field_errors.invalid(f"spec.ports[{index}].nodePort", number, "provided port is already allocated")]
                 )
         port["nodePort"] = number or context.allocate_port()
-        chosen.setdefault(port["port"], port["nodePort"])
+        numbers.add(chosen.setdefault(port["port"], port["nodePort"]))
 
 
 def _allocate_health(spec: Object, context: WriteContext) -> None:
@@ -179,9 +181,9 @@ def _outside(low: int, high: int) -> str:
     return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
 
 
-def _requested_port(spec: Object, number: int) -> int:
-    """The node port that another protocol on the same port requests."""
-    return next((each["nodePort"] for each in spec["ports"] if each.get("port") == number and each.get("nodePort")), 0)
+def _requested_ports(spec: Object) -> dict[int, int]:
+    """By port, the first node port that one of its protocols requests."""
+    return {each["port"]: each["nodePort"] for each in reversed(spec.get("ports") or ()) if each.get("nodePort")}
 
 
 def _prepare_update(new: Object, old: Object) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
+
+from traincrew.apimachinery.string_cache import cached
 
 _DOMAIN_PART = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN = rf"(?:{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
@@ -13,7 +14,7 @@ _REFERENCE = re.compile(rf"((?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::(\w[\w.-]{{0
 _IDENTIFIER = re.compile("[a-f0-9]{64}")
 
 
-@functools.lru_cache(maxsize=1024)
+@cached(1024)
 def pull_policy(image: str) -> str:
     return "Always" if _tag(image) == "latest" else "IfNotPresent"
 

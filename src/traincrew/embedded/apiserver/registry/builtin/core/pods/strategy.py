@@ -110,7 +110,7 @@ class PodStrategy(Strategy):
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         if subresource != "ephemeralcontainers":
             return super().validate_update(new, old, subresource)
-        errors = self.validate_common(new, old)
+        errors = field_errors.FieldErrors(self.validate_common(new, old))
         errors += self._check_changed_metadata(new, old) + self._check_metadata(new)
         specs.check_pod(new, errors)
         after = {each.get("name"): each for each in new["spec"].get("ephemeralContainers") or ()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator
 
 from traincrew.apimachinery import go_format, name_validation, quantities
 from traincrew.apimachinery.unstructured import Object
@@ -31,15 +33,17 @@ _DEPRECATED_VOLUMES = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
 _BYTES = ("memory", "ephemeral-storage")
+MAX_WARNINGS = 1_000
+"""More are never shown: a response has four kilobytes of warnings."""
 
 
 def pod(obj: Object) -> list[str]:
     messages = name_is_a_label(obj, "this is used in the Pod's hostname")
-    return [*messages, *_of(obj["metadata"], obj["spec"], "")]
+    return [*messages, *itertools.islice(_of(obj["metadata"], obj["spec"], ""), MAX_WARNINGS)]
 
 
 def template(obj: Object, path: str) -> list[str]:
-    return [*_of(obj.get("metadata") or {}, obj["spec"], f"{path}.")]
+    return [*itertools.islice(_of(obj.get("metadata") or {}, obj["spec"], f"{path}."), MAX_WARNINGS)]
 
 
 def name_is_a_label(obj: Object, use: str) -> list[str]:
@@ -122,25 +126,56 @@ def _hidden(variables: list[Object] | tuple[Object, ...], path: str) -> Iterator
 
 
 def _ports(spec: Object, path: str) -> Iterator[str]:
-    seen: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    seen: dict[tuple[int, str], _SeenPorts] = {}
     for at, container in _containers(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             where = f"{at}.ports[{index}]"
-            others = seen.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
-            for other, former in others:
-                yield from _overlap(where, port, other, former)
-            others.append((where, port))
+            others = seen.setdefault((port.get("containerPort", 0), port.get("protocol", "")), _SeenPorts())
+            for other, former in others.overlapping(port):
+                yield _overlap(where, port, other, former)
+            others.add(where, port)
 
 
-def _overlap(where: str, port: Object, other: str, former: Object) -> Iterator[str]:
-    mine, theirs = port.get("hostPort") or 0, former.get("hostPort") or 0
-    address, their_address = port.get("hostIP") or "", former.get("hostIP") or ""
-    if (mine, address) == (theirs, their_address):
-        yield f"{where}: duplicate port definition with {other}"
-    elif not mine or not theirs:
-        yield f"{where}: overlapping port definition with {other}"
-    elif mine == theirs and bool(address) != bool(their_address):
-        yield f"{where}: dangerously ambiguous port definition with {other}"
+class _SeenPorts:
+    """Ports with the same number and protocol. Only those that overlap with a port are looked at: there may be thousands."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[str, Object]] = []
+        self._by_host_port: dict[int, list[int]] = {}
+        self._by_host_address: dict[tuple[int, str], list[int]] = {}
+
+    def add(self, where: str, port: Object) -> None:
+        host_port, address = _host_address(port)
+        self._by_host_port.setdefault(host_port, []).append(len(self._all))
+        self._by_host_address.setdefault((host_port, address), []).append(len(self._all))
+        self._all.append((where, port))
+
+    def overlapping(self, port: Object) -> Iterator[tuple[str, Object]]:
+        host_port, address = _host_address(port)
+        if not host_port:
+            indexes: Iterable[int] = range(len(self._all))
+        else:
+            same = self._by_host_port if not address else {host_port: self._with_address(host_port, address)}
+            indexes = heapq.merge(self._by_host_port.get(0, ()), same.get(host_port, ()))
+        return (self._all[index] for index in indexes)
+
+    def _with_address(self, host_port: int, address: str) -> list[int]:
+        """Ports of the same address, and those of every address."""
+        groups = (self._by_host_address.get((host_port, each), []) for each in (address, ""))
+        return list(heapq.merge(*groups))
+
+
+def _host_address(port: Object) -> tuple[int, str]:
+    return port.get("hostPort") or 0, port.get("hostIP") or ""
+
+
+def _overlap(where: str, port: Object, other: str, former: Object) -> str:
+    mine, theirs = _host_address(port), _host_address(former)
+    if mine == theirs:
+        return f"{where}: duplicate port definition with {other}"
+    if not mine[0] or not theirs[0]:
+        return f"{where}: overlapping port definition with {other}"
+    return f"{where}: dangerously ambiguous port definition with {other}"
 
 
 def _unmatched(affinity: Object, path: str) -> Iterator[str]:
