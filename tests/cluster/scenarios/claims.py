@@ -29,6 +29,7 @@ def phase(scenario: ControllerScenario, plural: str, name: str) -> str:
 
 
 def available(scenario: ControllerScenario, name: str) -> None:
+    """Waits until the controller knows the volume. It may learn of a claim first that is created after the volume."""
     scenario.becomes(lambda: phase(scenario, "persistentvolumes", f"{scenario.namespace}-{name}") == "Available")
 
 
@@ -155,6 +156,7 @@ def waits_for_its_first_consumer(scenario: ControllerScenario) -> Object:
 def is_released(scenario: ControllerScenario) -> Object:
     held = volume(scenario, "v")
     scenario.create("persistentvolumes", held)
+    available(scenario, "v")
     scenario.create("persistentvolumeclaims", claim(storageClassName=scenario.namespace))
     scenario.becomes(lambda: phase(scenario, "persistentvolumeclaims", "c") == "Bound")
     scenario.delete("persistentvolumeclaims", "c")
@@ -166,6 +168,7 @@ def is_released(scenario: ControllerScenario) -> Object:
 def is_kept_while_it_is_used(scenario: ControllerScenario) -> Object:
     held = volume(scenario, "v")
     scenario.create("persistentvolumes", held)
+    available(scenario, "v")
     scenario.create("persistentvolumeclaims", claim(storageClassName=scenario.namespace))
     scenario.becomes(lambda: phase(scenario, "persistentvolumeclaims", "c") == "Bound")
     used = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
@@ -187,6 +190,7 @@ def loses_its_volume(scenario: ControllerScenario) -> Object:
     held = volume(scenario, "v")
     name = held["metadata"]["name"]
     scenario.create("persistentvolumes", held)
+    available(scenario, "v")
     scenario.create("persistentvolumeclaims", claim(storageClassName=scenario.namespace))
     scenario.becomes(lambda: phase(scenario, "persistentvolumeclaims", "c") == "Bound")
     scenario.delete("persistentvolumes", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.cluster.api import Object, eventually
@@ -18,6 +19,17 @@ def job(policy: str = "Never", **spec: Any) -> Object:
 def status(scenario: ControllerScenario) -> Object:
     found: Object = scenario.get("jobs", "j").get("status", {})
     return found
+
+
+def status_when(scenario: ControllerScenario, condition: Callable[[Object], Any]) -> Object:
+    """Waits, and returns the status that fulfils the condition: when it is read again, it may have changed."""
+
+    def found() -> Object | None:
+        read = status(scenario)
+        return read if condition(read) else None
+
+    shown: Object = scenario.plain(scenario.becomes(found))
+    return shown
 
 
 def ended(scenario: ControllerScenario, word: str) -> None:
@@ -46,8 +58,7 @@ def completes(scenario: ControllerScenario) -> Object:
     scenario.create("jobs", job(completions=2, parallelism=2))
     names = scenario.pods(2)
     scenario.kubelet.run(*names)
-    scenario.becomes(lambda: status(scenario)["ready"] == 2)
-    running = scenario.plain(status(scenario))
+    running = status_when(scenario, lambda found: found["ready"] == 2)
     scenario.kubelet.succeed(*names)
     ended(scenario, "Complete")
     scenario.event("Completed")
@@ -59,7 +70,7 @@ def works_without_completions(scenario: ControllerScenario) -> Object:
     scenario.patch("jobs", "j", {"spec": {"parallelism": 3}})
     names = scenario.pods(3)
     scenario.kubelet.succeed(names[0])
-    scenario.becomes(lambda: status(scenario).get("succeeded") == 1 and status(scenario)["active"] == 2)
+    status_when(scenario, lambda found: found.get("succeeded") == 1 and found["active"] == 2)
     scenario.kubelet.succeed(*names[1:])
     ended(scenario, "Complete")
     scenario.event("Completed")
@@ -80,8 +91,7 @@ def fails_at_the_first(scenario: ControllerScenario) -> Object:
 def waits_before_it_tries_again(scenario: ControllerScenario) -> Object:
     scenario.create("jobs", job(backoffLimit=3))
     scenario.kubelet.fail(*scenario.pods(1))
-    scenario.becomes(lambda: status(scenario).get("failed") == 1 and not status(scenario).get("uncountedTerminatedPods"))
-    waiting = scenario.plain(status(scenario))
+    waiting = status_when(scenario, lambda found: found.get("failed") == 1 and not found.get("uncountedTerminatedPods"))
     eventually(lambda: scenario.pods(1), 30)
     return {"waiting": waiting, "events": scenario.events("Job")}
 
@@ -92,11 +102,10 @@ def is_suspended_and_resumed(scenario: ControllerScenario) -> Object:
     created = scenario.plain(status(scenario))
     scenario.patch("jobs", "j", {"spec": {"suspend": False}})
     scenario.pods(1)
-    scenario.becomes(lambda: status(scenario).get("active") == 1 and "startTime" in status(scenario))
-    resumed = scenario.plain(status(scenario))
+    resumed = status_when(scenario, lambda found: found.get("active") == 1 and "startTime" in found)
     scenario.patch("jobs", "j", {"spec": {"suspend": True}})
     scenario.pods(0)
-    scenario.becomes(lambda: "active" not in status(scenario) and not status(scenario)["terminating"])
+    status_when(scenario, lambda found: "active" not in found and not found["terminating"])
     ended(scenario, "Suspended")
     scenario.event("SuccessfulDelete")
     return {"created": created, "resumed": resumed, **seen(scenario)}
@@ -118,8 +127,7 @@ def waits_for_pods_that_are_going(scenario: ControllerScenario) -> Object:
     scenario.kubelet.run(*names)
     scenario.patch("jobs", "j", {"spec": {"activeDeadlineSeconds": 1}})
     ended(scenario, "FailureTarget")
-    scenario.becomes(lambda: status(scenario).get("failed") == 1)
-    going = scenario.plain(status(scenario))
+    going = status_when(scenario, lambda found: found.get("failed") == 1)
     scenario.kubelet.gone(names[0])
     ended(scenario, "Failed")
     scenario.event("DeadlineExceeded")
@@ -152,17 +160,15 @@ def ignores_disruptions(scenario: ControllerScenario) -> Object:
     rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
     scenario.create("jobs", job(backoffLimit=0, podFailurePolicy={"rules": [rule]}))
     target = {"type": "DisruptionTarget", "status": "True"}
+    status_when(scenario, lambda found: found["active"] == 1)
     scenario.kubelet.fail_without_status(scenario.pods(1)[0], "Evicted", "", [target])
-    scenario.becomes(lambda: "active" not in status(scenario))
-    waiting = scenario.plain(status(scenario))
-    return {"waiting": waiting}
+    return {"waiting": status_when(scenario, lambda found: "active" not in found)}
 
 
 def replaces_a_deleted_pod(scenario: ControllerScenario) -> Object:
     scenario.create("jobs", job())
     scenario.delete("pods", scenario.pods(1)[0])
-    scenario.becomes(lambda: status(scenario).get("failed") == 1 and not status(scenario)["terminating"])
-    waiting = scenario.plain(status(scenario))
+    waiting = status_when(scenario, lambda found: found.get("failed") == 1 and not found["terminating"])
     eventually(lambda: scenario.pods(1), 30)
     return {"waiting": waiting, "events": scenario.events("Job")}
 
@@ -172,8 +178,7 @@ def replaces_only_what_has_failed(scenario: ControllerScenario) -> Object:
     names = scenario.pods(1)
     scenario.kubelet.run(*names)
     scenario.delete("pods", names[0])
-    scenario.becomes(lambda: status(scenario)["terminating"] == 1)
-    going = scenario.plain(status(scenario))
+    going = status_when(scenario, lambda found: found["terminating"] == 1)
     return {"going": going, "pods": len(scenario.all("pods"))}
 
 
@@ -210,7 +215,7 @@ def is_made_smaller(scenario: ControllerScenario) -> Object:
     scenario.kubelet.run(scenario.pods(3)[0])
     scenario.patch("jobs", "j", {"spec": {"parallelism": 1}})
     scenario.pods(1)
-    scenario.becomes(lambda: status(scenario)["active"] == 1 and not status(scenario)["terminating"])
+    status_when(scenario, lambda found: found["active"] == 1 and not found["terminating"])
     scenario.event("SuccessfulDelete")
     return seen(scenario)
 
