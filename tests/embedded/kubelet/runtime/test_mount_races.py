@@ -18,6 +18,8 @@ from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirecto
 from traincrew.embedded.kubelet.runtime.spec import Isolation, Mount
 
 TIMES = 12
+MOST_TIMES = 200
+"""About a third of the attempts on an idle machine open the path at a moment when it leads to the volume, fewer under load."""
 
 
 @pytest.fixture(params=[Isolation.ROOT, Isolation.USER])
@@ -43,10 +45,11 @@ def outside(harness: RootfsHarness) -> pathlib.Path:
 
 
 def repeated(harness: RootfsHarness, script: str, *mounts: Mount) -> list[ProcessResult]:
-    results = []
-    for _ in range(TIMES):
+    """Builds and runs the same container several times, and until one of them has shown the volume's own file."""
+    results: list[ProcessResult] = []
+    while len(results) < TIMES or not any("ours" in result.out for result in results):
+        assert len(results) < MOST_TIMES, "no attempt succeeded"
         results.append(harness.run(script, *mounts))
-        # The next attempt builds the same container again.
         assert results[-1].code in (0, 1, 200), results[-1].out
     return results
 
@@ -63,7 +66,6 @@ def test_a_sub_path_that_is_exchanged_with_a_link_does_not_lead_out_of_its_volum
         )
     assert not [each.out for each in results if "precious" in each.out]
     assert os.listdir(target) == ["secret"]
-    assert [each for each in results if "ours" in each.out], "no attempt succeeded"
 
 
 def test_a_sub_path_below_an_exchanged_directory_does_not_lead_out_of_its_volume(harness: RootfsHarness) -> None:
@@ -76,7 +78,6 @@ def test_a_sub_path_below_an_exchanged_directory_does_not_lead_out_of_its_volume
     with exchanging(volume / "part", volume / "link"):
         results = repeated(harness, "cat /f", Mount("/f", str(volume / "part/file"), volume=str(volume)))
     assert not [each.out for each in results if "precious" in each.out]
-    assert [each for each in results if "ours" in each.out], "no attempt succeeded"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
