@@ -35,7 +35,7 @@ def test_the_readable_rest_of_a_status_is_kept() -> None:
         "status.replicaStatuses.Worker.active",
         "status.replicaStatuses.Master",
     ]
-    assert unreadable[0].reason == "Invalid RFC3339 encoded datetime"
+    assert unreadable[0].reason == "The year is out of range"
     assert (job.status.ended_by, [each.type for each in job.status.conditions]) == ("Success", ["Created", "Running"])
     assert job.status.replica_statuses["Worker"].failed == 1
 
@@ -65,3 +65,18 @@ def test_an_object_of_any_depth_is_read() -> None:
     raw = b'{"metadata":{"name":"p"},"spec":{"unknown":' + deep + b'},"status":{"phase":"Failed"}}'
     pod, unreadable = LenientDecoder[objects.Pod](objects.Pod).decode(raw)
     assert (pod.name, pod.status.phase, unreadable) == ("p", "Failed", ())
+
+
+@pytest.mark.parametrize("time", [YEAR_ZERO, "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00+24:00"])
+def test_times_that_python_cannot_compute_with_are_left_out(time: str) -> None:
+    job, unreadable = decode_stored(KIND, stored(status={"startTime": time, "why": {"message": f'see "{time}', "since": time}}))
+    assert [part.path for part in unreadable] == ["status.startTime", "status.why.since"]
+    assert job.status.start_time is None
+    assert job.status.why is not None
+    assert time in job.status.why.message
+
+
+def test_a_far_time_in_a_text_is_no_reason_to_leave_anything_out() -> None:
+    job, unreadable = decode_stored(KIND, stored(status={"endedBy": YEAR_ZERO, "startTime": "2026-01-01T00:00:00Z"}))
+    assert unreadable == ()
+    assert (job.status.ended_by, job.status.start_time is None) == (YEAR_ZERO, False)

@@ -12,6 +12,8 @@ from tests.operator.operator_cluster import Call, cluster
 from tests.operator.virtual_time import in_virtual_time
 
 from traincrew import errors, settings
+from traincrew.operator.create_backoff import LONGEST_RETRY
+from traincrew.operator.plan_executor import FIRST_CREATES
 
 
 @in_virtual_time
@@ -75,6 +77,30 @@ async def test_failed_writes_are_retried_with_growing_delays(tmp_path: pathlib.P
         assert delays[0] < 1
         assert delays[-1] > 10 * delays[0]
         assert max(delays) <= 72
+
+
+@in_virtual_time
+async def test_one_of_many_rejected_pods_is_tried_at_a_time_and_all_when_one_is_accepted(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as running:
+        client = running.faulty_client()
+
+        def fault(call: Call) -> errors.ApiError | None:
+            failing = (call.verb, call.plural) == ("create", "pods") and call.time < 1000
+            return errors.Rejected(f"pod {call.name} is invalid", code=422, reason="Invalid") if failing else None
+
+        client.fault = fault
+        async with running.operator(client):
+            await running.create(job("PyTorchJob", Master=1, Worker=99))
+            await asyncio.sleep(5)
+            first = [call for call in client.calls if (call.verb, call.plural) == ("create", "pods")]
+            assert len(first) <= FIRST_CREATES + 3
+            await asyncio.sleep(995)
+            tried = [call for call in client.calls if (call.verb, call.plural) == ("create", "pods")]
+            assert len(tried) <= FIRST_CREATES + 3 + 1000 / 60 + 6
+            assert len({call.name for call in tried}) > FIRST_CREATES, "not always the same pod"
+            await asyncio.sleep(LONGEST_RETRY + 5)
+            assert len(await running.pods()) == 100
+            assert "is invalid" not in str((await running.job())["status"].get("why"))
 
 
 @in_virtual_time

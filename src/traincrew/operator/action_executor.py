@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -42,6 +43,8 @@ class Outcome:
     """The observed state has changed: plan again."""
     failed: errors.ApiError | None = None
     """The error of an action that may succeed later; the actions after it were not executed."""
+    rejected: bool = False
+    """A create was rejected, and not because of its name: creates of the same stage that were not tried yet are not tried now."""
     status_rejected: bool = False
     """The error is the rejection of the new status; the API server will never accept it."""
     retry_in: float | None = None
@@ -71,6 +74,15 @@ class ActionExecutor:
         self._recorder, self._backfill = context.recorder, context.backfill
         self._kind, self._job, self._memory, self._outcome = kind, job, memory, outcome
         self._namespace = job.metadata.namespace
+
+    def admitted(self, stage: Sequence[Action]) -> list[Action]:
+        """The actions of the stage without creates that have to wait because others like them were rejected."""
+        now = asyncio.get_running_loop().time()
+        admitted = self._memory.backoff.admitted(stage, now)
+        if len(admitted) < len(stage):
+            waiting = {action.resource for action in stage if isinstance(action, Create)} & self._memory.backoff.retry_at.keys()
+            self._outcome.postpone(max(min(self._memory.backoff.retry_at[each] for each in waiting) - now, 0.0))
+        return admitted
 
     async def execute(self, action: Action) -> None:
         try:
@@ -111,6 +123,7 @@ class ActionExecutor:
             self._rejected(action, error, foreign=False)
         else:
             uid = self._apply_response(action, raw)
+            self._memory.backoff.end(action.resource)
             self._metrics.created(action.resource.plural)
             if action.with_event:
                 self._outcome.created.setdefault(action.resource, {})[action.name] = uid
@@ -169,8 +182,9 @@ class ActionExecutor:
     def _rejected(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()
         rejection = RejectedWrite(action.resource, action.name, error.reason, error.message, foreign)
-        changed = self._memory.rejected(name, rejection, now)
-        self._outcome.postpone(self._memory.retry_at[name] - now)
+        changed = self._memory.rejections.get(name) != rejection
+        self._outcome.postpone(self._memory.rejected(name, rejection, now))
+        self._outcome.rejected |= not foreign
         self._metrics.rejected(action.resource.plural)
         if not changed:
             return

@@ -8,12 +8,9 @@ from typing import NamedTuple
 
 from traincrew.model import objects
 from traincrew.model.observed import PodEvent, RejectedWrite, UnreadableObject
-from traincrew.model.resources import Resource
+from traincrew.operator import create_backoff
+from traincrew.operator.create_backoff import CreateBackoff, ObjectName
 from traincrew.planner.actions import Plan
-
-ObjectName = tuple[Resource, str]
-
-FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 
 
 class UncertainStatus(NamedTuple):
@@ -35,8 +32,10 @@ class JobMemory:
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     rejections: dict[ObjectName, RejectedWrite] = dataclasses.field(default_factory=dict)
     retry_at: dict[ObjectName, float] = dataclasses.field(default_factory=dict)
-    """When a create may be tried again that was rejected or waits for the deletion of another object (loop time)."""
+    """When a create may be tried again whose name another object has (loop time)."""
     tries: dict[ObjectName, int] = dataclasses.field(default_factory=dict)
+    backoff: CreateBackoff = dataclasses.field(default_factory=CreateBackoff)
+    """Of the creates that were rejected for other reasons."""
     name_conflicts: dict[str, bool] = dataclasses.field(default_factory=dict)
     """References to objects that the operator must not read: whether others have taken the name."""
     conflict_since: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -57,14 +56,15 @@ class JobMemory:
         for entries in (self.rejections, self.retry_at, self.tries):
             entries.pop(name, None)
 
-    def rejected(self, name: ObjectName, rejection: RejectedWrite, now: float) -> bool:
-        """True if this rejection differs from the last one."""
-        changed = self.rejections.get(name) != rejection
+    def rejected(self, name: ObjectName, rejection: RejectedWrite, now: float) -> float:
+        """Returns the seconds until the next try."""
+        self.rejections[name] = rejection
+        if not rejection.foreign:
+            return self.backoff.rejected(name, now)
         tries = self.tries.get(name, 0)
         self.tries[name] = tries + 1
-        self.rejections[name] = rejection
-        self.retry_at[name] = now + min(FIRST_RETRY * 2.0 ** min(tries, 10), LONGEST_RETRY)
-        return changed
+        self.retry_at[name] = now + create_backoff.delay(tries)
+        return self.retry_at[name] - now
 
     def wait_until(self, name: ObjectName, time: float) -> None:
         """An object of that name is terminating: try again at that time, and report no rejection."""
@@ -94,4 +94,6 @@ class JobMemory:
         stale = [name for name in {**self.retry_at, **self.rejections} if name not in planned]
         for name in stale:
             self.accepted(name)
+        for resource in self.backoff.retry_at.keys() - {resource for resource, _ in self.rejections}:
+            self.backoff.end(resource)
         return bool(stale)

@@ -20,9 +20,10 @@ from traincrew.model import jobs, meta, naming, objects, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
+from traincrew.operator.create_backoff import ObjectName
 from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobKey
-from traincrew.operator.job_memory import JobMemory, ObjectName
+from traincrew.operator.job_memory import JobMemory
 from traincrew.operator.unreadable_objects import Decode, UnreadableObjects
 
 logger = logging.getLogger(__name__)

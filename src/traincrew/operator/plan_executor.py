@@ -15,7 +15,10 @@ from traincrew.model.status import JobStatus
 from traincrew.operator import job_events
 from traincrew.operator.action_executor import ActionExecutor, ExecutionContext, Outcome
 from traincrew.operator.job_memory import UncertainStatus
-from traincrew.planner.actions import Action, Plan
+from traincrew.planner.actions import Action, Create, Plan
+
+FIRST_CREATES, CREATES_GROWTH = 16, 8
+"""Creates of a stage that are executed together, and the growth of this number with every round."""
 
 
 class PlanExecutor:
@@ -92,17 +95,31 @@ class PlanExecutor:
 
 async def _execute_stages(executor: ActionExecutor, plan: Plan, outcome: Outcome) -> None:
     for stage in plan.stages:
-        await _execute_stage(executor, stage)
+        await _execute_stage(executor, executor.admitted(stage), outcome)
         if outcome.failed is not None or outcome.retry_in is not None:
             return
 
 
-async def _execute_stage(executor: ActionExecutor, stage: tuple[Action, ...]) -> None:
+async def _execute_stage(executor: ActionExecutor, stage: list[Action], outcome: Outcome) -> None:
+    """A job may have thousands of pods that the API server rejects, one like the other: a few are tried first."""
+    creates = [action for action in stage if isinstance(action, Create)]
+    batch: list[Action] = [action for action in stage if not isinstance(action, Create)]
+    size = FIRST_CREATES
+    while batch or creates:
+        batch += creates[:size]
+        del creates[:size]
+        await _execute_together(executor, batch)
+        if outcome.rejected:
+            return
+        batch, size = [], size * CREATES_GROWTH
+
+
+async def _execute_together(executor: ActionExecutor, actions: list[Action]) -> None:
     """Waits for all actions, also when one fails."""
-    if len(stage) == 1:
-        await executor.execute(stage[0])
+    if len(actions) == 1:
+        await executor.execute(actions[0])
         return
-    results = await asyncio.gather(*(executor.execute(action) for action in stage), return_exceptions=True)
+    results = await asyncio.gather(*(executor.execute(action) for action in actions), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
