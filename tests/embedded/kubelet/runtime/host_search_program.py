@@ -30,8 +30,9 @@ def directories(pid: str, secret: str) -> None:
     for name in ("root", "cwd"):
         show(secret, f"/proc/{pid}/{name}", name)
     with contextlib.suppress(OSError):
-        for number in os.listdir(f"/proc/{pid}/fd"):
-            show(secret, f"/proc/{pid}/fd/{number}", f"descriptor {number} of process {pid}")
+        # A container has other files at /proc/1/fd.
+        for number in os.listdir(f"/proc/{pid}/task/{pid}/fd"):
+            show(secret, f"/proc/{pid}/task/{pid}/fd/{number}", f"descriptor {number} of process {pid}")
 
 
 def stolen(pid: str, secret: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import os
 import signal
 
 import pytest
-from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, command_line, run_to_exit, wait_for_exit, wait_until
+from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, command_line, execute, run_to_exit, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import runtime
 
@@ -165,3 +166,28 @@ async def test_usage_counts_the_processes_of_a_container(harness: ShimHarness) -
     async with asyncio.timeout(10):
         while not await counted():  # noqa: ASYNC110 -- there is no event for it
             await asyncio.sleep(0.01)
+
+
+WRITE = "for i in 1 2; do echo $0-$i > /proc/1/fd/$i; done"
+
+
+async def test_the_descriptors_of_process_1_are_those_of_the_command(isolated: ShimHarness) -> None:
+    """As in images whose cron jobs and hooks write to the container's log."""
+    shim = await isolated.pod()
+    await shim.start(isolated.container("sh", "-c", f"{WRITE}; sleep 1000", "command"))
+    assert (await execute(shim, "sh", "-c", WRITE, "hook"))[0] == 0
+    await wait_until(lambda: isolated.output() == b"command-1\nhook-1\n")
+    await wait_until(lambda: isolated.output(stream="stderr") == b"command-2\nhook-2\n")
+    listed = await execute(shim, "sh", "-c", "ls /proc/1/fd; touch /proc/1/fd/x || echo read-only")
+    assert listed[1].split() == [b"0", b"1", b"2", b"read-only"]
+
+
+async def test_a_user_opens_the_streams_of_the_container(isolated: ShimHarness) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a second id needs subordinate ids")
+    shim = await isolated.pod()
+    script = "echo own > /dev/stdout; echo error > /dev/stderr; sleep 1000"
+    await shim.start(isolated.shell(script, user=1234, group=1234))
+    assert await execute(shim, "sh", "-c", "echo out > /dev/stdout; echo log > /proc/1/fd/1") == (0, b"out\n", b"")
+    await wait_until(lambda: isolated.output() == b"own\nlog\n")
+    await wait_until(lambda: isolated.output(stream="stderr") == b"error\n")

@@ -93,7 +93,7 @@ async def test_a_sysctl_of_the_machine_is_rejected(isolated: ShimHarness, name: 
 async def test_a_container_cannot_inspect_its_init_process(isolated: ShimHarness) -> None:
     shim = await isolated.pod()
     _, output = await run_to_exit(
-        isolated, shim, "readlink /proc/1/fd/*; ls -d /proc/1/fd/*/. /proc/1/root/.; kill -KILL 1; echo alive"
+        isolated, shim, "cd /proc/1/task/1; readlink fd/*; ls -d fd/*/. root/. /proc/1/root/.; kill -KILL 1; echo alive"
     )
     assert output == b"alive\n"
 

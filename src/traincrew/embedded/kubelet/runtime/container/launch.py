@@ -33,9 +33,12 @@ class ProcessSpec:
     stdio: tuple[int, int, int]
     """-1 stands for /dev/null. Ignored when tty is set."""
     tty: bool
+    """The streams are a terminal that is allocated in the container."""
     isolation: spec.Isolation
     cgroup_entries: tuple[int, ...] = ()
     """Open entries of the container's cgroup; see `cgroups.entry`."""
+    own_stdio: bool = True
+    """The streams were made for this process. Otherwise they are a client's, and stay as they are."""
 
 
 def exec_process(process: ProcessSpec, status: socket.socket) -> NoReturn:
@@ -44,6 +47,8 @@ def exec_process(process: ProcessSpec, status: socket.socket) -> NoReturn:
         os.setsid()
         _join_cgroup(process.cgroup_entries)
         _set_stdio(process, status)
+        if process.own_stdio:
+            _give_stdio(process)
         entered = _change_directory(process.container.cwd, process.isolation)
         credentials.apply(process.container, process.isolation)
         if not entered:
@@ -123,6 +128,19 @@ def _set_stdio(process: ProcessSpec, status: socket.socket) -> None:
         os.dup2(fd, target)
     syscalls.close_range(3, status.fileno() - 1)
     syscalls.close_range(status.fileno() + 1)
+
+
+def _give_stdio(process: ProcessSpec) -> None:
+    """Gives the streams to the user of the process, who may open /dev/stdout then. As runc does."""
+    uid = process.container.user
+    if not uid or process.isolation == spec.Isolation.NONE:
+        return
+    for number in range(3):
+        stream = os.fstat(number)
+        if stat.S_ISFIFO(stream.st_mode) or os.isatty(number):
+            # A user without a mapping is reported later.
+            with contextlib.suppress(OSError):
+                os.fchown(number, uid, stream.st_gid)
 
 
 def _terminal(status: socket.socket) -> int:

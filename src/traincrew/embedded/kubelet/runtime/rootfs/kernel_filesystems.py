@@ -14,6 +14,8 @@ from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, bind_open, mo
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.spec import Container, Pod
 
+COMMAND = 2
+"""The process id of the command in a PID namespace of its own: the first that init forks."""
 _SAFE_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 _MASKED = (
@@ -35,11 +37,25 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
             if not pod.host_pid or error.errno != errno.EPERM:
                 raise
             syscalls.mount("/proc", target, "", syscalls.MS_BIND | syscalls.MS_REC)
+    if os.getpid() == 1:
+        # The kernel may forbid it some day.
+        with contextlib.suppress(OSError):
+            _link_descriptors_of_command(root)
     if container.privileged:
         return
     for path in _READ_ONLY:
         with contextlib.suppress(FileNotFoundError), opened(root, path) as entry:
             bind_open(root, entry, path, entry, syscalls.MOUNT_ATTR_RDONLY)
+
+
+def _link_descriptors_of_command(root: RootDirectory) -> None:
+    """Hooks and cron jobs write to /proc/1/fd/1. There is the command in other containers, and init in ours."""
+    path = "/proc/1/fd"
+    tmpfs(root, path, "mode=755,size=4k,nr_inodes=8", syscalls.MS_NOEXEC)
+    with opened(root, path) as directory:
+        for number in range(3):
+            os.symlink(f"/proc/{COMMAND}/fd/{number}", str(number), dir_fd=directory)
+        restrict(directory, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def mount_sys(root: RootDirectory, container: Container, cgroups: dict[str, str]) -> None:

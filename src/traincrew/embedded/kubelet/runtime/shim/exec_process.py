@@ -27,6 +27,8 @@ class ExecCommand:
     stdio: tuple[int, int, int]
     """-1 stands for /dev/null. The caller keeps and closes these descriptors."""
     tty: bool = False
+    own_stdio: bool = True
+    """See `launch.ProcessSpec`."""
 
 
 class ExecProcess:
@@ -54,7 +56,9 @@ class ExecProcess:
     def start(self, command: ExecCommand) -> None:
         container, env = self.run.container, {**self.run.container.env, **command.env}
         entries = tuple(self.run.cgroup.open_entries()) if self.run.cgroup else ()
-        process = launch.ProcessSpec(container, command.argv, env, command.stdio, command.tty, self._sandbox.isolation, entries)
+        process = launch.ProcessSpec(
+            container, command.argv, env, command.stdio, command.tty, self._sandbox.isolation, entries, command.own_stdio
+        )
         status, status_end = socket_pair()
         ours, theirs = socket_pair()
         try:

@@ -124,7 +124,9 @@ class Sessions:
         try:
             run = self._running(self._tickets.redeem(str(message["secret"])))
             stdin, stdout, stderr = fds
-            command = ExecCommand(tuple(message["argv"]), dict(message.get("env") or {}), (stdin, stdout, stderr))
+            command = ExecCommand(
+                tuple(message["argv"]), dict(message.get("env") or {}), (stdin, stdout, stderr), own_stdio=False
+            )
             process = ExecProcess(self._sandbox, run, lambda each: _send_started(peer, each), lambda each: _send_exit(peer, each))
             self._start(process, command, peer)
         except errors.OperationFailed as failure:
