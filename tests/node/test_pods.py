@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
+import time
 from typing import Any
 
-from tests.cluster.api import eventually
+from tests.cluster.api import consistently, eventually
 from tests.node.local_cluster import SOURCE, LocalCluster, pod, terminated
 
 
@@ -41,6 +42,29 @@ def test_deletion_kills_every_process_after_the_grace_period(any_cluster: LocalC
     any_cluster.api.delete("pods", "default", "stubborn")
     any_cluster.gone("stubborn")
     assert "told" in (any_cluster.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log").read_text()
+
+
+def test_the_status_of_terminated_pods_is_not_written_again(cluster: LocalCluster) -> None:
+    """Pods that start and exit in the same moment: the writes of their statuses overlap."""
+    names = [f"short-{number}" for number in range(24)]
+    once = "[ -e /kept/once ] && exit 0; touch /kept/once; exit 1"
+    kept: dict[str, Any] = {
+        "volumes": [{"name": "kept", "emptyDir": {}}], "restartPolicy": "OnFailure", "automountServiceAccountToken": False,
+    }  # fmt: skip
+    pods = [pod(name, "sh", "-c", once, **kept) for name in names]
+    for each in pods:
+        each["spec"]["containers"][0]["volumeMounts"] = [{"name": "kept", "mountPath": "/kept"}]
+    cluster.create(*pods)
+
+    for name in names:
+        cluster.ended(name)
+
+    def versions() -> list[str]:
+        return [each["metadata"]["resourceVersion"] for each in cluster.api.all("pods", "default")]
+
+    time.sleep(1)  # the last statuses are being written
+    expected = versions()
+    consistently(lambda: versions() == expected)
 
 
 def test_exec_probes_and_lifecycle_hooks_run_without_an_error_in_the_log(any_cluster: LocalCluster) -> None:

@@ -104,7 +104,7 @@ class SimulatedPod:
                 for name, known in observed.containers.items()
             }
             return dataclasses.replace(
-                observed, containers=kept, adopted=True, stopping_sandbox_since=None, recorded_events=frozenset()
+                observed, containers=kept, adopted=True, stopping_sandbox_since=None, recorded_events=frozenset(), last_status={}
             )
 
         self.after(after, change)
@@ -126,7 +126,7 @@ class SimulatedPod:
         for _ in range(200):
             result = next_steps(self.object, self.observed, self.now)
             assert result == next_steps(self.object, self.observed, self.now), "the same observed state gives the same steps"
-            self.observed = dataclasses.replace(self.observed, recorded_events=result.event_keys)
+            self.observed = dataclasses.replace(self.observed, recorded_events=result.event_keys, last_status=result.status)
             self.events.extend((self.now, event) for event in result.events)
             if result.status != self.object["status"]:
                 assert_valid_transition(self.object, result.status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -17,11 +18,12 @@ from tests.embedded.kubelet.lifecycle.pods import (
 )
 
 from traincrew.embedded.kubelet.lifecycle import conditions
-from traincrew.embedded.kubelet.lifecycle.observed import Running
+from traincrew.embedded.kubelet.lifecycle.observed import Exited, ExitStatus, Running
 from traincrew.embedded.kubelet.lifecycle.pod import Pod
 
 READY: dict[str, Any] = {"ready": True, "state": {}}
 UNREADY: dict[str, Any] = {"ready": False, "state": {}}
+EXITED = Exited(0, ExitStatus(0, started=moment(1), finished=moment(4)))
 
 
 def expected_condition(status: str, reason: str = "", message: str = "") -> dict[str, Any]:
@@ -157,3 +159,13 @@ def test_other_conditions_are_kept_and_transition_times_change_with_the_status_o
         "type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": timestamp(10),
     }  # fmt: skip
     assert condition(result, "example.com/gate")["lastTransitionTime"] == timestamp(-4)
+
+
+def test_a_sync_during_a_write_computes_the_transition_times_that_are_being_written() -> None:
+    """Otherwise two syncs, each during the write of the other's result, would write two times in turn for ever."""
+    old = [{"type": "Ready", "status": "True", "lastTransitionTime": timestamp(1)}]
+    before, observed = pod(status={"phase": "Running", "conditions": old}), observed_pod({"main": observed_container(EXITED)})
+    written = next_steps_at(before, observed, 5).status
+    during = dataclasses.replace(observed, last_status=written)
+    assert next_steps_at(before, during, 7).status == written
+    assert next_steps_at(pod(status=written), during, 7).status == written

@@ -39,9 +39,17 @@ def set_disruption_target(conditions: list[Condition], reason: str, message: str
     conditions.insert(index, _condition(DISRUPTION_TARGET, True, reason, message))
 
 
-def with_transition_times(pod: Pod, conditions: Iterable[Condition], now: dt.datetime) -> list[Condition]:
-    """A condition whose status is unchanged keeps its transition time."""
+def with_transition_times(
+    pod: Pod, last_status: Mapping[str, Any], conditions: Iterable[Condition], now: dt.datetime
+) -> list[Condition]:
+    """A condition whose status is unchanged keeps its transition time.
+
+    last_status: the kubelet's own conditions have the times that were computed last. The times that the API server has may be
+    those before a write in progress; computed from them, each write would cause the next one, back to the other times.
+    """
     previous = {condition.get("type"): condition for condition in pod.status.get("conditions") or ()}
+    computed = {condition["type"]: condition for condition in last_status.get("conditions") or ()}
+    previous |= {kind: computed[kind] for kind in (*_KUBELET_CONDITIONS, DISRUPTION_TARGET) if kind in computed}
     timed = []
     for condition in conditions:
         old = previous.get(condition["type"]) or {}

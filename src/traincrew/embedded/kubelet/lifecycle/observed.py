@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 ProbeKind = Literal["startup", "readiness", "liveness"]
 PROBE_KINDS: tuple[ProbeKind, ...] = ("startup", "readiness", "liveness")
@@ -249,6 +249,8 @@ class ObservedPod:
     """A StopSandbox step is in progress."""
     recorded_events: frozenset[str] = frozenset()
     """`NextSteps.event_keys` of the last sync."""
+    last_status: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """`NextSteps.status` of the last sync. The API server may not have it yet."""
 
     def container(self, name: str) -> ObservedContainer:
         return self.containers.get(name, _NEVER_STARTED)

@@ -70,7 +70,7 @@ def _conditions(context: SyncContext, by_name: lifecycle_phase.Statuses, phase: 
     updated = conditions.of_pod(pod, by_name, phase, isinstance(context.observed.sandbox, SandboxReady))
     if failure is not None and failure.disruption_reason and phase == lifecycle_phase.FAILED and not pod.is_terminal:
         conditions.set_disruption_target(updated, failure.disruption_reason, failure.message)
-    return conditions.with_transition_times(pod, updated, context.now)
+    return conditions.with_transition_times(pod, context.observed.last_status, updated, context.now)
 
 
 def _addresses(context: SyncContext) -> PodStatus:

@@ -126,7 +126,7 @@ class PodWorker:
         result = next_steps(self.pod.object, self.pod.observed, now)
         for event in result.events:
             self._recorder.event(self.pod.object, event, now)
-        self.pod.observed = dataclasses.replace(self.pod.observed, recorded_events=result.event_keys)
+        self.pod.observed = dataclasses.replace(self.pod.observed, recorded_events=result.event_keys, last_status=result.status)
         if self.pod.observed.object_deleted:
             self._status.abandon()
         else:
