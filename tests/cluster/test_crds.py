@@ -127,7 +127,9 @@ def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str
 def test_scale_reads_and_writes_the_workers(kube: cluster.Cluster, api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))
     name = f"my-{kind.singular}"
-    status = {"replicaStatuses": {"Worker": {"active": 1, "selector": "a=b"}}}
+    status: Object = {"replicaStatuses": {"Worker": {"active": 1, "selector": "a=b"}}}
+    if kind.crd.selector_in_status:
+        status = {"selector": "a=b", "replicaStatuses": {"Worker": {"active": 1}}}
     api.patch(kind.plural, namespace, name, {"status": status}, sub="status")
     scale = api.get(kind.plural, namespace, name, sub="scale")
     assert (scale["spec"], scale["status"]) == ({"replicas": 1}, {"replicas": 1, "selector": "a=b"})

@@ -115,11 +115,40 @@ def test_a_foreign_config_map_is_reported_and_keeps_the_launcher_away(submit: Su
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"}, "data": {"mine": "yes"}}
     before = api.create(namespace, foreign)
     job = submit(mpi.job(2))
-    event = job.event("ErrResourceExists", '"j-config" already exists')
+    event = job.event("ErrResourceExists", 'Resource "j-config" of Kind "ConfigMap" already exists and is not managed by MPIJob')
     assert event["type"] == "Warning"
     consistently(lambda: api.names("pods", namespace) == set())
     assert api.get("configmaps", namespace, "j-config") == before
     assert (job.why["reason"], "j-config" in job.why["message"]) == ("NameTaken", True)
+
+
+RBAC = "rbac.authorization.k8s.io"
+FOREIGN: dict[str, Object] = {
+    "Role": {"apiVersion": f"{RBAC}/v1", "metadata": {"name": "j-launcher"}, "rules": []},
+    "RoleBinding": {
+        "apiVersion": f"{RBAC}/v1",
+        "metadata": {"name": "j-launcher"},
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "other"},
+    },
+    "launcher Pod": {"apiVersion": "v1", "metadata": {"name": "j-launcher"}},
+    "worker Pod": {"apiVersion": "v1", "metadata": {"name": "j-worker-0"}},
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_every_foreign_object_is_reported_in_the_words_of_the_go_operator(
+    submit: Submit, api: Api, namespace: str, what: str
+) -> None:
+    kind, name = what.rpartition(" ")[2], FOREIGN[what]["metadata"]["name"]
+    spec = {"spec": {"containers": [{"name": "c", "image": "i"}]}} if kind == "Pod" else {}
+    api.create(namespace, {**FOREIGN[what], "kind": kind, **spec})
+    job = submit(mpi.job(1))
+    event = job.event("ErrResourceExists")
+    assert event["type"] == "Warning"
+    assert event["message"] == f'Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob'
+    eventually(lambda: job.why.get("reason") == "NameTaken")
+    assert name in job.why["message"]
+    assert job.events("FailedCreatePod") == []
 
 
 @pytest.mark.checklist(137)

@@ -39,6 +39,11 @@ def workers(job: SubmittedJob) -> dict[str, str]:
     return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found}
 
 
+def replica_statuses(job: SubmittedJob) -> Object:
+    found: Object = job.status["replicaStatuses"]
+    return found
+
+
 def running(isolated: IsolatedNamespace, body: Object) -> SubmittedJob:
     """A job whose launcher and only worker run; pods that are on no node go at once when they are deleted."""
     job = isolated.submit(body)
@@ -86,8 +91,10 @@ def test_a_launcher_that_waits_for_ready_workers_is_not_created_before(isolated:
     isolated.kubelet.run("j-worker-1", ready=False)
     eventually(lambda: job.counts("Worker")["active"] == 2)
     consistently(lambda: isolated.api.find("jobs", isolated.namespace, "j-launcher") is None)
+    assert replica_statuses(job) == {"Worker": {"active": 2}}
     isolated.kubelet.run("j-worker-1")
     mpi.launcher_job(job)
+    eventually(lambda: replica_statuses(job) == {"Launcher": {}, "Worker": {"active": 2}})
 
 
 @pytest.mark.checklist(148)
@@ -107,6 +114,21 @@ def test_the_job_runs_only_when_launcher_and_all_workers_do(isolated: IsolatedNa
     found = job.becomes("Running")
     assert (found["reason"], found["message"]) == ("MPIJobRunning", f"MPIJob {isolated.namespace}/j is running.")
     assert job.condition("Created")["message"] == f"MPIJob {isolated.namespace}/j is created."
+    eventually(lambda: replica_statuses(job) == {"Launcher": {"active": 1}, "Worker": {"active": 2}})
+
+
+@pytest.mark.checklist(149)
+def test_the_event_of_a_running_job_is_written_also_if_its_launcher_has_failed_by_then(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(1, version="v2beta1"))
+    isolated.kubelet.run("j-worker-0")
+    launcher = launcher_pod(job)
+    eventually(lambda: replica_statuses(job) == {"Launcher": {}, "Worker": {"active": 1}})
+    isolated.kubelet.bind(launcher)
+    isolated.kubelet.fail(launcher)  # no informer has seen the pod running
+    event = job.event("MPIJobRunning")
+    assert (event["type"], event["message"]) == ("Normal", f"MPIJob {isolated.namespace}/j is running.")
+    eventually(lambda: replica_statuses(job) == {"Launcher": {"failed": 1}, "Worker": {"active": 1}})
+    assert not job.is_true("Failed")
 
 
 @pytest.mark.checklist(150)
@@ -180,6 +202,7 @@ def test_a_job_created_suspended_has_a_suspended_batch_job_and_no_workers(isolat
     consistently(lambda: job.pods() == {}, 0.5)
     assert job.states() == {"Created": "True", "Suspended": "True"}
     assert "startTime" not in job.status
+    assert replica_statuses(job) == {"Launcher": {}, "Worker": {}}
     job.suspend(False)
     isolated.kubelet.run("j-worker-0", launcher_pod(job))
     job.becomes("Running")

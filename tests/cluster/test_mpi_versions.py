@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Api, Object, consistently, eventually
@@ -55,3 +57,20 @@ def test_both_versions_read_the_same_job(submit: Submit, api: Api, namespace: st
         found = api.get("mpijobs", namespace, "j", version=version)
         assert found["apiVersion"] == f"kubeflow.org/{version}"
         assert found["status"]["conditions"][0]["message"] == f"MPIJob {namespace}/j is created."
+
+
+@pytest.mark.parametrize("posted", ["v1", "v2beta1"])
+def test_the_scale_of_both_versions_has_the_selector_of_the_workers(
+    submit: Submit, api: Api, kubelet: FakeKubelet, namespace: str, posted: str
+) -> None:
+    submit(mpi.job(2, version=posted))
+    kubelet.run("j-worker-0", "j-worker-1")
+    for version in ("v1", "v2beta1"):
+        scale = eventually(functools.partial(scaled, api, namespace, version, 2))
+        workers = api.all("pods", namespace, scale["status"]["selector"])
+        assert {pod["metadata"]["name"] for pod in workers} == {"j-worker-0", "j-worker-1"}
+
+
+def scaled(api: Api, namespace: str, version: str, active: int) -> Object | None:
+    found = api.get("mpijobs", namespace, "j", "scale", version)
+    return found if found["status"]["replicas"] == active else None

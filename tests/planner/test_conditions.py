@@ -101,7 +101,8 @@ def test_every_scalable_kind_reports_its_selector_even_with_no_replica() -> None
     selector = simulation.status["replicaStatuses"]["Worker"]["selector"]
     assert selector == f"{prefix}operator-name=mpijob-controller,training.kubeflow.org/replica-type=worker"
     simulation, _ = started(manifests.ssh_job(Launcher=1, Worker=1))
-    selector = simulation.status["replicaStatuses"]["Worker"]["selector"]
+    assert simulation.status["replicaStatuses"] == {"Launcher": {"active": 1}, "Worker": {"active": 1}}
+    selector = simulation.status["selector"]
     assert selector == f"{prefix}job-role=worker,training.kubeflow.org/operator-name=mpi-operator"
     simulation, _ = started(manifests.job("TFJob", Worker=1))
     assert "selector" not in simulation.status["replicaStatuses"]["Worker"]

@@ -158,6 +158,10 @@ class Reporting:
     """Conditions that are also reported by an event, in addition to those of every kind."""
     invalid_reason: str = ""
     """Reason of the Failed condition of an invalid job. Empty: `<kind>FailedValidation`."""
+    replica_selectors: bool = True
+    """The status of each role of a scalable kind has the label selector of its pods."""
+    resource_exists: str = ""
+    """Message of the event ErrResourceExists, for every object whose name others have. Empty: the error of the API server."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,6 +189,8 @@ class CRD:
     columns: tuple[str, ...] = ("State", "Age")
     scalable: bool = False
     """The CRD has a scale subresource for the workers."""
+    selector_in_status: bool = False
+    """The scale subresource reads `.status.selector`, because not every version has a selector in its replicaStatuses."""
     short_names: tuple[str, ...] = ()
     version_schema: Schema = dataclasses.field(default_factory=dict)
     """Additions to the schema of the spec fields in this API version: defaults and enums."""

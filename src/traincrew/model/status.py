@@ -72,6 +72,8 @@ class Why(Struct, gc=False):
 class JobStatus(Struct):
     conditions: list[Condition] = []
     replica_statuses: dict[str, ReplicaStatus] = {}
+    selector: str = ""
+    """Label selector of the workers, for the scale subresource of kinds whose Go operators write none in replicaStatuses."""
     start_time: Time | None = None
     completion_time: Time | None = None
     last_reconcile_time: Time | None = None

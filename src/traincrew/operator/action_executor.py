@@ -190,9 +190,15 @@ class ActionExecutor:
             return
         self._outcome.changed = True
         if foreign or action.with_event:
-            reason = f"FailedCreate{action.resource.kind}" if action.with_event else "ErrResourceExists"
-            self._recorder.event(self._kind, self._job, JobEvent("Warning", reason, f"Error creating: {error.message}"))
+            self._recorder.event(self._kind, self._job, self._rejection_event(action, error, foreign))
         logger.warning("create rejected", extra=self._fields(action.name, error.message))
+
+    def _rejection_event(self, action: Create, error: errors.ApiError, foreign: bool) -> JobEvent:
+        template = self._kind.reporting.resource_exists
+        if foreign and template:
+            return JobEvent("Warning", "ErrResourceExists", template.format(name=action.name, kind=action.resource.kind))
+        reason = f"FailedCreate{action.resource.kind}" if action.with_event else "ErrResourceExists"
+        return JobEvent("Warning", reason, f"Error creating: {error.message}")
 
     async def _delete(self, action: Delete) -> None:
         obj = self._stored(action.resource, action.name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
+
 from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Manifest, Replica
@@ -41,6 +43,30 @@ def _replica(replicas: Replicas) -> Replica | None:
 def _existing(replicas: Replicas) -> objects.BatchJob | None:
     replica = _replica(replicas)
     return replicas.observed.find(resources.BATCH_JOBS, replica.name) if replica is not None else None
+
+
+def is_awaited(replicas: Replicas) -> bool:
+    """Whether the batch Job neither exists nor is created now."""
+    return _existing(replicas) is None and _waits(replicas)
+
+
+def has_run(replicas: Replicas) -> bool:
+    """Whether the job was running until the pod of its delegated role ended."""
+    pods = dict(replicas.by_role)
+    for role in (role for role in replicas.kind.roles if role.delegated):
+        pods[role.name] = [_before_its_end(pod) for pod in replicas.delegated_pods if _ran(pod)]
+    return replicas.kind.lifecycle.running(replicas.job, pods, replicas.kind.leading(replicas.job))
+
+
+def _ran(pod: objects.Pod) -> bool:
+    """Whether a container of an ended pod was started. Without states of containers a pod that nobody rejected counts as run."""
+    terminated = [status.state.terminated for status in pod.status.container_statuses]
+    started = any(state is not None for state in terminated)
+    return pod.finished and (started or (not terminated and not pod.status.reason))
+
+
+def _before_its_end(pod: objects.Pod) -> objects.Pod:
+    return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, phase="Running"))
 
 
 def _waits(replicas: Replicas) -> bool:

@@ -113,8 +113,8 @@ def _suspended(replicas: Replicas, now: Time) -> Plan:
 def _idle(replicas: Replicas, status: JobStatus) -> JobStatus:
     """Without active or completed replicas. The pods that the operator deletes are recorded, so that they are not losses."""
     replace = msgspec.structs.replace
-    counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}
+    status = progress.count_suspended(replicas, status)
     deleted = sorted(pod.metadata.uid for pod in replicas.own_pods)
     restarts = replace(status.restarts, open=False, retry_at=None, entered=deleted)
     restarts = status.restarts if restarts == status.restarts else restarts
-    return replace(status, replica_statuses=counts, restarts=restarts, why=None)
+    return replace(status, restarts=restarts, why=None)

@@ -8,7 +8,7 @@ from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Role
-from traincrew.model import jobs, naming
+from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
 from traincrew.planner import conditions, delegated_role, failure_summary
@@ -44,21 +44,45 @@ def count_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     """The status with the numbers of pods by state. Pending pods are not counted."""
     counts = {}
     for role in replicas.kind.roles:
-        if role.name in replicas.job.roles:
-            members = replicas.by_role[role.name]
+        if _is_counted(replicas, role):
+            members, reported = replicas.by_role.get(role.name, ()), _reported(replicas, role)
             counts[role.name] = ReplicaStatus(
                 active=sum(pod.active for pod in members),
-                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _reported_succeeded(replicas, role)),
-                failed=sum(pod.status.phase == "Failed" for pod in members),
-                selector=selector(replicas, role.name),
+                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), reported.succeeded),
+                failed=max(sum(pod.status.phase == "Failed" for pod in members), reported.failed),
+                selector=selector(replicas, role.name) if replicas.kind.reporting.replica_selectors else "",
                 completed_indexes=_completed(replicas, role.name),
             )
-    return msgspec.structs.replace(status, replica_statuses=counts)
+    return msgspec.structs.replace(status, replica_statuses=counts, selector=_scale_selector(replicas))
 
 
-def _reported_succeeded(replicas: Replicas, role: Role) -> int:
-    """The count of another controller, which may see its pods succeed before this operator does."""
-    return sum(job.status.succeeded for job in replicas.observed.batch_jobs) if role.delegated else 0
+def count_suspended(replicas: Replicas, status: JobStatus) -> JobStatus:
+    """The status of a suspended job: no replica is active or completed. A job with a launcher shows that it has one."""
+    replace = msgspec.structs.replace
+    counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}
+    if replicas.delegates:
+        roles = (role for role in replicas.kind.roles if _is_counted(replicas, role))
+        counts = {role.name: ReplicaStatus(failed=_reported(replicas, role).failed) for role in roles}
+    return replace(status, replica_statuses=counts, selector=_scale_selector(replicas))
+
+
+def _is_counted(replicas: Replicas, role: Role) -> bool:
+    """A delegated role has no status before the object exists that runs it. Beside it, roles without replicas have one, too."""
+    if role.delegated and delegated_role.is_awaited(replicas):
+        return False
+    return replicas.delegates or role.name in replicas.job.roles
+
+
+def _reported(replicas: Replicas, role: Role) -> objects.BatchJobStatus:
+    """The counts of another controller, which may see its pods end before this operator does, and after they are deleted."""
+    batch_jobs = replicas.observed.batch_jobs if role.delegated else ()
+    return objects.BatchJobStatus(
+        succeeded=sum(job.status.succeeded for job in batch_jobs), failed=sum(job.status.failed for job in batch_jobs)
+    )
+
+
+def _scale_selector(replicas: Replicas) -> str:
+    return selector(replicas, "Worker") if replicas.kind.crd.selector_in_status and "Worker" in replicas.job.roles else ""
 
 
 def _completed(replicas: Replicas, role: str) -> str:

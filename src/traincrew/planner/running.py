@@ -11,6 +11,7 @@ from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
 from traincrew.planner import (
     clock,
+    delegated_role,
     dependents,
     events,
     gang,
@@ -24,7 +25,7 @@ from traincrew.planner import (
     scale_down,
     waiting_reason,
 )
-from traincrew.planner.actions import Action, Plan
+from traincrew.planner.actions import Action, JobEvent, Plan
 from traincrew.planner.delegated_role import Outcome
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
@@ -61,12 +62,30 @@ def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at
         stages=tuple(stage for stage in stages if stage),
         events=(
             *events.rendezvous_lost(replicas.kind, replicas.job, before, status),
+            *_unseen_running(replicas, before, status),
             *events.condition_events(replicas.kind, before, status),
         ),
         requeue_at=requeue_at,
         milestones=events.milestones(before, status),
         can_be_delayed=counts_only and not any(stages),
     )
+
+
+def _unseen_running(replicas: Replicas, before: JobStatus, after: JobStatus) -> list[JobEvent]:
+    """The event of the Running condition, for a job whose launcher ran and ended between two plans."""
+    roles = [role.name for role in replicas.kind.roles if role.delegated]
+    if "Running" not in replicas.kind.reporting.event_conditions or not roles:
+        return []
+    seen = before.is_true("Running") or after.is_true("Running")
+    if seen or _ended(before, roles) >= _ended(after, roles) or not delegated_role.has_run(replicas):
+        return []
+    entry = progress.condition(replicas.kind, replicas.job, "Running")
+    return [JobEvent("Normal", entry.reason, entry.message, key=str(after.start_time))]
+
+
+def _ended(status: JobStatus, roles: list[str]) -> int:
+    """The number of ended pods of these roles."""
+    return sum(counts.failed + counts.succeeded for role, counts in status.replica_statuses.items() if role in roles)
 
 
 def _same(before: JobStatus, after: JobStatus) -> bool:

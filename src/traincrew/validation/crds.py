@@ -78,7 +78,7 @@ def scale(kind: JobKind) -> Schema:
     return {
         "specReplicasPath": f".spec.{kind.replicas_field}.Worker.replicas",
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",
-        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
+        "labelSelectorPath": ".status.selector" if kind.crd.selector_in_status else ".status.replicaStatuses.Worker.selector",
     }
 
 

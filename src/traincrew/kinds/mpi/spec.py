@@ -11,6 +11,7 @@ from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Env, Manifest
 from traincrew.model import jobs, naming, objects, resources
 
+RESOURCE_EXISTS = 'Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob'
 MANAGERS = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator")
 MOUNT = "/etc/mpi"
 HOSTFILE = f"{MOUNT}/hostfile"

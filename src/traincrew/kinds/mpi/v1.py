@@ -103,7 +103,7 @@ KIND: JobKind = JobKind(
         labels=lambda job: {"app": job.name},
     ),
     lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds),
-    reporting=Reporting(event_conditions=("Running",)),
+    reporting=Reporting(event_conditions=("Running",), resource_exists=spec.RESOURCE_EXISTS),
     validation=Validation(
         rules=(*spec.LAUNCHER_RULES, validation_rules.at_least(0, "Worker")),
         checks=(violations.replica_specs,),
@@ -111,7 +111,13 @@ KIND: JobKind = JobKind(
         server_rules=False,
         strict_cases=True,
     ),
-    crd=CRD(columns=("Age", "State"), short_names=("mj", "mpij"), scalable=True, descriptions=spec.DESCRIPTIONS),
+    crd=CRD(
+        columns=("Age", "State"),
+        short_names=("mj", "mpij"),
+        scalable=True,
+        selector_in_status=True,
+        descriptions=spec.DESCRIPTIONS,
+    ),
     options=(kubectl_delivery.IMAGE,),
     from_command=launch_command.from_command,
 )

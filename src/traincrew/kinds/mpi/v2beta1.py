@@ -83,6 +83,8 @@ KIND: JobKind = JobKind(
         running_before_end=True,
         event_conditions=("Created", "Running"),
         invalid_reason="ValidationError",
+        replica_selectors=False,
+        resource_exists=spec.RESOURCE_EXISTS,
     ),
     validation=Validation(
         rules=(*spec.LAUNCHER_RULES, validation_rules.at_least(1, "Worker")),
@@ -95,6 +97,7 @@ KIND: JobKind = JobKind(
     crd=CRD(
         columns=("Age", "State"),
         scalable=True,
+        selector_in_status=True,
         descriptions=spec.DESCRIPTIONS,
         # The presence of the mount path identifies a v2beta1 job, whichever version it is read through.
         version_schema={
