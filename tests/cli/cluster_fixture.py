@@ -19,6 +19,7 @@ from tests.cluster.api import Api, eventually
 from tests.cluster.fake_kubelet import FakeKubelet, now
 from tests.embedded.kubelet.server import process_runtime
 from tests.embedded.kubelet.server.process_runtime import Container, ProcessRuntime
+from tools.kube import issued_certificates
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import server
@@ -54,7 +55,7 @@ class Cluster:
         """TLS context with which a node of the cluster serves."""
         pki = certificates.ensure(self.data / "pki", ())
         pem = directory / "node.pem"
-        pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
+        pem.write_bytes(issued_certificates.for_node(pki, "node", ["127.0.0.1"]))
         return server.tls(str(pem), str(pem), str(self.data / "pki" / "ca.crt"))
 
 

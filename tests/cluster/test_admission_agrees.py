@@ -16,8 +16,8 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.cluster.api import Api, Object
-from tests.validation import mutations, valid_manifests
+from tests.cluster.api import Api
+from tests.validation import mutations
 from tools.kube import cluster
 
 from traincrew.validation import job_admission as validation_verdict
@@ -74,19 +74,6 @@ async def test_every_fuzzed_manifest_gets_the_same_result(
     assert min(verdicts[True], verdicts[False]) > NUMBER / 5, "the damage is too light or too heavy to show anything"
 
 
-async def test_every_fuzzed_edit_gets_the_same_result(api: Api, session: aiohttp.ClientSession, namespace: str) -> None:
-    stored = []
-    for document in valid_manifests.jobs():
-        document["metadata"]["name"] += f"-{document['apiVersion'].rpartition('/')[2]}"
-        document["spec"]["runPolicy"]["managedBy"] = "kueue.x-k8s.io/multikueue"
-        stored.append(api.create(namespace, document))
-    edits = (edited(api, namespace, seed, stored[seed % len(stored)]) for seed in range(FIRST, FIRST + NUMBER // 10))
-    verdicts, disagreements = await compared(session, edits)
-    assert not disagreements, f"{len(disagreements)} disagreements; the smallest:\n{smallest(disagreements)}"
-    assert verdicts[True]
-    assert verdicts[False]
-
-
 def created(api: Api, namespace: str, seed: int) -> Posting:
     text = json.dumps(mutations.manifest(seed))
     strict = seed % 3 == 0  # kubectl asks for that
@@ -94,14 +81,6 @@ def created(api: Api, namespace: str, seed: int) -> Posting:
     version = json.loads(text)["apiVersion"].rpartition("/")[2]
     path = api.path(found.kind.plural, namespace, version=version) + "?dryRun=All"
     return posting(seed, "POST", path + ("&fieldValidation=Strict" if strict else ""), text, found)
-
-
-def edited(api: Api, namespace: str, seed: int, stored: Object) -> Posting:
-    text = json.dumps(mutations.changed(seed, stored))
-    found = validation_verdict.admit_update(stored, json.loads(text))
-    version = stored["apiVersion"].rpartition("/")[2]
-    path = api.path(found.kind.plural, namespace, stored["metadata"]["name"], version=version) + "?dryRun=All"
-    return posting(seed, "PUT", path, text, found)
 
 
 def posting(seed: int, verb: str, path: str, text: str, found: validation_verdict.AdmissionResult) -> Posting:

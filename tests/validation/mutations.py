@@ -243,22 +243,3 @@ DAMAGE: tuple[Callable[[random.Random, Manifest], None], ...] = (
     _replace, _replace, _replace, _replace, _remove, _remove, _stray, _misspell, _repeat, _another_field, _another_field,
     _another_field, _name, _labels, _owners, _count, _role, _quantity, _container, _manager,
 )  # fmt: skip
-
-
-def changed(seed: int, document: Manifest) -> Manifest:
-    """The job with random damage to its spec."""
-    chance = random.Random(seed)
-    document = copy.deepcopy(document)
-    meta = copy.deepcopy(document["metadata"])
-    for _ in range(chance.choice((1, 1, 2))):
-        chance.choice((_replace, _remove, _stray, _repeat, _another_field, _count, _role, _container, _manager, _queue))(
-            chance, document
-        )
-    return {**document, "metadata": meta}
-
-
-def _queue(chance: random.Random, document: Manifest) -> None:
-    spec = document.get("spec")
-    policy = spec.get("runPolicy") if isinstance(spec, dict) else None
-    if isinstance(policy, dict):
-        policy["schedulingPolicy"] = chance.choice(({"queue": "other"}, {"queue": "q"}, {"queue": None}, {}, None))

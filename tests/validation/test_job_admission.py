@@ -229,23 +229,6 @@ def test_more_processes_than_slots_are_warned_of() -> None:
     assert "starts 3 processes, but the job has 2 slots" in str(job_admission.admit(document).warnings[0])
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "path"),
-    [
-        ({"managedBy": "kueue.x-k8s.io/multikueue"}, {}, "spec.runPolicy.managedBy"),
-        ({}, {"managedBy": "kueue.x-k8s.io/multikueue"}, "spec.runPolicy.managedBy"),
-        ({"schedulingPolicy": {"queue": "a"}}, {"schedulingPolicy": {"queue": "b"}}, "spec.runPolicy.schedulingPolicy.queue"),
-        ({"schedulingPolicy": {"queue": "a"}}, {"schedulingPolicy": {}}, None),
-        ({"suspend": True}, {"suspend": False, "backoffLimit": 3}, None),
-    ],
-)
-def test_manager_and_queue_cannot_be_changed(before: Manifest, after: Manifest, path: str | None) -> None:
-    old, new = minimal("JAXJob"), minimal("JAXJob")
-    old["spec"]["runPolicy"], new["spec"]["runPolicy"] = before, after
-    found = job_admission.admit_update(job_admission.admit(old).document, new)
-    assert [findings.render(error.path) for error in found.errors] == ([path] if path else [])
-
-
 def test_a_posted_document_is_left_as_it_is() -> None:
     document = valid_manifests.job(BY_NAME["PyTorchJob"])
     document["spec"]["unknown"] = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import requests
 import yaml
-from tools.kube import build, cluster
+from tools.kube import build, cluster, issued_certificates
 from tools.kube.process import Process, make_directory
 
 START_LIMIT = 60.0
@@ -93,7 +93,7 @@ class EmbeddedCluster(cluster.Cluster):
 
         pki = certificates.ensure(self.directory / "data" / "pki", ())
         made = directory / "node.pem"
-        made.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
+        made.write_bytes(issued_certificates.for_node(pki, "node", ["127.0.0.1"]))
         return made, made
 
     def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:

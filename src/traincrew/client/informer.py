@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 from collections.abc import AsyncGenerator, Callable
 from typing import Generic, NamedTuple, TypeVar
 
@@ -111,12 +110,7 @@ class Informer(Generic[T]):
         self._version = ""
         self._highest = 0
         self._was_unreachable = False
-        self._last_contact = -math.inf
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
-
-    def silent_for(self) -> float:
-        """Seconds since the server last sent something; an established watch gets a bookmark about every minute."""
-        return asyncio.get_running_loop().time() - self._last_contact
 
     async def run(self) -> None:
         """Runs until cancelled; after an error it retries."""
@@ -234,7 +228,6 @@ class Informer(Generic[T]):
         self._highest = number
 
     def _contacted(self) -> None:
-        self._last_contact = asyncio.get_running_loop().time()
         if self.failure is not None:
             self.failure = None
             self.on_failure()

@@ -100,11 +100,15 @@ class ControlPlane:
             self.store.listeners[resource] = [self._role_changed]
 
     def _crd_changed(self, change: Change) -> None:
+        name = change.record.key.name
+        selectable = self.registry.selectable(name)
         if change.type == "DELETED":
-            self.registry.undefine(change.record.key.name)
-            self.store.change_logs.of(change.record.key.name).end_watches()
+            self.registry.undefine(name)
         else:
             self.registry.define(decoded(change.record))
+        if change.type == "DELETED" or self.registry.selectable(name) != selectable:
+            self.store.reindex(name)
+            self.store.change_logs.of(name).end_watches()
 
     def _role_changed(self, change: Change) -> None:
         obj = decoded(change.record)

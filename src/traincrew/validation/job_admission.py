@@ -14,7 +14,7 @@ from traincrew.kinds.kind import JobKind, Violation, decode
 from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
 from traincrew.validation import crds, object_decoding, object_meta
-from traincrew.validation.findings import Finding, Path, Value, parse, render
+from traincrew.validation.findings import Finding, Path, Value, parse
 from traincrew.validation.unknown_fields import UnknownField
 
 
@@ -120,28 +120,3 @@ def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
         return []
     follows = kind.following(job)
     return [_finding(fault) for fault in advice.of_job(follows, follows.job(job))]
-
-
-def admit_update(old: Manifest, new: Manifest) -> AdmissionResult:
-    """Admits a changed job. `old` is the stored object."""
-    result = admit(new)
-    errors = (*result.errors, *_immutable(old, result.document))
-    return dataclasses.replace(result, errors=errors, stored=None if errors else result.stored)
-
-
-_IMMUTABLE_FIELDS: tuple[Path, ...] = (
-    ("metadata", "name"),
-    ("metadata", "namespace"),
-    ("metadata", "uid"),
-    ("spec", "runPolicy", "managedBy"),
-)
-_QUEUE: Path = ("spec", "runPolicy", "schedulingPolicy", "queue")
-
-
-def _immutable(old: Manifest, new: Manifest) -> Iterator[Finding]:
-    for path in _IMMUTABLE_FIELDS:
-        if object_decoding.value_at(old, path) != object_decoding.value_at(new, path):
-            yield Finding(path, "field is immutable")
-    before, after = object_decoding.value_at(old, _QUEUE), object_decoding.value_at(new, _QUEUE)
-    if before is not None and after is not None and before != after:  # the field may be set and unset
-        yield Finding(_QUEUE, f"{render(_QUEUE)} is immutable")

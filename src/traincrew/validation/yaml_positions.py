@@ -44,6 +44,21 @@ class AliasError(YAMLError):
         self.anchor, self.recursive = anchor, recursive
 
 
+@dataclasses.dataclass(frozen=True)
+class DuplicateKey(Finding):
+    """A key that its mapping has already."""
+
+    line: int
+    """The line of the repeated key, from 0."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NotFiniteNumber(Finding):
+    """Infinity or NaN, which JSON does not have."""
+
+    scalar: str
+
+
 @dataclasses.dataclass
 class Tree:
     """A part of a document, complete or under construction."""
@@ -115,8 +130,8 @@ class DocumentBuilder:
             return event.value
         try:
             return yaml_scalars.plain(event.value)
-        except yaml_scalars.NotJSONError as error:
-            self.problems.append(Finding(_path(self._open), str(error)))
+        except yaml_scalars.NotFinite as error:
+            self.problems.append(NotFiniteNumber(_path(self._open), str(error), error.text))
             return str(event.value)
 
     def _finish(self, tree: Tree) -> None:
@@ -158,7 +173,8 @@ class DocumentBuilder:
             return
         if key in parent.where:
             first = parent.where[key][0] + 1
-            self.problems.append(Finding((*_path(self._open[:-1]), key), f"is given twice, first in line {first}"))
+            path, message = (*_path(self._open[:-1]), key), f"is given twice, first in line {first}"
+            self.problems.append(DuplicateKey(path, message, parent.key_line))
         parent.value[key] = tree.value
         parent.where[key] = (parent.key_line, tree.where)
 

@@ -14,14 +14,16 @@ _INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
-
-
 _MAX_INTEGER_LENGTH = 100
 """Characters of an integer of 64 bits: longer ones are floats, or text."""
 
 
-class NotJSONError(ValueError):
-    """The scalar is a value that JSON does not have."""
+class NotFinite(ValueError):
+    """Infinity or NaN, which JSON does not have."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text} is no number that Kubernetes can hold; put it in quotes to have it as text")
+        self.text = text
 
 
 def plain(text: str) -> str | int | float | bool | None:
@@ -29,7 +31,7 @@ def plain(text: str) -> str | int | float | bool | None:
     if text in _WORDS:
         return _WORDS[text]
     if _INFINITE.fullmatch(text):
-        raise NotJSONError(f"{text} is no number that Kubernetes can hold; put it in quotes to have it as text")
+        raise NotFinite(text)
     if not text[0].isascii() or text[0] not in "+-.0123456789" or _DATE.match(text):
         return text
     digits = text.replace("_", "") if text[0] != "." else text

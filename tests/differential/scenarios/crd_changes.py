@@ -127,3 +127,18 @@ def selectable_fields(p: ScenarioClient) -> None:
     for selector in ("spec.colour=red", "spec.colour!=red", "spec.colour=red,spec.size=1", "spec.other=x"):
         p.list(kind.resource, fieldSelector=selector)
     kind.end()
+
+
+@scenario("crds")
+def selectable_fields_of_existing_objects(p: ScenarioClient) -> None:
+    kind = Kind(p, structural(objects(colour=STRING)))
+    for name, colour in (("a", "red"), ("b", "blue")):
+        kind.create(name, spec={"colour": colour})
+    p.list(kind.resource, fieldSelector="spec.colour=red")
+    p.list(kind.resource, labelSelector="none=such")
+    fields = {"op": "add", "path": "/spec/versions/0/selectableFields", "value": [{"jsonPath": ".spec.colour"}]}
+    p.patch("json", "customresourcedefinitions", kind.name, [fields])
+    p.until(lambda listed: listed.status == 200, p.path(kind.resource), fieldSelector="spec.colour=red")
+    for selector in ("spec.colour=red", "spec.colour!=red", "spec.colour=green"):
+        p.list(kind.resource, fieldSelector=selector)
+    kind.end()

@@ -57,6 +57,18 @@ def other_writes_take_ownership(p: ScenarioClient) -> None:
 
 
 @scenario("apply")
+def only_the_times_of_managed_fields_differ(p: ScenarioClient) -> None:
+    apply(p, config_map("a", {"a": "1"}))
+    live = p.read("configmaps", "a").object
+    live["metadata"]["managedFields"][0]["time"] = "2020-01-01T00:00:00Z"
+    p.replace("configmaps", "a", live)
+    p.patch("merge", "configmaps", "a", {"metadata": {"managedFields": live["metadata"]["managedFields"]}})
+    del live["metadata"]["resourceVersion"]
+    p.replace("configmaps", "a", live)
+    p.read("configmaps", "a")
+
+
+@scenario("apply")
 def the_first_apply_to_a_created_object(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", {"a": "1", "b": "2"}), fieldManager="creator")
     apply(p, config_map("a", {"a": "1", "c": "3"}))

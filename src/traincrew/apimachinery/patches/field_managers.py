@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import Any, Unpack
 
+from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.patches import field_sets, managed_fields, typed_schemas
 from traincrew.apimachinery.patches.field_comparison import Comparison, compare
 from traincrew.apimachinery.patches.field_sets import Fields
@@ -54,14 +55,14 @@ def first_apply(live: Object, schema: Schema, context: WriteContext) -> Managers
     return _after_update(None, live, schema, {}, dataclasses.replace(context, manager=BEFORE_FIRST_APPLY))
 
 
-def ignore_timestamps(before: Object, after: Object) -> Object:
-    """`before` if both differ only in the times of managedFields: then the write is a no-op."""
+def ignore_timestamps(before: Object, after: Object) -> None:
+    """Restores the times of managedFields, in place, if nothing else differs: then the write is a no-op."""
     was, now = before["metadata"], after["metadata"]
     if not _equal_without_times(was.get("managedFields"), now.get("managedFields")):
-        return after
-    bare = {key: value for key, value in now.items() if key != "managedFields"}
-    same = bare == {key: value for key, value in was.items() if key != "managedFields"}
-    return before if same and {**after, "metadata": None} == {**before, "metadata": None} else after
+        return
+    unchanged = {**after, "metadata": {**now, "managedFields": was["managedFields"]}}
+    if json_equality.deep_equal(unchanged, before):
+        after["metadata"] = unchanged["metadata"]
 
 
 def _equal_without_times(was: list[Object] | None, now: list[Object] | None) -> bool:

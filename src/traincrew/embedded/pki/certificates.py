@@ -66,21 +66,6 @@ class Pki:
         context.load_cert_chain(self.directory / CLIENT)
         return context
 
-    def issue_for_node(self, name: str, addresses: Iterable[str]) -> bytes:
-        """Key and certificate, in one PEM, for the HTTPS endpoint of a node."""
-        served = tuple(dict.fromkeys((name, *addresses)))
-        return self._issue(f"system:node:{name}", ("system:nodes",), served)
-
-    def issue_for_client(self, name: str, groups: Iterable[str] = ()) -> bytes:
-        """Key and certificate, in one PEM, of a user."""
-        return self._issue(name, tuple(groups))
-
-    def _issue(self, name: str, groups: tuple[str, ...], served: tuple[str, ...] = ()) -> bytes:
-        from traincrew.embedded.pki import issuer
-
-        order = issuer.CertificateRequest(name, groups, served, server=bool(served))
-        return issuer.certificate((self.directory / AUTHORITY).read_bytes(), order, _moment(time.time()))
-
 
 def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], float] = time.time) -> Pki:
     """The certificates in the directory. Issues those that are missing, damaged, about to expire, or lack a name."""

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from tests.embedded.apiserver.auth.tls_handshake import complete_handshake
+from tools.kube import issued_certificates
 
 from traincrew.embedded.apiserver.authn import authentication
 from traincrew.embedded.pki import certificates
@@ -118,7 +119,7 @@ def test_a_running_server_uses_renewed_certificates(pki: Pki) -> None:
 
 
 def test_a_client_certificate_names_its_user(pki: Pki, tmp_path: pathlib.Path) -> None:
-    own = pki.issue_for_client("ann", ("red", "blue"))
+    own = issued_certificates.for_client(pki, "ann", ("red", "blue"))
     end, _ = complete_handshake(pki.server_context(), client(pki, own, tmp_path / "ann.pem"), "localhost")
     peer = authentication.client_certificate_peer(end)
     assert peer
@@ -135,20 +136,20 @@ def test_a_connection_without_client_certificate_has_no_peer(pki: Pki) -> None:
 
 def test_a_certificate_of_another_authority_is_rejected(pki: Pki, tmp_path: pathlib.Path) -> None:
     stranger = certificates.ensure(tmp_path / "elsewhere", pki.names)
-    own = stranger.issue_for_client("kubernetes-admin", ("system:masters",))
+    own = issued_certificates.for_client(stranger, "kubernetes-admin", ("system:masters",))
     with pytest.raises(ssl.SSLError):
         complete_handshake(pki.server_context(), client(pki, own, tmp_path / "own.pem"), "localhost")
 
 
 def test_the_serving_certificate_of_a_node_does_not_authenticate(pki: Pki, tmp_path: pathlib.Path) -> None:
-    own = pki.issue_for_node("machine", ["127.0.0.1"])
+    own = issued_certificates.for_node(pki, "machine", ["127.0.0.1"])
     with pytest.raises(ssl.SSLError):
         complete_handshake(pki.server_context(), client(pki, own, tmp_path / "node.pem"), "localhost")
 
 
 def test_the_server_authenticates_to_nodes_with_its_certificate(pki: Pki, tmp_path: pathlib.Path) -> None:
     served = tmp_path / "node.pem"
-    served.write_bytes(pki.issue_for_node("machine", ["192.0.2.9"]))
+    served.write_bytes(issued_certificates.for_node(pki, "machine", ["192.0.2.9"]))
     node = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     node.verify_mode = ssl.CERT_REQUIRED
     node.load_verify_locations(cadata=pki.authority.decode())

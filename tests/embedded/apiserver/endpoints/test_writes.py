@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,10 +11,12 @@ from tests.embedded.apiserver.endpoints.in_process_api import InProcessApi, in_p
 
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.requests.scope import decoded
+from traincrew.model.resources import Resource
 
 POD = {"spec": {"containers": [{"name": "main", "image": "train:1"}]}}
 JOB = {"spec": {"template": {"spec": {**POD["spec"], "restartPolicy": "Never"}}}}
 LEASE = "coordination.k8s.io/v1:leases"
+THINGS = Resource("example.com", "v1", "things", "Thing")
 
 
 @pytest.fixture
@@ -170,6 +173,38 @@ async def test_numbers_and_booleans_are_different_values(api: InProcessApi, valu
     assert (response.code, repr(response.body["free"])) == (200, repr(value))
     same = response.body["metadata"]["resourceVersion"] == created.body["metadata"]["resourceVersion"]
     assert same == (repr(value) == "1")
+
+
+async def test_fields_that_become_selectable_select_existing_objects(api: InProcessApi) -> None:
+    async def selected(**selectors: str) -> list[str]:
+        pages = api.control_plane.system_client("test").pages(THINGS, "default", **selectors)
+        return [json.loads(item)["metadata"]["name"] async for page in pages for item in page.items]
+
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    colour = {"type": "object", "properties": {"colour": {"type": "string"}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": colour}}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    definition = "apiextensions.k8s.io/v1:customresourcedefinitions"
+    await api.create(definition, "things.example.com", {"spec": spec})
+    for name, value in (("a", "red"), ("b", "blue")):
+        await api.create("example.com/v1:things", name, {"apiVersion": "example.com/v1", "kind": "Thing", "colour": value})
+    assert await selected(labels="!none") == ["a", "b"]  # computes the selectable fields of both
+    version["selectableFields"] = [{"jsonPath": ".colour"}]
+
+    await api.patch("merge", f"{definition}/things.example.com", {"spec": {"versions": [version]}})
+
+    assert await selected(fields="colour=red") == ["a"]
+
+
+async def test_a_write_that_changes_only_times_of_managed_fields_is_not_stored(api: InProcessApi) -> None:
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}
+    created = (await api.patch("apply", "configmaps/a", applied, fieldManager="m")).body
+    (entry,) = created["metadata"]["managedFields"]
+
+    times = {"metadata": {"managedFields": [{**entry, "time": "2020-01-01T00:00:00Z"}]}}
+    response = await api.patch("merge", "configmaps/a", times)
+
+    assert response.body == created
 
 
 async def test_duplicate_owner_references_are_removed_with_a_warning(api: InProcessApi) -> None:

@@ -131,6 +131,19 @@ def test_a_duplicate_yaml_key_is_reported_with_its_line() -> None:
     assert decode_error(text, content="application/yaml") == STRICT + message
 
 
+def test_a_yaml_key_that_is_given_three_times_is_reported_with_both_lines() -> None:
+    text = b"apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  name: b\n  name: c\n"
+    message = decode_error(text, content="application/yaml")
+    assert 'line 5: key "name" already set in map' in message
+    assert 'line 6: key "name" already set in map' in message
+
+
+@pytest.mark.parametrize(("scalar", "value"), [(".nan", "NaN"), (".inf", "+Inf"), ("+.Inf", "+Inf"), ("-.INF", "-Inf")])
+def test_a_yaml_number_that_is_not_finite_is_rejected_with_the_message_of_go(scalar: str, value: str) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata:\n  generation: {scalar}\n".encode()
+    assert f"json: unsupported value: {value}" in decode_error(text, content="application/yaml")
+
+
 @pytest.mark.parametrize("validation", ["Strict", "Warn", "Ignore"])
 @pytest.mark.parametrize("kind", ["Pod", "Widget"])
 def test_every_malformed_body_gets_a_response(kind: str, validation: Any) -> None:

@@ -213,7 +213,10 @@ async def _update(write: _Write, record: Record, old: Object, updated: UpdatedOb
         tracked = request._replace(subresource=write.admitted_subresource)
         writing = field_manager.writing(scope, tracked, write.options.manager)
     if not updated.guaranteed:
-        warnings = (*write.mutate(new, old, writing), *warnings, *write.validate(new, old))
+        warnings = (*write.mutate(new, old, writing), *warnings)
+        if writing is not None:
+            field_managers.ignore_timestamps(old, new)
+        warnings = (*warnings, *write.validate(new, old))
     elif writing is not None:
         field_managers.update_managed_fields(old, new, info.schema, **writing)
     if graceful_deletion.is_ready_for_removal(new):

@@ -53,10 +53,9 @@ class Registry:
         return [other for other in self if other.store_name == info.store_name]
 
     def selectable(self, store_name: str) -> tuple[str, ...]:
-        for resources in self._custom.values():
-            if resources and resources[0].store_name == store_name:
-                return resources[0].selectable
-        return ()
+        """The selectable fields of a custom resource, in all its versions."""
+        resources = self._custom.get(store_name, ())  # the name of a CRD is the name of its resource in the store
+        return tuple(dict.fromkeys(path for info in resources for path in info.selectable))
 
     def strategy(self, info: ResourceInfo) -> RestStrategy:
         resource = (info.group, info.version, info.plural)

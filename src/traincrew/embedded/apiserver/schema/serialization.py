@@ -11,6 +11,7 @@ import yaml
 from traincrew.apimachinery import go_format
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 from traincrew.validation import yaml_positions
+from traincrew.validation.findings import Finding
 
 MAX_DEPTH = 200
 """The maximum depth. Later code may recurse into every level."""
@@ -126,8 +127,7 @@ def _yaml(raw: bytes) -> Body:
     except yaml.reader.ReaderError:
         raise ParseError("yaml: control characters are not allowed") from None
     body = Body(tree.value if tree else None, raw)
-    for problem in builder.problems:
-        body.warnings.append(_problem_message(problem.message, problem.path, tree))
+    body.warnings += [_warning(problem) for problem in builder.problems]
     body._nodes = json_tree.from_value(body.value)
     body.unsure = bool(body.warnings)
     return body
@@ -151,12 +151,11 @@ def _yaml_message(error: yaml_positions.YAMLError) -> str:
     return "yaml: exceeded max depth of 10000" if deep else "yaml: document contains excessive aliasing"
 
 
-def _problem_message(message: str, path: tuple[str | int, ...], tree: yaml_positions.Tree | None) -> str:
-    if "is given twice" in message:
-        where, line = tree.where if tree else {}, 0
-        for key in path:
-            line, where = where[key]
-        return f"line {line + 1}: key {go_format.quote(str(path[-1]))} already set in map"
-    if "no number that Kubernetes can hold" in message:
-        raise ParseError("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(message.strip(".")[0].lower(), "+Inf"))
-    raise ParseError(f"yaml: {message}")
+def _warning(problem: Finding) -> str:
+    """The warning about a duplicate key. Raises ParseError for any other problem."""
+    match problem:
+        case yaml_positions.DuplicateKey(path, _, line):
+            return f"line {line + 1}: key {go_format.quote(str(path[-1]))} already set in map"
+        case yaml_positions.NotFiniteNumber(scalar=scalar):
+            raise ParseError("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(scalar.strip(".")[0].lower(), "+Inf"))
+    raise ParseError(f"yaml: {problem.message}")

@@ -65,7 +65,7 @@ class ChangeLog:
                 reader.set_result(None)
 
     def end_watches(self) -> None:
-        """The resource is no longer served."""
+        """The resource is no longer served, or its selectable fields have changed."""
         self.generation += 1
         self.wake()
 

@@ -39,8 +39,6 @@ from traincrew.embedded.apiserver.storage.writer import PendingWrite, Writer
 
 MAX_OBJECT_BYTES = 3 * 2**19
 """The limit of etcd."""
-WARM_UP = 100
-"""Records decoded at a time, so that the event loop is not blocked."""
 
 
 class Store:
@@ -155,16 +153,11 @@ class Store:
 
     def reindex(self, resource: str) -> None:
         """After the selectable fields of a resource have changed. They are computed anew on the next selection."""
-        for record in self.list(resource):
-            record.reset_selectable(self._get_selectable)
-
-    async def warm_up(self) -> None:
-        """Decodes the records read from the file, so that the first list with a selector is fast."""
-        for resource in self.resources():
-            for number, record in enumerate(self.list(resource)):
-                _ = record.selectable
-                if number % WARM_UP == WARM_UP - 1:
-                    await asyncio.sleep(0)
+        changes = (*self.change_logs.of(resource).since(0), *(entry.change for entry in self._accepted))
+        states = (state for change in changes for state in (change.record, change.before) if state is not None)
+        for record in (*self.list(resource), *states):
+            if record.key.resource == resource:
+                record.reset_selectable(self._get_selectable)
 
     async def close(self) -> None:
         """Writes everything accepted, then ends all watches."""
