@@ -18,7 +18,7 @@ class Planning:
     """DNS domain of the cluster, such as `cluster.local`. Empty: host names end in `.svc`."""
     gang_scheduler: str = ""
     """`volcano`, or the scheduler name of a scheduler-plugins installation. Empty: no gang scheduling."""
-    leftover_grace: int = 30
+    finished_job_pod_grace: int = 30
     """Seconds between the end of a job without a cleanPodPolicy and the end of its running pods."""
     host_ports: tuple[int, int] | None = None
     """First and last port that can be allocated to replicas with hostNetwork. None: no ports are allocated."""
@@ -126,7 +126,7 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True)
-class Joined:
+class JoinedNode:
     """This machine as a node of another cluster."""
 
     data: str

@@ -27,7 +27,7 @@ from traincrew.embedded.pki import certificates
 
 T = TypeVar("T")
 COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
-PATIENCE = 60
+TIMEOUT_SECONDS = 60
 
 
 class Cluster:
@@ -77,7 +77,7 @@ class Running:
 
     async def line(self) -> str:
         assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             return (await self.process.stdout.readline()).decode()
 
     async def lines(self, count: int) -> list[str]:
@@ -87,7 +87,7 @@ class Running:
         """Read standard error until it contains the text."""
         assert self.process.stderr is not None
         found = ""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while text not in found:
                 piece = await self.process.stderr.readline()
                 assert piece, f"{text!r} was not printed: {found}"
@@ -96,7 +96,7 @@ class Running:
 
     async def end(self) -> tuple[int, str, str]:
         """Exit code, the rest of standard output, the rest of standard error."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None
         return self.process.returncode, out.decode(), err.decode()
@@ -128,7 +128,7 @@ class JobCluster:
 
     async def __call__(self, *arguments: str, input: bytes = b"") -> tuple[int, str, str]:
         running = await self.start(*arguments)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             out, err = await running.process.communicate(input)
         return running.process.returncode or 0, out.decode(), err.decode()
 

@@ -7,7 +7,7 @@ import os
 import pathlib
 
 import pytest
-from tests.cli.cluster_fixture import PATIENCE, JobCluster, write_manifests
+from tests.cli.cluster_fixture import TIMEOUT_SECONDS, JobCluster, write_manifests
 from tests.cli.test_interrupts import typed, until
 from tests.cluster import manifests
 
@@ -47,7 +47,7 @@ async def test_standard_input_may_be_a_file(running_job: JobCluster, tmp_path: p
             stdin=file,
             stdout=asyncio.subprocess.PIPE,
         )
-        out, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+        out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT_SECONDS)
     assert (process.returncode, out.strip()) == (0, b"100000")
 
 
@@ -80,7 +80,7 @@ async def test_the_command_gets_a_terminal_of_the_same_size(running_job: JobClus
     await until(running, "^C")  # what was typed before a terminal has seen it is thrown away
     await typed(running, "echo still-$((1+1))-here; exit 7\n")
     await until(running, "still-2-here")
-    assert await asyncio.wait_for(running.wait(), PATIENCE) == 7
+    assert await asyncio.wait_for(running.wait(), TIMEOUT_SECONDS) == 7
 
 
 @pytest.mark.parametrize(

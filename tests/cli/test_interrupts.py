@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pathlib
 
-from tests.cli.cluster_fixture import PATIENCE, JobCluster, write_manifests
+from tests.cli.cluster_fixture import TIMEOUT_SECONDS, JobCluster, write_manifests
 from tests.cluster import manifests
 from tests.embedded.kubelet.server.process_runtime import ProcessSession
 
@@ -15,7 +15,7 @@ QUESTION = "Delete pytorchjob/j? [Y/n/detach]"
 
 async def until(running: ProcessSession, text: str) -> str:
     assert running.stdout is not None
-    found, deadline = "", asyncio.get_running_loop().time() + PATIENCE
+    found, deadline = "", asyncio.get_running_loop().time() + TIMEOUT_SECONDS
     while text not in found:
         try:
             async with asyncio.timeout_at(deadline):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.cli.cluster_fixture import COMMAND, PATIENCE, write_manifests
+from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS, write_manifests
 from tests.cluster import manifests
 
 TRAIN = """
@@ -55,7 +55,7 @@ class Machine:
 
     async def __call__(self, *arguments: str) -> tuple[int, str, str]:
         process = await self.start(*arguments)
-        async with asyncio.timeout(2 * PATIENCE):
+        async with asyncio.timeout(2 * TIMEOUT_SECONDS):
             out, err = await process.communicate()
         return process.returncode or 0, out.decode(), err.decode()
 
@@ -102,7 +102,7 @@ async def test_no_line_is_lost_or_repeated_when_containers_restart_and_the_clust
     lines = [(await process.stdout.readline()).decode() for _ in range(500)]
     os.kill(machine.pid(), signal.SIGKILL)
     assert (await machine("up", "--detach"))[0] == 0
-    async with asyncio.timeout(2 * PATIENCE):
+    async with asyncio.timeout(2 * TIMEOUT_SECONDS):
         out, err = await process.communicate()
     assert process.returncode == 0, err
     _, kept, _ = await machine("logs", "noisy")
@@ -115,10 +115,10 @@ async def test_no_line_is_lost_or_repeated_when_containers_restart_and_the_clust
 async def test_exec_works_in_a_running_replica_and_an_interrupt_deletes_it(machine: Machine) -> None:
     process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo running_job; sleep 1000")
     assert process.stdout is not None
-    assert await asyncio.wait_for(process.stdout.readline(), PATIENCE) == b"[worker-0] running_job\n"
+    assert await asyncio.wait_for(process.stdout.readline(), TIMEOUT_SECONDS) == b"[worker-0] running_job\n"
     assert await machine("exec", "long", "--", "sh", "-c", "hostname; pwd; exit 4") == (4, f"long-worker-0\n{machine.work}\n", "")
     process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(2 * PATIENCE):
+    async with asyncio.timeout(2 * TIMEOUT_SECONDS):
         await process.communicate()
     assert process.returncode == 130
     assert "No jobs found" in (await machine("ls"))[2]

@@ -144,7 +144,7 @@ async def test_an_interactive_plugin_is_not_started_without_a_terminal(write: Wr
 
 
 async def test_a_plugin_that_hangs_is_killed(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execplugin, "PATIENCE", 0.3)
+    monkeypatch.setattr(execplugin, "TIMEOUT_SECONDS", 0.3)
     with pytest.raises(errors.KubeconfigError, match="timed out after"):
         await run(write, command=script(write, "import time; time.sleep(3600)"))
 

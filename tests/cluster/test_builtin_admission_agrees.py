@@ -50,7 +50,7 @@ def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace:
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
     pod = admission_cases.pod(namespace)
     eventually(lambda: posted(api, namespace, pod)[1])
-    assert tuple(policy.warnings(prepared(pod), policy.policy(labels))) == posted(api, namespace, pod)[1]
+    assert tuple(policy.warnings(prepared(pod), policy.from_labels(labels))) == posted(api, namespace, pod)[1]
 
 
 @pytest.mark.parametrize("case", admission_cases.QUOTAS, ids=lambda case: json.dumps(case[0]))

@@ -11,7 +11,7 @@ import kubernetes.client
 import pytest
 from tools.kube import build, cluster, control_plane
 
-PATIENCE = 30
+TIMEOUT_SECONDS = 30
 ORPHAN_MAKER = """
 import sys
 from tools.kube import cluster
@@ -86,7 +86,7 @@ def test_the_servers_of_a_killed_run_die_with_it_and_the_next_run_removes_its_fi
         directory, *pids = run.stdout.readline().split()
         watched = [os.pidfd_open(int(pid)) for pid in pids]
         run.send_signal(signal.SIGKILL)
-    ended = [select.select([server], [], [], PATIENCE)[0] == [server] for server in watched]
+    ended = [select.select([server], [], [], TIMEOUT_SECONDS)[0] == [server] for server in watched]
     assert ended == [True, True]
     with cluster.start():
         assert not Path(directory).exists()

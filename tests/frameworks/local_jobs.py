@@ -157,7 +157,7 @@ def known_images(where: pathlib.Path) -> ImageResolver:
 def process_of(pod: Manifest, resolved: ImageResolver, where: pathlib.Path) -> Process:
     name, container = pod["metadata"]["name"], pod["spec"]["containers"][0]
     environment = resolved.resolve(container["image"])
-    if isinstance(environment, EnvironmentNotFound) or (not environment.own and container["image"].startswith("traincrew/")):
+    if isinstance(environment, EnvironmentNotFound) or (not environment.mapped and container["image"].startswith("traincrew/")):
         pytest.skip(f"{container['image']} has no environment here: make frameworks")
     own = where / name
     env = {"PATH": os.pathsep.join((*environment.path, os.environ["PATH"])), "HOME": str(where), **environment.env}

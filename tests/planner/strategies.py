@@ -158,7 +158,7 @@ plannings = st.builds(
     settings.Planning,
     gang_scheduler=st.sampled_from(["", "", "volcano", "scheduler-plugins-scheduler"]),
     cluster_domain=st.sampled_from(["", "cluster.local"]),
-    leftover_grace=st.sampled_from([0, 30]),
+    finished_job_pod_grace=st.sampled_from([0, 30]),
     host_ports=st.sampled_from([None, None, (20000, 20099), (20000, 20003)]),
     host_ports_for_all=st.booleans(),
 )

@@ -17,7 +17,7 @@ from tools.frameworks import cache_paths, images
 from tools.kube import build
 
 EXAMPLES = SOURCE / "examples"
-PATIENCE = float(os.environ.get("TRAINCREW_SEEDS_PATIENCE", "300"))
+TIMEOUT_SECONDS = float(os.environ.get("TRAINCREW_SEEDS_PATIENCE", "300"))
 """Timeout in seconds on a busy machine. Usually ten seconds are enough."""
 KEPT = os.environ.get("TRAINCREW_SEEDS_LOGS", "")
 """Directory for the logs of all pods. Empty: logs are not kept."""
@@ -63,7 +63,7 @@ class Cluster:
     def log(self, pod: str, namespace: str = "default") -> str:
         return self.kubectl("logs", pod, "-n", namespace, check=False)
 
-    def says(self, pod: str, pattern: str, namespace: str = "default", within: float = PATIENCE) -> re.Match[str]:
+    def says(self, pod: str, pattern: str, namespace: str = "default", within: float = TIMEOUT_SECONDS) -> re.Match[str]:
         """Wait for the first match in the log of a pod."""
         wanted = re.compile(pattern, re.MULTILINE)
         self.say(f"{pod}: waits for {pattern!r}")
@@ -84,7 +84,7 @@ class Cluster:
         phase = self.kubectl("get", "pod", pod, "-n", namespace, "-o", "jsonpath={.status.phase}", check=False)
         return phase in ("Succeeded", "Failed")
 
-    def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded", within: float = PATIENCE) -> Object:
+    def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded", within: float = TIMEOUT_SECONDS) -> Object:
         """Wait until the job (such as `mpijob/pi`) has this condition, and return it."""
         kind, _, name = job.partition("/")
         self.say(f"{job}: waits for {condition}")
@@ -113,7 +113,7 @@ class Cluster:
         name = job.partition("/")[2]
         began = time.monotonic()
         while self.kubectl("get", "pods", "-n", namespace, "-l", f"training.kubeflow.org/job-name={name}", "-o", "name"):
-            assert time.monotonic() - began < PATIENCE, self.state(namespace)
+            assert time.monotonic() - began < TIMEOUT_SECONDS, self.state(namespace)
             time.sleep(0.3)
 
     def _keep_logs(self, namespace: str) -> None:

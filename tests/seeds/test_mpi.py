@@ -6,11 +6,11 @@ import re
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.seeds.clusters import PATIENCE, Cluster
+from tests.seeds.clusters import TIMEOUT_SECONDS, Cluster
 
 VERSIONS = {"openmpi4": "Open MPI v4", "openmpi5": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH", "intelmpi": "Intel"}
 
-DEEP = 3 * PATIENCE
+DEEP = 3 * TIMEOUT_SECONDS
 """Seconds. Two ranks build a network of 347 layers before the first step."""
 
 

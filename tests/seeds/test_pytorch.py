@@ -7,7 +7,7 @@ import pathlib
 import pytest
 from tests.cluster.api import eventually
 from tests.seeds import rank_logs
-from tests.seeds.clusters import EXAMPLES, PATIENCE, Cluster
+from tests.seeds.clusters import EXAMPLES, TIMEOUT_SECONDS, Cluster
 
 GLOO, MPI, NCCL = "pytorch-dist-mnist-gloo", "pytorch-dist-mnist-mpi", "pytorch-dist-mnist-nccl"
 NO_MPI = "Distributed package doesn't have MPI built in"
@@ -26,11 +26,11 @@ def test_seed_002_over_gloo_trains_on_three_replicas(cluster: Cluster) -> None:
 
 def test_seed_002_over_mpi_fails_with_pytorchs_own_words_which_are_kept(cluster: Cluster) -> None:
     cluster.create("seeds/002-pytorch-dist-mnist-mpi-pytorchjob.yaml")
-    failed = eventually(lambda: (found := cluster.get("pytorchjob", MPI)["status"]).get("failure") and found, PATIENCE)
+    failed = eventually(lambda: (found := cluster.get("pytorchjob", MPI)["status"]).get("failure") and found, TIMEOUT_SECONDS)
     first = failed["failure"]
     assert (first["container"], first["exitCode"]) == ("pytorch", 1)
     assert NO_MPI in first["message"], first
-    again = eventually(lambda: (found := cluster.get("pytorchjob", MPI)["status"]).get("lastFailure") and found, PATIENCE)
+    again = eventually(lambda: (found := cluster.get("pytorchjob", MPI)["status"]).get("lastFailure") and found, TIMEOUT_SECONDS)
     assert again["failure"] == first, "the first cause stays, whatever fails after it"
     output = cluster.machine.traincrew("why", f"pytorchjob/{MPI}").stdout
     cluster.say(f"traincrew why pytorchjob/{MPI}\n{output}")

@@ -13,7 +13,7 @@ from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Object, eventually
 from tests.cluster.submitted_job import SubmittedJob
 from tests.seeds import checkpoints, processes
-from tests.seeds.clusters import PATIENCE, Cluster
+from tests.seeds.clusters import TIMEOUT_SECONDS, Cluster
 
 PERMANENT = 3
 STAYS = f"trap 'exit {PERMANENT}' USR1; echo ready; while :; do sleep 0.1; done"
@@ -65,8 +65,8 @@ def runs(made: SubmittedJob) -> dict[str, Object]:
         found = made.pods()
         return found.keys() == names and all(_ready(pod) for pod in found.values()) and found
 
-    found: dict[str, Object] = eventually(ready, PATIENCE, f"{made.name} is {made.status}")
-    eventually(lambda: made.is_true("Running"), PATIENCE)
+    found: dict[str, Object] = eventually(ready, TIMEOUT_SECONDS, f"{made.name} is {made.status}")
+    eventually(lambda: made.is_true("Running"), TIMEOUT_SECONDS)
     return found
 
 
@@ -81,7 +81,7 @@ def restarts(pod: Object) -> int:
 def remove(*jobs: SubmittedJob) -> None:
     for each in jobs:
         each.api.delete(each.plural, "default", each.name)
-    eventually(lambda: not any(each.pods() for each in jobs), PATIENCE)
+    eventually(lambda: not any(each.pods() for each in jobs), TIMEOUT_SECONDS)
 
 
 @pytest.mark.parametrize("kind", jobs_with_leader.EVERY)
@@ -99,7 +99,7 @@ def test_a_worker_that_is_killed_meets_what_its_policy_says(cluster: Cluster, ki
 
 
 def first_failure(made: SubmittedJob) -> Object:
-    found: Object = eventually(lambda: made.status.get("failure"), PATIENCE)
+    found: Object = eventually(lambda: made.status.get("failure"), TIMEOUT_SECONDS)
     return found
 
 
@@ -116,7 +116,7 @@ def meets_its_fate(made: SubmittedJob, before: dict[str, Object], case: Case) ->
 
 
 def is_started_again_in_its_pod(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
-    eventually(lambda: restarts(made.pods()[lost]) == 1 and _ready(made.pods()[lost]), PATIENCE)
+    eventually(lambda: restarts(made.pods()[lost]) == 1 and _ready(made.pods()[lost]), TIMEOUT_SECONDS)
     after = runs(made)
     assert _uids(after) == _uids(before)
     assert {name: restarts(pod) for name, pod in after.items()} == {name: int(name == lost) for name in before}
@@ -128,7 +128,7 @@ def is_started_again_in_its_pod(made: SubmittedJob, before: dict[str, Object], l
 def is_created_anew(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
     event = made.event(f"{made.kind}Restarting")
     assert event["message"] == f"job {made.name} is restarting because Worker replica(s) failed."
-    eventually(lambda: lost in made.pods() and made.uids()[lost] != before[lost]["metadata"]["uid"], PATIENCE)
+    eventually(lambda: lost in made.pods() and made.uids()[lost] != before[lost]["metadata"]["uid"], TIMEOUT_SECONDS)
     after = runs(made)
     assert {name for name, uid in _uids(after).items() if uid != _uids(before)[name]} == {lost}
     assert {restarts(pod) for pod in after.values()} == {0}
@@ -137,7 +137,7 @@ def is_created_anew(made: SubmittedJob, before: dict[str, Object], lost: str) ->
 
 
 def ends_its_job(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
-    eventually(lambda: made.is_true("Failed"), PATIENCE)
+    eventually(lambda: made.is_true("Failed"), TIMEOUT_SECONDS)
     status, pods = made.status, made.pods()
     assert status["completionTime"]
     assert made.states()["Running"] == "False"
@@ -183,7 +183,7 @@ def test_out_of_memory_is_the_workers_own_failure(cluster: Cluster) -> None:
     for made in jobs.values():
         failure = first_failure(made)
         assert (failure["replica"], failure["exitCode"], failure["reason"]) == ("Worker 1", 137, "OOMKilled")
-    eventually(lambda: jobs["Never"].is_true("Failed"), PATIENCE)
+    eventually(lambda: jobs["Never"].is_true("Failed"), TIMEOUT_SECONDS)
     assert sum(restarts(pod) for pod in runs(jobs["OnFailure"]).values()) == 1
     assert sum(restarts(pod) for pod in runs(jobs["ExitCode"]).values()) == 0
     assert {policy: made.restart_counts() for policy, made in jobs.items()} == {
@@ -201,10 +201,10 @@ def test_a_crash_loop_ends_at_the_limit_under_every_restart_policy(cluster: Clus
         for policy in ("OnFailure", "ExitCode")
     )
     for made in (by_node, by_operator):
-        eventually(lambda made=made: made.is_true("Failed"), PATIENCE)  # type: ignore[misc]
+        eventually(lambda made=made: made.is_true("Failed"), TIMEOUT_SECONDS)  # type: ignore[misc]
         said = made.condition("Failed")["message"]
         assert said == f"Job {made.name} has failed because it has reached the specified backoff limit"
-        eventually(lambda made=made: not made.pods(), PATIENCE)  # type: ignore[misc]
+        eventually(lambda made=made: not made.pods(), TIMEOUT_SECONDS)  # type: ignore[misc]
         failure = made.status["failure"]
         assert (failure["pod"], failure["exitCode"], failure["message"].strip()) == (f"{made.name}-worker-1", 137, "no data")
     assert by_operator.restart_counts() == (2, 0)
@@ -218,10 +218,10 @@ def test_a_job_that_takes_too_long_ends_with_all_its_processes(cluster: Cluster)
     # Set only now, since the start may take long on a busy machine.
     active = dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(made.status["startTime"])
     made.patch({"runPolicy": {"activeDeadlineSeconds": int(active.total_seconds()) + 3}})
-    eventually(lambda: made.is_true("Failed"), PATIENCE)
+    eventually(lambda: made.is_true("Failed"), TIMEOUT_SECONDS)
     said = made.condition("Failed")["message"]
     assert said == "Job long has failed because it was active longer than specified deadline"
-    eventually(lambda: not made.pods(), PATIENCE)
+    eventually(lambda: not made.pods(), TIMEOUT_SECONDS)
     assert not [pid for pid in pids if processes.lives(pid)]
     remove(made)
 
@@ -238,7 +238,7 @@ def test_a_suspended_training_goes_on_from_its_checkpoint(cluster: Cluster) -> N
 
     cluster.say("suspended")
     made.suspend()
-    eventually(lambda: made.is_true("Suspended") and not made.pods(), PATIENCE)
+    eventually(lambda: made.is_true("Suspended") and not made.pods(), TIMEOUT_SECONDS)
     assert made.states()["Running"] == "False"
     assert not made.services()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 from tests.cluster.api import Object, eventually
-from tests.seeds.clusters import EXAMPLES, PATIENCE, Cluster
+from tests.seeds.clusters import EXAMPLES, TIMEOUT_SECONDS, Cluster
 
 JOB = "pytorch-elastic"
 WORKERS = [f"{JOB}-worker-{index}" for index in range(3)]
@@ -114,9 +114,9 @@ def evict(cluster: Cluster, pod: str) -> None:
     uid = cluster.get("pod", pod)["metadata"]["uid"]
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": "default"}}
     cluster.machine.api.call("POST", f"/api/v1/namespaces/default/pods/{pod}/eviction", body)
-    events = eventually(lambda: "RendezvousLost" in (text := cluster.kubectl("get", "events")) and text, PATIENCE)
+    events = eventually(lambda: "RendezvousLost" in (text := cluster.kubectl("get", "events")) and text, TIMEOUT_SECONDS)
     assert "is restarting because Worker replica(s) failed" in events
-    eventually(lambda: cluster.kubectl("get", "pod", pod, "-o", "jsonpath={.metadata.uid}", check=False) != uid, PATIENCE)
+    eventually(lambda: cluster.kubectl("get", "pod", pod, "-o", "jsonpath={.metadata.uid}", check=False) != uid, TIMEOUT_SECONDS)
 
 
 def kill(cluster: Cluster, pod: str) -> None:

@@ -19,7 +19,7 @@ from traincrew import errors
 from traincrew.client import clock
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds that a non-interactive plugin may take."""
 SHORTEST_LIFE = 5.0
 """Seconds for which even an expired credential is used: with a wrong clock the plugin must not run for every request."""
@@ -72,7 +72,7 @@ class Plugin:
         except OSError as error:
             hint = f"\n{self.install_hint.strip()}" if self.install_hint else ""
             raise self._error(f"cannot run {self.command!r}: {error.strerror}{hint}") from error
-        output = await self._output(process, None if interactive else PATIENCE)
+        output = await self._output(process, None if interactive else TIMEOUT_SECONDS)
         if process.returncode:
             raise self._error(f"{self.command!r} failed with exit code {process.returncode}; see its messages on standard error")
         return self._parse(output)
@@ -90,12 +90,12 @@ class Plugin:
         info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
         return msgspec.json.encode(info).decode()
 
-    async def _output(self, process: asyncio.subprocess.Process, patience: float | None) -> bytes:
+    async def _output(self, process: asyncio.subprocess.Process, seconds: float | None) -> bytes:
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(seconds):
                 output, _ = await process.communicate()
         except TimeoutError as error:
-            raise self._error(f"{self.command!r} timed out after {PATIENCE:.0f} s") from error
+            raise self._error(f"{self.command!r} timed out after {TIMEOUT_SECONDS:.0f} s") from error
         finally:
             if process.returncode is None:
                 process.kill()

@@ -205,19 +205,19 @@ class RemoteClient:
 
     async def _retry(self, call: _Call, error: errors.TemporaryError) -> bytes:
         clock = asyncio.get_running_loop().time
-        latest = clock() + self._limits.patience
+        latest = clock() + self._limits.retry_seconds
         backoff = retries.Backoff(self._limits.first_delay, self._limits.longest_delay, self._rng)
-        uncertain = not retries.did_nothing(error)
+        uncertain = not retries.server_did_not_act(error)
         for _ in range(self._limits.attempts - 1):
             delay = backoff.next(error)
-            if clock() + delay > latest or not (retries.did_nothing(error) or _is_idempotent(call)):
+            if clock() + delay > latest or not (retries.server_did_not_act(error) or _is_idempotent(call)):
                 break
             await asyncio.sleep(delay)
             try:
                 return await self._attempt(call)
             except errors.TemporaryError as again:
                 error = again
-                uncertain |= not retries.did_nothing(error)
+                uncertain |= not retries.server_did_not_act(error)
             except errors.ApiError as final:
                 final.uncertain = uncertain
                 raise

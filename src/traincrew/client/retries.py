@@ -33,7 +33,7 @@ class Limits:
     attempts: int = 5
     first_delay: float = 0.1
     longest_delay: float = 5.0
-    patience: float = 30.0
+    retry_seconds: float = 30.0
     """No attempt starts later than this after the first; a longer Retry-After is left to the caller."""
 
 
@@ -58,7 +58,7 @@ class Backoff:
         self._failures = 0
 
 
-def did_nothing(error: errors.TemporaryError) -> bool:
+def server_did_not_act(error: errors.TemporaryError) -> bool:
     """Whether the server certainly did not act on the request."""
     if isinstance(error, errors.Unreachable):
         return error.reason == NEVER_SENT

@@ -33,8 +33,10 @@ class Metrics:
         self._reconcile_seconds = Histogram(
             "traincrew_reconcile_seconds", "Duration of work on one job", ("framework",), registry=self.registry
         )
-        self.queue_depth = Gauge("traincrew_queue_depth", "Jobs waiting to be looked at", registry=self.registry)
-        self.leading = Gauge("traincrew_is_leader", "1 while this process acts", registry=self.registry)
+        self.queue_depth = Gauge("traincrew_queue_depth", "Jobs in the work queue", registry=self.registry)
+        self.leading = Gauge(
+            "traincrew_is_leader", "1 while this process holds the lease of the leader election", registry=self.registry
+        )
         legacy = {
             "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
             "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",

@@ -55,7 +55,7 @@ def _leftovers(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[A
     ended = _ended_at(status)
     if not running or ended is None:
         return [], None
-    due = clock.due(ended, replicas.observed.planning.leftover_grace)
+    due = clock.due(ended, replicas.observed.planning.finished_job_pod_grace)
     if due is None or now < due:
         return [], due
     # An unscheduled pod has no log to keep and no kubelet to end it.

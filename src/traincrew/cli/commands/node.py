@@ -46,7 +46,7 @@ def node(**flags: Any) -> None:
     log_format.configure(flags["log_format"], flags["log_level"])
     data = pathlib.Path(flags["data"] or f"{data_directory.data_directory()}-node").absolute()
     flags = cluster_config.applied(click.get_current_context(), flags, data)
-    options = settings.Joined(
+    options = settings.JoinedNode(
         data=str(data),
         node=node_options.node(flags, flags["name"]),
         address=flags["address"],

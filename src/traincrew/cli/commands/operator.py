@@ -79,7 +79,7 @@ def _kind_options(command: Any) -> Any:
 @click.option(
     "--in-flight", default=settings.Operator.in_flight, show_default=True, help="Maximum number of concurrent API requests."
 )
-@click.option("--leftover-grace", default=settings.Planning.leftover_grace, show_default=True, metavar="SECONDS",
+@click.option("--leftover-grace", default=settings.Planning.finished_job_pod_grace, show_default=True, metavar="SECONDS",
               help="Delete pods that still run this long after their job finished, if cleanPodPolicy is not set.")  # fmt: skip
 @click.option(
     "--host-ports",
@@ -108,7 +108,7 @@ def operator(**flags: Any) -> None:
         planning=settings.Planning(
             cluster_domain=flags["cluster_domain"],
             gang_scheduler=flags["gang_scheduler_name"],
-            leftover_grace=flags["leftover_grace"],
+            finished_job_pod_grace=flags["leftover_grace"],
             host_ports=_parse_port_range(flags["host_ports"]),
             host_ports_for_all=flags["host_ports_for"] == "all",
             options={option.flag: _option_value(option, flags) for kind in KINDS for option in kind.options},

@@ -24,7 +24,9 @@ def warnings(wanted: Iterable[ManifestObject], directory: data_directory.DataDir
     images = ImageResolver.load(directory.data)
     named = dict.fromkeys(image for each in wanted if each.job is not None for image in _images(each.document))
     found = {image: images.resolve(image) for image in named if image != LOCAL_IMAGE}
-    return [_warning(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.own]
+    return [
+        _warning(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.mapped
+    ]
 
 
 def _warning(image: str, environment: str) -> str:

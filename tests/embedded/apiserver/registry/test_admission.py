@@ -104,11 +104,11 @@ def test_pod_security_enforces_the_level_of_the_namespace() -> None:
 def test_a_namespace_that_enforces_also_warns_about_templates() -> None:
     labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.30"}
     template = {"spec": copy.deepcopy(pod("spec.hostPID = true")["spec"])}
-    assert policy.warnings(template, policy.policy(labels)) == [
+    assert policy.warnings(template, policy.from_labels(labels)) == [
         'would violate PodSecurity "baseline:v1.30": host namespaces (hostPID=true)'
     ]
 
 
 def test_an_unknown_level_is_enforced_as_restricted_and_causes_no_warnings() -> None:
     labels = {f"pod-security.kubernetes.io/{mode}": "odd" for mode in ("enforce", "warn")}
-    assert policy.policy(labels) == policy.Policy(enforce="restricted:latest", warn="privileged:latest")
+    assert policy.from_labels(labels) == policy.Policy(enforce="restricted:latest", warn="privileged:latest")

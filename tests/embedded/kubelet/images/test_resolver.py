@@ -26,7 +26,7 @@ from traincrew.embedded.kubelet.runtime.spec import Mount
 from traincrew.kinds import dns_wait
 from traincrew.kinds.mpi import kubectl_delivery
 
-DEFAULT = Environment(path=("/default/bin",), source="the default", own=False)
+DEFAULT = Environment(path=("/default/bin",), source="the default", mapped=False)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ images:
     assert result.path == (f"{venv}/bin",)
     assert result.env == {"PYTHONUNBUFFERED": "1", "VIRTUAL_ENV": venv, "LD_LIBRARY_PATH": f"{venv}/lib", "A": "1"}
     assert result.mounts == (*default_environment.visible_mounts(venv), Mount("/data", str(tmp_path), True))
-    assert (result.workdir, result.command, result.own) == ("/data", ("python", "-u"), True)
+    assert (result.workdir, result.command, result.mapped) == ("/data", ("python", "-u"), True)
     assert "LD_LIBRARY_PATH" not in _resolved(resolver(file).resolve("other")).env
 
 

@@ -130,7 +130,7 @@ async def test_a_follower_sees_each_line_once_over_many_rotations(log: LogFile) 
     pieces: list[bytes] = []
 
     async def follow() -> None:
-        async for piece in reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: over)):
+        async for piece in reader.read(log.directory, 0, LogOptions(follow=True), START, reader.FollowedContainer(lambda: over)):
             pieces.append(piece)
 
     task = asyncio.create_task(follow())
@@ -152,7 +152,9 @@ async def test_a_follower_ends_when_the_exit_is_reported_without_another_poll(lo
     async def wait_for_exit(seconds: float) -> None:
         await exited.wait()
 
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(exited.is_set, wait_for_exit))
+    follower = reader.read(
+        log.directory, 0, LogOptions(follow=True), START, reader.FollowedContainer(exited.is_set, wait_for_exit)
+    )
     reading = asyncio.create_task(_all(follower))
     await asyncio.sleep(0)
     log.write(b"b")
@@ -166,7 +168,7 @@ async def _all(pieces: AsyncIterator[bytes]) -> bytes:
 
 async def test_a_follower_continues_when_its_file_is_deleted(log: LogFile) -> None:
     log.write(b"a")
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.FollowedContainer(lambda: False))
     seen = b""
     while seen != b"a\n":
         seen += await anext(follower)
@@ -184,7 +186,7 @@ async def test_a_follower_continues_when_its_file_is_deleted(log: LogFile) -> No
 
 async def test_a_closed_follower_closes_its_file(log: LogFile) -> None:
     log.write(b"a")
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.FollowedContainer(lambda: False))
     while await anext(follower) != b"a\n":
         pass
     await follower.aclose()

@@ -19,7 +19,7 @@ def is_tracked(metadata: Object) -> bool:
     return "managedFields" in metadata or last_applied.ANNOTATION in (metadata.get("annotations") or ())
 
 
-def writing(scope: RequestScope, request: Request, manager: str) -> WriteContextFields:
+def write_context(scope: RequestScope, request: Request, manager: str) -> WriteContextFields:
     info = request.info
     schemas = {each.api_version: each.schema for each in scope.registry.versions(info)} if info.definition else None
     return WriteContextFields(

@@ -68,8 +68,8 @@ async def _apply(scope: RequestScope, request: Request, options: query_parameter
     applied = apply_bodies.read(request)
 
     def merged(live: Object | None) -> write_path.UpdatedObject:
-        written = field_manager.writing(scope, request, options.manager)
-        after = apply.apply(live, applied.object, request.info.schema, force=bool(options.force), **written)
+        context = field_manager.write_context(scope, request, options.manager)
+        after = apply.apply(live, applied.object, request.info.schema, force=bool(options.force), **context)
         warnings = applied.warnings(options.validation)
         system_fields.check_identity(request, after["metadata"])
         return write_path.UpdatedObject(after, warnings, applied=True)

@@ -52,8 +52,8 @@ def named(template: bytes) -> Object:
     return obj
 
 
-def kept(request: Request, new: Object, old: Object) -> Object:
-    """An updated object with the metadata that no update changes."""
+def prepare_for_update(request: Request, new: Object, old: Object) -> Object:
+    """The updated object with type and metadata that no update changes: namespace and resourceVersion."""
     metadata = {key: value for key, value in new.get("metadata", {}).items() if value is not None and key != "selfLink"}
     if request.info.namespaced:
         metadata["namespace"] = request.namespace

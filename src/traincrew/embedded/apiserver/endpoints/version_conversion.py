@@ -48,7 +48,7 @@ def to_storage(obj: Object, info: ResourceInfo) -> Object:
     elif info.storage_version:
         custom_resources.prune_and_default(obj, info.stored_schema)
     if info.definition is not None:
-        coercion.whole(obj)
+        coercion.integral_floats_to_integers(obj)
     return with_type_meta(obj, info) | {"apiVersion": stored_api_version(info)}
 
 

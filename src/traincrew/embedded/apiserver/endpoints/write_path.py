@@ -74,12 +74,12 @@ class _Write:
 
         self.admitted_subresource = request.subresource
 
-    def mutate(self, new: Object, old: Object | None, writing: WriteContextFields | None) -> list[str]:
+    def mutate(self, new: Object, old: Object | None, context: WriteContextFields | None) -> list[str]:
         """From defaults to mutating admission, in place."""
         self._strategy.default(new)
         warnings = owner_references.deduplicate(new, self.request.verb == "patch")
-        if writing is not None:
-            field_managers.update_managed_fields(old, new, self._info.schema, **writing)
+        if context is not None:
+            field_managers.update_managed_fields(old, new, self._info.schema, **context)
         self._chain.admit(self._attributes(new, old))
         return warnings
 
@@ -132,8 +132,8 @@ async def create(
     obj = system_fields.filled(scope, request, obj)
     # After an apply, the managed fields are settled already.
     tracked = request.verb != "patch" and field_manager.is_tracked(obj["metadata"])
-    writing = field_manager.writing(scope, request, options.manager) if tracked else None
-    warnings = (*write.mutate(obj, None, writing), *warnings)
+    context = field_manager.write_context(scope, request, options.manager) if tracked else None
+    warnings = (*write.mutate(obj, None, context), *warnings)
     system_fields.check(request, given)
     if given.get("name"):
         return await _create(write, obj, warnings)
@@ -205,24 +205,24 @@ def _check_version(scope: RequestScope, request: Request, named: str, stored: in
 
 async def _update(write: _Write, record: Record, old: Object, updated: UpdatedObject) -> Response:
     scope, request, info = write.scope, write.request, write.request.info
-    new = system_fields.kept(request, updated.object, old)
+    new = system_fields.prepare_for_update(request, updated.object, old)
     warnings = updated.warnings
     write.admitted_subresource = updated.subresource or request.subresource
-    writing = None
+    context = None
     if not updated.applied and old["metadata"].get("managedFields"):
         tracked = request._replace(subresource=write.admitted_subresource)
-        writing = field_manager.writing(scope, tracked, write.options.manager)
+        context = field_manager.write_context(scope, tracked, write.options.manager)
     if not updated.guaranteed:
-        warnings = (*write.mutate(new, old, writing), *warnings)
-        if writing is not None:
+        warnings = (*write.mutate(new, old, context), *warnings)
+        if context is not None:
             field_managers.ignore_timestamps(old, new)
         warnings = (*warnings, *write.validate(new, old))
-    elif writing is not None:
-        field_managers.update_managed_fields(old, new, info.schema, **writing)
+    elif context is not None:
+        field_managers.update_managed_fields(old, new, info.schema, **context)
     if graceful_deletion.is_ready_for_removal(new):
         return await _remove(write, record, new)
     if info.definition is not None:
-        coercion.whole(new)
+        coercion.integral_floats_to_integers(new)
     if json_equality.deep_equal(new, old):
         return Response(200, version_conversion.encoded_object(record, info), warnings)
     stored = version_conversion.to_storage(new, info)

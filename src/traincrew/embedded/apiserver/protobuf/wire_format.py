@@ -5,7 +5,7 @@ from __future__ import annotations
 VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 
 _BITS = 2**64 - 1
-_MOST_BYTES = 10
+_MAX_BYTES = 10
 
 
 class Malformed(Exception):
@@ -19,13 +19,13 @@ def unexpected_end() -> Malformed:
 def varint(body: bytes, pos: int, end: int) -> tuple[int, int]:
     """An unsigned 64-bit number (truncated, as in Go), and its end."""
     value = shift = 0
-    for index in range(pos, min(end, pos + _MOST_BYTES)):
+    for index in range(pos, min(end, pos + _MAX_BYTES)):
         byte = body[index]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & _BITS, index + 1
         shift += 7
-    raise Malformed("proto: integer overflow") if end >= pos + _MOST_BYTES else unexpected_end()
+    raise Malformed("proto: integer overflow") if end >= pos + _MAX_BYTES else unexpected_end()
 
 
 def length(body: bytes, pos: int, end: int) -> tuple[int, int]:

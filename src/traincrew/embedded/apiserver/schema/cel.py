@@ -54,16 +54,18 @@ class _Validation:
         for each in node.all_of:
             self.walk(value, each, path, old)
         if value.__class__ is list and node.items is not None:
-            was = node.counterparts(old)
+            old_item_of = node.counterparts(old)
             for index, inner in enumerate(value):
-                self.walk(inner, node.items, f"{path}[{index}]", was(inner))
+                self.walk(inner, node.items, f"{path}[{index}]", old_item_of(inner))
         elif value.__class__ is dict:
-            before = old if isinstance(old, dict) else {}
+            old_fields = old if isinstance(old, dict) else {}
             for key, inner in value.items():
                 child = node.child(key)
                 if child is not None and child.has_rules:
                     field_path = f"{path}.{key}" if path else key
-                    self.walk(inner, child, field_path if key in node.properties else f"{path}[{key}]", before.get(key, NOTHING))
+                    self.walk(
+                        inner, child, field_path if key in node.properties else f"{path}[{key}]", old_fields.get(key, NOTHING)
+                    )
 
     def _evaluate(self, value: Any, node: Structure, path: str, old: Any) -> None:
         known = old is not NOTHING and old is not None

@@ -55,7 +55,7 @@ def _written(key: str, value: Any) -> bool:
     return bool(value) or key == "deletionGracePeriodSeconds"
 
 
-def whole(obj: Object) -> None:
+def integral_floats_to_integers(obj: Object) -> None:
     """Converts floats without a fraction to integers, in place. Validation has seen the floats."""
     if _MAY_BE_INTEGRAL.search(msgspec.json.encode(obj)):
         _floats_to_integers(obj)

@@ -14,7 +14,7 @@ from traincrew.apimachinery.api_errors import StatusError
 TIMEOUT = 30.0
 """Seconds for a kubelet to accept a connection and to respond."""
 _BUFFER = 128 * 1024
-_MOST_BODY = 50_000
+_MAX_BODY = 50_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,11 +68,11 @@ async def read_body(reader: asyncio.StreamReader, response: KubeletResponse) -> 
     try:
         length = int(response.headers.get("content-length", ""))
     except ValueError:
-        length = _MOST_BODY
+        length = _MAX_BODY
     content = b""
     async with asyncio.timeout(TIMEOUT):
-        while len(content) < min(length, _MOST_BODY):
-            piece = await reader.read(min(length, _MOST_BODY) - len(content))
+        while len(content) < min(length, _MAX_BODY):
+            piece = await reader.read(min(length, _MAX_BODY) - len(content))
             if not piece:
                 break
             content += piece

@@ -14,7 +14,7 @@ from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
 from traincrew.embedded.apiserver.streams.tunnel import KubeletEndpoint
 
-_MOST_BODY = 50_000
+_MAX_BODY = 50_000
 _CHECK_SECONDS = 1.0
 """Seconds between checks that the client of a silent log is still connected: aiohttp reports it only on a write."""
 _REASONS = {
@@ -44,7 +44,7 @@ async def relay(request: web.BaseRequest, target: KubeletEndpoint, pod: str) -> 
             ) from error
         async with source:
             if not 200 <= source.status <= 206:
-                raise _status_error(source.status, await source.content.read(_MOST_BODY), pod)
+                raise _status_error(source.status, await source.content.read(_MAX_BODY), pod)
             return await _relay(request, source)
 
 

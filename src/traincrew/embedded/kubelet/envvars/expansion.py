@@ -12,7 +12,7 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     return _substitute(text, lambda name: values.get(name, f"$({name})"))
 
 
-def expand_all(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
+def expand_completely(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """The expanded text, and the names without a value. No reference stays unexpanded."""
     missing: set[str] = set()
 

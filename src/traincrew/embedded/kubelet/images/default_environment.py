@@ -25,7 +25,7 @@ def from_process(variables: Mapping[str, str] | None = None, prefix: str = sys.p
     root = active or prefix
     env = {**UNBUFFERED, **marker_variables(root)}
     return Environment(
-        path, env, visible_mounts(root, prefix, sys.base_prefix), source=f"the default environment {root}", own=False
+        path, env, visible_mounts(root, prefix, sys.base_prefix), source=f"the default environment {root}", mapped=False
     )
 
 

@@ -20,7 +20,7 @@ class Environment:
     """The default command of a container without one, followed by the container's arguments."""
     source: str = ""
     """Describes the environment in events."""
-    own: bool = True
+    mapped: bool = True
     """Whether the image map names the environment. False: the default environment, which an event reports."""
 
 

@@ -74,7 +74,7 @@ class ImageResolver:
             workdir=entry.workdir,
             command=entry.command,
             source=source,
-            own=True,
+            mapped=True,
         )
 
     def _reload(self) -> None:

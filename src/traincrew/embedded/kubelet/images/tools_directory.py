@@ -66,7 +66,7 @@ class ContainerTools:
             return result
         path = (f"{TOOLS_PATH}/bin", f"{self.directory}/bin", *environment.path)
         command = environment.command or (("deliver",) if role == init_containers.KUBECTL else ())
-        return dataclasses.replace(result, path=path, command=command, source=f"the node's own {role}", own=True)
+        return dataclasses.replace(result, path=path, command=command, source=f"the node's own {role}", mapped=True)
 
 
 def prepare(data: pathlib.Path, exec_sockets: pathlib.Path | None = None) -> ContainerTools:

@@ -8,8 +8,12 @@ from typing import NamedTuple
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle.observed import Exited, ObservedContainer, StartFailure
 
-INITIAL_DELAY, MAX_DELAY = 10, 300
-_RESET_AFTER = dt.timedelta(seconds=2 * MAX_DELAY)
+INITIAL_DELAY = 10
+CONTAINER_MAX_DELAY = 300
+"""CrashLoopBackOff."""
+IMAGE_PULL_MAX_DELAY = 300
+"""ImagePullBackOff."""
+_RESET_AFTER = dt.timedelta(minutes=10)
 """A container that ran longer starts over with the initial delay."""
 _CREATED = ("RunContainerError", "StartError")
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed")
@@ -35,7 +39,7 @@ def current_delay(current: ObservedContainer) -> int:
     if current.backoff is not None:
         return current.backoff
     attempt = current.state.attempt if current.state is not None else 0
-    return min(INITIAL_DELAY << min(attempt - 1, 8), MAX_DELAY) if attempt > 0 else 0
+    return min(INITIAL_DELAY << min(attempt - 1, 8), CONTAINER_MAX_DELAY) if attempt > 0 else 0
 
 
 def after_exit(current: ObservedContainer) -> Backoff:
@@ -47,7 +51,7 @@ def after_exit(current: ObservedContainer) -> Backoff:
     if started is not None and finished - started > _RESET_AFTER:
         return Backoff(None, 0, INITIAL_DELAY)
     if isinstance(current.state, Exited) and current.state.stop_reason in PROBE_FAILURES:
-        # The kubelet goes by the attempt before this one: the latest that had exited when it decided.
+        # The kubelet computes this back-off from its last status, which does not have this exit yet, only the one before.
         before = _span(current.history[0])[1] if current.history else None
         if before is None:
             return Backoff(None, 0, delay)
@@ -61,7 +65,7 @@ def after_exit(current: ObservedContainer) -> Backoff:
 def after_start_failure(failure: StartFailure) -> dt.datetime:
     """When to retry a start that created nothing."""
     if failure.reason in _IMAGE:
-        return times.later(failure.at, min(INITIAL_DELAY << min(failure.count - 1, 8), MAX_DELAY))
+        return times.later(failure.at, min(INITIAL_DELAY << min(failure.count - 1, 8), IMAGE_PULL_MAX_DELAY))
     return retry(failure.at, failure.count)
 
 
@@ -75,7 +79,7 @@ def retry(at: dt.datetime, failures: int) -> dt.datetime:
 
 
 def _doubled(delay: int) -> int:
-    return min(2 * delay, MAX_DELAY) if delay else INITIAL_DELAY
+    return min(2 * delay, CONTAINER_MAX_DELAY) if delay else INITIAL_DELAY
 
 
 def _span(state: object) -> tuple[dt.datetime | None, dt.datetime | None]:

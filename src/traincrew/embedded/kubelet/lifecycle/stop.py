@@ -99,16 +99,20 @@ def _kill_time(stopping: Stopping, deadline: dt.datetime) -> dt.datetime:
 
 def _deadline(context: SyncContext, current: ObservedContainer, stop_reason: StopReason) -> dt.datetime:
     """The end of the grace period. A repeated request can only shorten it."""
-    requested = _deletion_requested_at(context)
+    deletion_requested = _deletion_requested_at(context)
     if current.stopping is None:
-        started = _termination_started_at(context) if stop_reason.reason in WHOLE_POD else None
-        if started is None and context.observed.adopted:
-            started = requested
-        return times.later(min(started or context.now, context.now), stop_reason.grace_period)
-    own = times.later(current.stopping.since, current.stopping.grace_period)
+        termination_started = _termination_started_at(context) if stop_reason.reason in WHOLE_POD else None
+        if termination_started is None and context.observed.adopted:
+            # A daemon that died has begun the termination, and its record of it is lost.
+            termination_started = deletion_requested
+        return times.later(min(termination_started or context.now, context.now), stop_reason.grace_period)
+    current_deadline = times.later(current.stopping.since, current.stopping.grace_period)
     if stop_reason.grace_period >= current.stopping.grace_period:
-        return own
-    return min(own, times.later(max(current.stopping.since, requested or current.stopping.since), stop_reason.grace_period))
+        return current_deadline
+    return min(
+        current_deadline,
+        times.later(max(current.stopping.since, deletion_requested or current.stopping.since), stop_reason.grace_period),
+    )
 
 
 def _deletion_requested_at(context: SyncContext) -> dt.datetime | None:

@@ -16,19 +16,19 @@ MIN_INTERVAL, MAX_INTERVAL = 0.02, 0.25
 """Polling interval of a followed log. It grows while nothing is written."""
 
 
-class LogWriter(NamedTuple):
-    """The container whose log is followed."""
+class FollowedContainer(NamedTuple):
+    """The container whose log is read."""
 
-    ended: Callable[[], bool] = lambda: True
-    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
+    has_exited: Callable[[], bool] = lambda: True
+    wait_for_change: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Waits for so many seconds, or until the state of the container changes."""
 
 
-FINISHED = LogWriter()
+FINISHED = FollowedContainer()
 
 
 async def read(
-    directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, writer: LogWriter = FINISHED
+    directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, container: FollowedContainer = FINISHED
 ) -> AsyncGenerator[bytes, None]:
     """Yields the log of one attempt in chunks; the first comes at once and may be empty. directory: of the container.
 
@@ -48,22 +48,22 @@ async def read(
         while lines := await asyncio.to_thread(cursor.lines):
             yield formatter.feed(lines)
         if options.follow:
-            async for lines in _follow(cursor, writer):
+            async for lines in _follow(cursor, container):
                 yield formatter.feed(lines)
     finally:
         cursor.close()
 
 
-async def _follow(cursor: LogCursor, writer: LogWriter) -> AsyncIterator[list[bytes]]:
+async def _follow(cursor: LogCursor, container: FollowedContainer) -> AsyncIterator[list[bytes]]:
     pause = MIN_INTERVAL
     while True:
         # Checked before the read, so that the last read sees everything that was written before the end.
-        over = writer.ended()
+        over = container.has_exited()
         if lines := cursor.lines():
             yield lines
             pause = MIN_INTERVAL
             continue
         if over:
             return
-        await writer.pause(pause)
+        await container.wait_for_change(pause)
         pause = min(pause * 1.5, MAX_INTERVAL)

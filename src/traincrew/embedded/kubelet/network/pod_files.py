@@ -9,7 +9,7 @@ from typing import Any
 from traincrew.embedded.kubelet.network.dns_zone import CLUSTER_DOMAIN
 
 Object = Mapping[str, Any]
-_MOST_SERVERS, _MOST_SEARCH, _MOST_SEARCH_BYTES = 3, 32, 2048
+_MAX_SERVERS, _MAX_SEARCH, _MAX_SEARCH_BYTES = 3, 32, 2048
 _LOCAL = (
     "127.0.0.1\tlocalhost",
     "::1\tlocalhost ip6-localhost ip6-loopback",
@@ -50,7 +50,7 @@ class ResolvConf:
         lines = []
         if search := _limited(self.search):
             lines.append("search " + " ".join(search))
-        lines += [f"nameserver {each}" for each in list(dict.fromkeys(self.servers))[:_MOST_SERVERS]]
+        lines += [f"nameserver {each}" for each in list(dict.fromkeys(self.servers))[:_MAX_SERVERS]]
         if self.options:
             lines.append("options " + " ".join(self.options))
         return "".join(f"{line}\n" for line in lines)
@@ -85,8 +85,8 @@ def _configured(conf: ResolvConf, config: Object) -> ResolvConf:
 
 
 def _limited(search: Iterable[str]) -> list[str]:
-    kept = list(dict.fromkeys(search))[:_MOST_SEARCH]
-    while len(" ".join(kept)) > _MOST_SEARCH_BYTES:
+    kept = list(dict.fromkeys(search))[:_MAX_SEARCH]
+    while len(" ".join(kept)) > _MAX_SEARCH_BYTES:
         kept.pop()
     return kept
 

@@ -78,7 +78,7 @@ class ContainerConfigBuilder:
         if isinstance(environment, EnvironmentNotFound):
             raise CreateContainerError(environment.reason, environment.message)
         self._resolved[name] = environment
-        remedy = "" if environment.own else " Map the image to another environment with `traincrew image set`."
+        remedy = "" if environment.mapped else " Map the image to another environment with `traincrew image set`."
         return ResolvedImage(f'Image "{image}" is not pulled. The container uses {environment.source}.{remedy}')
 
     async def build(self, name: str, attempt: int) -> spec.Container:

@@ -64,23 +64,23 @@ class SessionRequest:
 
     start: Callable[[], Awaitable[StreamSession]]
     status: Callable[[int], exec_status.Status]
-    fault: str
-    """`error executing command in container`"""
+    error_prefix: str
+    """Of the Status message, such as `error executing command in container`."""
 
 
-async def run_session(peer: StreamClient, task: SessionRequest) -> None:
+async def run_session(client: StreamClient, request: SessionRequest) -> None:
     try:
-        session = await task.start()
+        session = await request.start()
     except (StreamError, OSError) as error:
-        await peer.finish(exec_status.from_error(f"{task.fault}: {error}"))
+        await client.finish(exec_status.from_error(f"{request.error_prefix}: {error}"))
         return
-    listening = asyncio.create_task(peer.listen(SessionInput(session)))
-    copying = asyncio.create_task(_copy_output(peer, session))
+    listening = asyncio.create_task(client.listen(SessionInput(session)))
+    copying = asyncio.create_task(_copy_output(client, session))
     try:
         await asyncio.wait({listening, copying}, return_when=asyncio.FIRST_COMPLETED)
         if copying.done():
             with contextlib.suppress(ConnectionError):
-                await peer.finish(_final_status(copying, task))
+                await client.finish(_final_status(copying, request))
     finally:
         session.close()
         listening.cancel()
@@ -88,29 +88,29 @@ async def run_session(peer: StreamClient, task: SessionRequest) -> None:
         await asyncio.gather(listening, copying, return_exceptions=True)
 
 
-def _final_status(copying: asyncio.Task[int], task: SessionRequest) -> exec_status.Status:
+def _final_status(copying: asyncio.Task[int], request: SessionRequest) -> exec_status.Status:
     if (error := copying.exception()) is None:
-        return task.status(copying.result())
+        return request.status(copying.result())
     _log.error("exec session failed", extra={"error": str(error)}, exc_info=error)
-    return exec_status.from_error(f"{task.fault}: {error}")
+    return exec_status.from_error(f"{request.error_prefix}: {error}")
 
 
-async def _copy_output(peer: StreamClient, session: StreamSession) -> int:
+async def _copy_output(client: StreamClient, session: StreamSession) -> int:
     async with asyncio.TaskGroup() as group:
         for channel, reader in ((STDOUT, session.stdout), (STDERR, session.stderr)):
             if reader is not None:
-                group.create_task(_copy(reader, peer, channel))
+                group.create_task(_copy(reader, client, channel))
         code = await session.wait()
     # All output has been copied here: the exit code is sent last.
     return code  # noqa: RET504
 
 
-async def _copy(reader: ByteReader, peer: StreamClient, channel: int) -> None:
+async def _copy(reader: ByteReader, client: StreamClient, channel: int) -> None:
     writable = True
     while data := await reader.read(_PIECE):
         # A client may close its output stream and still expect the command to continue.
         if writable:
             try:
-                await peer.send(channel, data)
+                await client.send(channel, data)
             except ConnectionError:
                 writable = False

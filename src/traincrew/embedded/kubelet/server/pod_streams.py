@@ -93,7 +93,7 @@ class PodStreams:
             latest = log_directory.attempts(directory)[-1:] != [attempt]
             return latest or not served.is_running(container)
 
-        async for piece in reader.read(directory, attempt, options, now, reader.LogWriter(ended, served.wait_for_update)):
+        async for piece in reader.read(directory, attempt, options, now, reader.FollowedContainer(ended, served.wait_for_update)):
             yield piece
 
     def _running_shim(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:

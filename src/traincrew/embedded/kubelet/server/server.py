@@ -83,10 +83,10 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
     return context
 
 
-def application(containers: StreamingRuntime, callers: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
+def application(containers: StreamingRuntime, auth: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
-        return await callers.authorize(request) or await handler(request)
+        return await auth.authorize(request) or await handler(request)
 
     app = web.Application(middlewares=[authenticate])
     endpoints = Endpoints(containers)
@@ -148,7 +148,7 @@ class Endpoints:
         task = exec_sessions.SessionRequest(
             start=lambda: self._containers.exec(namespace, pod, container, command, io),
             status=lambda code: exec_status.from_exit_code(command, code),
-            fault="error executing command in container",
+            error_prefix="error executing command in container",
         )
         return await _stream(request, io, task)
 
@@ -158,7 +158,7 @@ class Endpoints:
         task = exec_sessions.SessionRequest(
             start=lambda: self._containers.attach(namespace, pod, container, io),
             status=lambda code: exec_status.SUCCESS,
-            fault="error attaching to container",
+            error_prefix="error attaching to container",
         )
         return await _stream(request, io, task)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
-from traincrew.embedded.kubelet.envvars.expansion import expand_all
+from traincrew.embedded.kubelet.envvars.expansion import expand_completely
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes
@@ -54,7 +54,7 @@ def _mount(volume_mount: Object, container: str, mounted: MountedVolumes, variab
 def _sub_path(volume_mount: Object, variables: Mapping[str, str]) -> str:
     inner = str(volume_mount.get("subPath") or "")
     if volume_mount.get("subPathExpr"):
-        inner, missing = expand_all(volume_mount["subPathExpr"], variables)
+        inner, missing = expand_completely(volume_mount["subPathExpr"], variables)
         if missing:
             raise ConfigError(f"missing value for {', '.join(missing)}")
     if inner.startswith("/"):

@@ -35,7 +35,7 @@ Remove = Callable[[pathlib.Path], Awaitable[None]]
 """Removes a tree with the rights of the pods, who may own files in it. Not in this process: a tree may have millions of files."""
 
 FS_GROUP_MARKERS = "volumes.given"
-"""Directory of markers: fsGroup is applied to a claim once for each pod."""
+"""Directory of markers: fsGroup is applied to a claim once for each pod. Older versions have given it this name."""
 
 
 class _PodMounts:
@@ -46,8 +46,8 @@ class _PodMounts:
         self.group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
         self.volumes: dict[str, Volume] = {}
         self.notes: list[str] = []
-        if self.group and host.single:
-            self.notes.append(f"fsGroup {self.group} is not applied: {host.single}")
+        if self.group and host.single_id_reason:
+            self.notes.append(f"fsGroup {self.group} is not applied: {host.single_id_reason}")
             self.group = None
         self.groups: set[int] = set() if self.group is None else {self.group}
 

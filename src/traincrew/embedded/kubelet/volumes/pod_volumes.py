@@ -18,7 +18,7 @@ class VolumeHost:
     isolation: Isolation = Isolation.ROOT
     userns: int = 0
     """Level USER: the id of a process in the user namespace of the pods; else 0."""
-    single: str = ""
+    single_id_reason: str = ""
     """Level USER: why only one user and group is mapped, and the remedy; empty: more ids are mapped."""
     allocatable: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Allocatable of the node, for containers without limits."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.admission.pod_security.policy import LEVELS, PREFIX, policy, reasons
+from traincrew.embedded.apiserver.admission.pod_security.policy import LEVELS, PREFIX, from_labels, reasons
 
 _VERSION = re.compile(r"latest|v1\.([0-9]|[1-9][0-9]*)")
-_MOST_PODS = 3000
+_MAX_PODS = 3000
 
 
 def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
@@ -28,7 +28,7 @@ def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
 
 def is_stricter(wanted: Mapping[str, str], held: Mapping[str, str]) -> bool:
     """Whether pods that were allowed may be forbidden now."""
-    (level, _, version), (before, _, earlier) = (policy(each).enforce.partition(":") for each in (wanted, held))
+    (level, _, version), (before, _, earlier) = (from_labels(each).enforce.partition(":") for each in (wanted, held))
     if level == "privileged" or (level, version) == (before, earlier):
         return False
     return version != earlier or LEVELS.index(level) > LEVELS.index(before)
@@ -36,9 +36,9 @@ def is_stricter(wanted: Mapping[str, str], held: Mapping[str, str]) -> bool:
 
 def existing_pod_warnings(namespace: str, pods: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
     """A warning for each violation, with the name of the first pod."""
-    enforced = policy(labels).enforce
+    enforced = from_labels(labels).enforce
     short: dict[str, list[str]] = {}
-    for _, pod in zip(range(_MOST_PODS), pods, strict=False):
+    for _, pod in zip(range(_MAX_PODS), pods, strict=False):
         if message := reasons(pod, enforced):
             short.setdefault(message, []).append(pod["metadata"]["name"])
     if not short:

@@ -34,7 +34,7 @@ def _validate_pod(attributes: AdmissionAttributes, listers: Listers) -> list[str
     new, old = attributes.object, attributes.old_object
     if attributes.subresource in IGNORED_SUBRESOURCES:
         return []
-    levels = policy.policy(_labels(attributes, listers))
+    levels = policy.from_labels(_labels(attributes, listers))
     if levels == policy.PRIVILEGED or (old is not None and not pod_updates.is_significant(new, old)):
         return []
     if attributes.annotations is not None:
@@ -48,7 +48,7 @@ def _validate_template(attributes: AdmissionAttributes, listers: Listers) -> lis
     template = _template(attributes.object)
     if template is None:
         return []
-    levels = policy.policy(_labels(attributes, listers))
+    levels = policy.from_labels(_labels(attributes, listers))
     if attributes.annotations is not None:
         attributes.annotations.update(policy.audit_annotations(template, levels, enforced=False))
     return policy.warnings(template, levels)

@@ -26,21 +26,22 @@ class Policy:
 PRIVILEGED = Policy()
 
 
-def policy(labels: Mapping[str, str]) -> Policy:
+def from_labels(labels: Mapping[str, str]) -> Policy:
     """An unknown level is enforced as the strictest. It causes no warnings and no audit annotations."""
     if not any(label.startswith(PREFIX) for label in labels):
         return PRIVILEGED
     enforced = labels.get(f"{PREFIX}enforce", "privileged")
-    levels = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
+    levels = {"enforce": _level_and_version(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
     for mode in ("warn", "audit"):
         level = labels.get(PREFIX + mode, "privileged")
-        levels[mode] = _leveled(labels, mode, level if level in LEVELS else "privileged")
+        levels[mode] = _level_and_version(labels, mode, level if level in LEVELS else "privileged")
+    # As upstream: without a warn label, warn follows enforce.
     if f"{PREFIX}warn" not in labels and enforced in LEVELS[1:]:
-        levels["warn"] = _leveled(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
+        levels["warn"] = _level_and_version(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
     return Policy(**levels)
 
 
-def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
+def _level_and_version(labels: Mapping[str, str], mode: str, level: str) -> str:
     return f"{level}:{labels.get(f'{PREFIX}{mode}-version') or 'latest'}"
 
 

@@ -10,8 +10,9 @@ from traincrew.apimachinery.unstructured import Object
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES = ("False", "True", "Unknown")
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
-_MOST_RULES = 20
-_MOST_VALUES = 255
+_MAX_RULES = 20
+"""And conditions of a rule."""
+_MAX_VALUES = 255
 
 
 def check(spec: Object, path: str, errors: list[FieldError]) -> None:
@@ -36,9 +37,9 @@ def _too_many(path: str, count: int, most: int, errors: list[FieldError]) -> Non
 
 def _check_failures(spec: Object, path: str, errors: list[FieldError]) -> None:
     rules = spec["podFailurePolicy"].get("rules") or ()
-    _too_many(path, len(rules), _MOST_RULES, errors)
+    _too_many(path, len(rules), _MAX_RULES, errors)
     pod = spec["template"]["spec"]
-    called = {each.get("name") for each in (*(pod.get("containers") or ()), *(pod.get("initContainers") or ()))}
+    container_names = {each.get("name") for each in (*(pod.get("containers") or ()), *(pod.get("initContainers") or ()))}
     for index, rule in enumerate(rules):
         at, action = f"{path}[{index}]", rule.get("action") or ""
         if not action:
@@ -48,14 +49,14 @@ def _check_failures(spec: Object, path: str, errors: list[FieldError]) -> None:
                 errors.append(field_errors.invalid(f"{at}.action", action, "requires the backoffLimitPerIndex to be set"))
         elif action not in _ACTIONS:
             errors.append(field_errors.not_supported(f"{at}.action", action, _ACTIONS))
-        _check_rule(rule, called, at, errors)
+        _check_rule(rule, container_names, at, errors)
 
 
-def _check_rule(rule: Object, called: set[str | None], path: str, errors: list[FieldError]) -> None:
+def _check_rule(rule: Object, container_names: set[str | None], path: str, errors: list[FieldError]) -> None:
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
     if codes is not None:
-        _check_codes(codes, called, f"{path}.onExitCodes", errors)
-    _too_many(f"{path}.onPodConditions", len(conditions), _MOST_RULES, errors)
+        _check_codes(codes, container_names, f"{path}.onExitCodes", errors)
+    _too_many(f"{path}.onPodConditions", len(conditions), _MAX_RULES, errors)
     for index, pattern in enumerate(conditions):
         at, kind, status = f"{path}.onPodConditions[{index}]", pattern.get("type") or "", pattern.get("status") or ""
         errors += [field_errors.invalid(f"{at}.type", kind, error) for error in name_validation.qualified_name(kind)]
@@ -69,19 +70,19 @@ def _check_rule(rule: Object, called: set[str | None], path: str, errors: list[F
         errors.append(field_errors.invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required"))
 
 
-def _check_codes(codes: Object, called: set[str | None], path: str, errors: list[FieldError]) -> None:
+def _check_codes(codes: Object, container_names: set[str | None], path: str, errors: list[FieldError]) -> None:
     operator, values, name = codes.get("operator") or "", codes.get("values") or [], codes.get("containerName")
     if not operator:
         errors.append(field_errors.required(f"{path}.operator", f"valid values: {go_format.quote_list(('In', 'NotIn'))}"))
     elif operator not in ("In", "NotIn"):
         errors.append(field_errors.not_supported(f"{path}.operator", operator, ("In", "NotIn")))
-    if name is not None and name not in called:
+    if name is not None and name not in container_names:
         detail = "must be one of the container or initContainer names in the pod template"
         errors.append(field_errors.invalid(f"{path}.containerName", name, detail))
     shown = f"[]int32{{{', '.join(map(str, values))}}}" if values else "[]int32{}"
     if not values:
         errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "at least one value is required"))
-    _too_many(f"{path}.values", len(values), _MOST_VALUES, errors)
+    _too_many(f"{path}.values", len(values), _MAX_VALUES, errors)
     seen: set[int] = set()
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
@@ -97,7 +98,7 @@ def _check_successes(spec: Object, path: str, errors: list[FieldError]) -> None:
     rules, total = spec["successPolicy"].get("rules") or (), spec.get("completions") or 0
     if not rules:
         errors.append(field_errors.required(path, "at least one rules must be specified when the successPolicy is specified"))
-    _too_many(path, len(rules), _MOST_RULES, errors)
+    _too_many(path, len(rules), _MAX_RULES, errors)
     for index, rule in enumerate(rules):
         _check_success(rule, total, f"{path}[{index}]", errors)
 

@@ -17,7 +17,7 @@ _NOT_NEGATIVE = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "backoffLimitPerIndex",
     "maxFailedIndexes",
 )  # fmt: skip
-_MOST_PARALLEL = 100_000
+_MAX_PARALLEL = 100_000
 _MANY, _FEWER = 100_000, 10_000
 _UNCHANGED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
@@ -155,8 +155,8 @@ def _check_indexed(spec: Object, path: str, errors: Errors) -> None:
     most = "must be less than or equal to"
     if count is None:
         errors.append(field_errors.required(f"{path}.completions", "when completion mode is Indexed"))
-    if parallel > _MOST_PARALLEL:
-        detail = f"{most} {_MOST_PARALLEL} when completion mode is Indexed"
+    if parallel > _MAX_PARALLEL:
+        detail = f"{most} {_MAX_PARALLEL} when completion mode is Indexed"
         errors.append(field_errors.invalid(f"{path}.parallelism", parallel, detail))
     if count is not None and failed is not None and failed > count:
         errors.append(field_errors.invalid(f"{path}.maxFailedIndexes", failed, f"{most} completions"))

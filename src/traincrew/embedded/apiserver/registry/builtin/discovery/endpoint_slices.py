@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strat
 
 _FAMILIES = {"IPv4": 4, "IPv6": 6}
 _TYPES = ("FQDN", "IPv4", "IPv6")
-_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_ZONES = 1000, 100, 8
+_MAX_ENDPOINTS, _MAX_ADDRESSES, _MAX_ZONES = 1000, 100, 8
 
 
 def _default(obj: Object) -> None:
@@ -27,7 +27,7 @@ def _validate(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.required("addressType"))
     elif kind not in _TYPES:
         errors.append(field_errors.not_supported("addressType", kind, _TYPES))
-    _too_many("endpoints", len(endpoints), _MOST_ENDPOINTS, errors)
+    _too_many("endpoints", len(endpoints), _MAX_ENDPOINTS, errors)
     for index, endpoint in enumerate(endpoints):
         _check_endpoint(endpoint, kind, f"endpoints[{index}]", errors)
     seen: set[str] = set()
@@ -50,7 +50,7 @@ def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> N
     listed, at = endpoint.get("addresses") or (), f"{path}.addresses"
     if not listed:
         errors.append(field_errors.required(at, "must contain at least 1 address"))
-    _too_many(at, len(listed), _MOST_ADDRESSES, errors)
+    _too_many(at, len(listed), _MAX_ADDRESSES, errors)
     for index, text in enumerate(listed):
         if kind in _FAMILIES:
             ip_addresses.check_family(text, _FAMILIES[kind], f"{at}[{index}]", errors)
@@ -67,7 +67,7 @@ def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> N
     if host is not None:
         errors += [field_errors.invalid(f"{path}.hostname", host, error) for error in name_validation.dns_label(host)]
     zones = (endpoint.get("hints") or {}).get("forZones") or ()
-    _too_many(f"{path}.hints.forZones", len(zones), _MOST_ZONES, errors)
+    _too_many(f"{path}.hints.forZones", len(zones), _MAX_ZONES, errors)
 
 
 def _validate_update(new: Object, old: Object, errors: Errors) -> None:
