@@ -43,7 +43,7 @@ SERVED = {
     "apis/scheduling.k8s.io/v1": "priorityclasses",
     "apis/storage.k8s.io/v1": "storageclasses",
 }
-UNSERVED = ("nodes/proxy", "pods/proxy", "services/proxy")
+UNSERVED = ("nodes/proxy",)
 """Subresources that the embedded API server does not have."""
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."

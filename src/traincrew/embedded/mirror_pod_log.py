@@ -51,6 +51,9 @@ class _Combined:
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await self._of(namespace, pod).connect(namespace, pod, port)
 
+    async def dial(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self._of(namespace, pod).dial(namespace, pod, port)
+
 
 class MirrorPodLog:
     """The containers of one pod, whose container is this process: it has a log, and no exec or attach."""
@@ -107,6 +110,9 @@ class MirrorPodLog:
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", port)
+
+    async def dial(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        raise ConnectionRefusedError("this pod has no address of its own")
 
 
 def _time(line: bytes) -> dt.datetime | None:

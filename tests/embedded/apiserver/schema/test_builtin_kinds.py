@@ -62,7 +62,9 @@ def test_pods_are_served_with_their_subresources() -> None:
     assert eviction is not None
     assert (eviction.group, eviction.version, eviction.kind, eviction.verbs) == ("policy", "v1", "Eviction", ("create",))
     assert pods.subresource("log") is not None
-    assert pods.subresource("proxy") is None
+    proxy = pods.subresource("proxy")
+    assert proxy is not None
+    assert (proxy.kind, proxy.verbs) == ("PodProxyOptions", ("create", "delete", "get", "patch", "update"))
 
 
 def test_bodies_of_subresources_have_schemas_too() -> None:

@@ -145,6 +145,8 @@ class ProcessRuntime:
         self.containers: dict[tuple[str, str, str], Container] = {}
         self.ports: dict[tuple[str, int], int] = {}
         """Ports of this machine by pod and port. Connections to other ports fail."""
+        self.uids: dict[str, str] = {}
+        """UIDs by pod, if they are not `uid-POD`."""
         self.connectable = asyncio.Event()
         """While it is not set, no connection is made."""
         self.connectable.set()
@@ -160,7 +162,7 @@ class ProcessRuntime:
         return [{"metadata": {"namespace": namespace, "name": pod}} for namespace, pod in names]
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        if not any(key[:2] == (namespace, pod) for key in self.containers) or uid not in ("", f"uid-{pod}"):
+        if not any(key[:2] == (namespace, pod) for key in self.containers) or uid not in ("", self.uids.get(pod, f"uid-{pod}")):
             raise PodNotFound()
         if container and (namespace, pod, container) not in self.containers:
             raise ContainerNotFound()
@@ -203,6 +205,9 @@ class ProcessRuntime:
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         await self.connectable.wait()
         return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))
+
+    async def dial(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self.connect(namespace, pod, port)
 
 
 def _format(stamped: Stamped, options: LogOptions) -> bytes:

@@ -1,4 +1,4 @@
-"""Logs, exec, attach and port-forward, proxied to the kubelet of the pod's node."""
+"""Logs, exec, attach, port-forward and proxy, passed on to the kubelet of the pod's node."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import ssl
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.apiserver.endpoints import proxy
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
@@ -17,6 +19,8 @@ class PodStreamHandler:
         self._scope, self._context = scope, context
 
     async def __call__(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+        if request.subresource == "proxy":
+            return await proxy.proxy(http_request, request, self._scope, self._target)
         pod = self._scope.object("pods", request.namespace, request.name)
         if pod is None:
             raise api_errors.not_found(request.subject)
@@ -29,8 +33,8 @@ class PodStreamHandler:
         places = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
         return await tunnel.tunnel(http_request, self._target(pod, places[request.subresource](pod, query)))
 
-    def _target(self, pod: dict[str, object], where: location.Location) -> tunnel.KubeletEndpoint:
-        name = str(pod["spec"]["nodeName"])  # type: ignore[index]
+    def _target(self, pod: Object, where: location.Location) -> tunnel.KubeletEndpoint:
+        name = str(pod["spec"]["nodeName"])
         node = self._scope.object("nodes", "", name)
         if node is None:
             raise location.no_node(name)

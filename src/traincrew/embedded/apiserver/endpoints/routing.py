@@ -9,8 +9,11 @@ from traincrew.embedded.apiserver.requests.request_info import RequestInfo
 
 VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
+PROXY_METHODS = frozenset((*VERBS, "OPTIONS"))
 OBJECT_ROUTES = frozenset(("get", "update", "patch", "delete"))
 COLLECTION_ROUTES = frozenset(("list", "create", "deletecollection"))
+PROXY = "proxy"
+"""The subresource with paths below it. Its verb follows from the method alone."""
 
 RoutingError = api_errors.StatusError | api_errors.PlainTextError
 
@@ -42,13 +45,15 @@ def _built_in(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -
     there = _verbs(target, info)
     if not there:
         return api_errors.path_not_found()
+    if target.subresource == PROXY:
+        return None if method in PROXY_METHODS else api_errors.method_not_allowed()
     return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
 
 
 def _verbs(target: RequestInfo, info: ResourceInfo) -> frozenset[str] | set[str]:
     """The verbs of the path; empty if it is not routed."""
     held = set(info.verbs)
-    if target.rest or (target.namespace and not info.namespaced):
+    if (target.rest and target.subresource != PROXY) or (target.namespace and not info.namespaced):
         return set()
     if target.watch:
         return set() if target.subresource else held & {"watch"}

@@ -11,7 +11,9 @@ from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authen
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.endpoints.routing import PROXY
 from traincrew.embedded.apiserver.http import impersonation, origins
+from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.serving.repeated_headers import repeated_header
 
 
@@ -25,7 +27,7 @@ class AuthenticationFilter:
         headers = http_request.headers
         if name := repeated_header(headers):
             raise api_errors.bad_request(f"the request has more than one {name} header")
-        origins.check(self.allowed_origins, headers.get("Host"), headers.get("Origin"))
+        origins.check(self.allowed_origins, headers.get("Host"), headers.get("Origin"), is_proxied=_is_proxied(http_request))
         user = self._authenticator.user(headers, self._peer(http_request), http_request.path)
         if user is None:
             raise api_errors.unauthorized()
@@ -46,3 +48,11 @@ class AuthenticationFilter:
         allowed, reason = self._policy.allowed(user, requested)
         if not allowed:
             raise attributes.forbidden(user, requested, reason)
+
+
+def _is_proxied(http_request: web.BaseRequest) -> bool:
+    """Whether the request goes to a server in a pod."""
+    if "Origin" not in http_request.headers:
+        return False
+    target = request_info.parse(http_request.path)
+    return target is not None and target.subresource == PROXY

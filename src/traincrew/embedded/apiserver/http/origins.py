@@ -28,14 +28,24 @@ def allowed_origins(names: Iterable[str], port: int) -> AllowedOrigins:
     return AllowedOrigins(hosts, origins | {origin.removesuffix(":443") for origin in origins})
 
 
-def check(of: AllowedOrigins, host: str | None, origin: str | None) -> None:
-    """Raises a StatusError (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser."""
+def check(of: AllowedOrigins, host: str | None, origin: str | None, *, is_proxied: bool = False) -> None:
+    """Raises a StatusError (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser.
+
+    is_proxied: the request goes to a server in a pod. The page of a pod that a user opens through `kubectl proxy` has the origin
+    of that, at another port of this machine, and may send requests to its own pod.
+    """
     if host and host_name(host) not in of.hosts:
         raise api_errors.StatusError(
             403, "Forbidden", f"forbidden: the Host header names {_shown(host)}, which this server is not"
         )
-    if origin is not None and origin.lower() not in of.origins:
-        raise api_errors.StatusError(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
+    if origin is None or origin.lower() in of.origins or (is_proxied and _is_loopback(origin)):
+        return
+    raise api_errors.StatusError(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
+
+
+def _is_loopback(origin: str) -> bool:
+    scheme, _, authority = origin.lower().partition("://")
+    return scheme in ("http", "https") and host_name(authority) in ("localhost", "127.0.0.1", "::1")
 
 
 @cached(64)

@@ -31,7 +31,7 @@ KEEPALIVE_SECONDS = 300.0
 """Seconds that a connection may stay open without a request."""
 MAX_LINE_BYTES = 2**20
 """Limit of the request line and of each header. Go's server accepts as much for all of them together."""
-STREAMED = ("log", "exec", "attach", "portforward")
+STREAMED = ("log", "exec", "attach", "portforward", routing.PROXY)
 
 Streamed = Callable[[web.BaseRequest, Request], Awaitable[web.StreamResponse]]
 
@@ -153,6 +153,6 @@ class ApiServer:
 
 def _as_stream(request: Request, http_request: web.BaseRequest) -> Request:
     """For RBAC, exec, attach and port-forward are creates, regardless of the method of the request."""
-    if request.subresource == "log":
+    if request.subresource in ("log", routing.PROXY):
         return request
     return request._replace(verb="create" if http_request.method in ("GET", "POST") else request.verb)

@@ -49,5 +49,4 @@ STREAMS = {
     "exec": query("command", *_TERMINAL),
     "attach": query(*_TERMINAL),
     "portforward": query("ports"),
-    "proxy": query("path"),
 }

@@ -19,6 +19,7 @@ _MEDIA = ("application/json", "application/yaml")
 _PATCHES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC = "application/strategic-merge-patch+json"
 _METHODS = {"create": "post", "delete": "delete", "get": "get", "patch": "patch", "update": "put"}
+_PROXY_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _OPERATION_VERBS = {"create": "create", "delete": "delete", "get": "read", "patch": "patch", "update": "replace"}
 
 
@@ -47,6 +48,10 @@ class _Paths:
             items[f"{self._root}/{self._served.plural}"] = everywhere
         for part in self._served.subresources:
             items[f"{self._collection}/{{name}}/{part.name}"] = self._part(part)
+            if part.name == "proxy":
+                items[f"{self._collection}/{{name}}/proxy/{{path}}"] = self._proxy(
+                    part, ("name", *self._in_path, "path"), "WithPath"
+                )
         return {path: item for path, item in items.items() if item.keys() - {"parameters"}}
 
     def _many(self) -> Object:
@@ -68,6 +73,8 @@ class _Paths:
 
     def _part(self, part: Subresource) -> Object:
         kind = (part.group, part.version, part.kind) if part.version else (*self._kind()[:2], part.kind)
+        if part.name == "proxy":
+            return self._proxy(part, ("name", *self._in_path), "")
         suffix = part.name.capitalize()
         inputs = parameters.path("name", *self._in_path) + parameters.STREAMS.get(part.name, parameters.PRETTY)
         if part.name in parameters.STREAMS:
@@ -75,14 +82,26 @@ class _Paths:
             return streams | {"parameters": inputs}
         return {_METHODS[verb]: self._verb(verb, kind, suffix) for verb in part.verbs} | {"parameters": inputs}
 
-    def _stream(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
-        media, action = (("text/plain", *_MEDIA), "get") if suffix == "Log" else (("*/*",), "connect")
-        content = {each: {"schema": {"type": "string"}} for each in media}
-        how = "" if action == "get" else _METHODS[verb].capitalize()
+    def _proxy(self, part: Subresource, in_path: tuple[str, ...], suffix: str) -> Object:
+        kind = (*self._kind()[:2], part.kind)
+        methods = {method: self._connect(method, kind, f"Proxy{suffix}") for method in _PROXY_METHODS}
+        return methods | {"parameters": parameters.path(*in_path) + parameters.query("path")}
+
+    def _connect(self, method: str, kind: tuple[str, str, str], suffix: str) -> Object:
         return {
-            "operationId": self._id("connect" if how else "read", suffix, how),
+            "operationId": self._id("connect", suffix, method.capitalize()),
+            "responses": {"200": {**_OK, "content": {"*/*": {"schema": {"type": "string"}}}}, **_UNAUTHORIZED},
+            **self._extensions("connect", kind),
+        }
+
+    def _stream(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
+        if suffix != "Log":
+            return self._connect(_METHODS[verb], kind, suffix)
+        content = {each: {"schema": {"type": "string"}} for each in ("text/plain", *_MEDIA)}
+        return {
+            "operationId": self._id("read", suffix),
             "responses": {"200": {**_OK, "content": content}, **_UNAUTHORIZED},
-            **self._extensions(action, kind),
+            **self._extensions("get", kind),
         }
 
     def _verb(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import ssl
@@ -13,12 +12,8 @@ from aiohttp import web
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
-from traincrew.embedded.serving import upgrades
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.embedded.serving import connection_copy, upgrades
 
-_PIECE = 256 * 1024
-_FLUSH_SECONDS = 5.0
-"""Seconds to deliver the data of a client that has disconnected."""
 _FORWARDED_HEADERS = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers passed on to the kubelet, besides Sec-WebSocket-*. The credentials of the client are not."""
 
@@ -57,7 +52,7 @@ async def tunnel(request: web.BaseRequest, target: KubeletEndpoint) -> web.Strea
         if response.status == 101:
             with contextlib.suppress(ConnectionError):
                 async with upgrades.hijack(request, response.head) as client:
-                    await _copy_both_directions(client, (reader, writer))
+                    await connection_copy.copy_both_directions(client, (reader, writer))
             return upgrades.HijackedResponse()
         if response.status < 400:
             raise StatusError(500, "", f"invalid upgrade response: status code {response.status}")
@@ -82,28 +77,3 @@ def _request_head(request: web.BaseRequest, target: KubeletEndpoint) -> bytes:
     if request.method == "POST":
         lines.append("Content-Length: 0")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-_Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def _copy_both_directions(client: _Ends, kubelet: _Ends) -> None:
-    """Copies until one side ends; the other side is closed after the remaining bytes are delivered."""
-    works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), wait_for_disconnect(client[1].transport))
-    tasks = from_client, from_kubelet, _ = [asyncio.create_task(work) for work in works]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if not from_kubelet.done():
-            # A client may send data and disconnect at once. What it has sent is still delivered.
-            await asyncio.wait({from_client}, timeout=_FLUSH_SECONDS)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError, OSError):
-        while data := await reader.read(_PIECE):
-            writer.write(data)
-            await writer.drain()

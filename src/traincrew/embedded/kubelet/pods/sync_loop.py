@@ -86,6 +86,11 @@ class PodWorkers:
             raise ConnectionRefusedError("the pod has no address")
         return await self._network.forward(served.address, port)
 
+    async def dial(self, served: ServedPod, port: int) -> Connection:
+        if not served.address:
+            raise ConnectionRefusedError("the pod has no address")
+        return await self._network.connect(served.address, port)
+
 
 def _key(pod: ManagedPod) -> tuple[str, str]:
     metadata = pod.object["metadata"]

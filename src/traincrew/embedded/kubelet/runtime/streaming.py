@@ -115,5 +115,9 @@ class StreamingRuntime(Protocol):
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession: ...
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to a port of the pod; raises OSError."""
+        """A connection to a port of the pod, even of its loopback interface; raises OSError."""
+        ...
+
+    async def dial(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to a port at the pod's address, as other pods make it; raises OSError."""
         ...

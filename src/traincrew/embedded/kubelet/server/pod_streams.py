@@ -57,6 +57,7 @@ class ServedPods(Protocol):
 
     def all(self) -> list[ServedPod]: ...
     async def connect(self, served: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
+    async def dial(self, served: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
 
 class PodStreams:
@@ -121,6 +122,9 @@ class PodStreams:
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await self._pods.connect(self._find(namespace, pod), port)
+
+    async def dial(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self._pods.dial(self._find(namespace, pod), port)
 
 
 class CompletedSession:

@@ -1,9 +1,10 @@
-"""The kubelet's HTTPS endpoints, for the API server: logs, exec, attach and port-forward of this node's containers."""
+"""The kubelet's HTTPS endpoints, for the API server: logs, exec, attach, port-forward and connections of this node's pods."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hmac
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,6 +17,7 @@ from traincrew.embedded.kubelet.server import (
     container_logs,
     exec_sessions,
     exec_status,
+    pod_dial,
     spdy_exec,
     spdy_port_forward,
     websocket_exec,
@@ -99,6 +101,7 @@ def application(containers: StreamingRuntime, auth: KubeletAuth, pages: Mapping[
             app.router.add_route(method, f"/attach/{form}", endpoints.attach)
         for form in ("{namespace}/{pod}", "{namespace}/{pod}/{uid}"):
             app.router.add_route(method, f"/portForward/{form}", endpoints.port_forward)
+    app.router.add_get("/dial/{namespace}/{pod}/{uid}", endpoints.dial)
     for path, page in (pages or {}).items():
         app.router.add_get(path, _page_handler(page))
     return app
@@ -168,6 +171,10 @@ class Endpoints:
         if is_websocket_upgrade(request):
             return await websocket_port_forward.over_websocket(request, target)
         return await spdy_port_forward.over_spdy(request, target)
+
+    async def dial(self, request: web.Request) -> web.StreamResponse:
+        namespace, pod, _ = await self._find(request, "pod not found")
+        return await pod_dial.respond(request, functools.partial(self._containers.dial, namespace, pod))
 
     async def _find(self, request: web.Request, message: str) -> tuple[str, str, str]:
         info = request.match_info
