@@ -47,6 +47,7 @@ def workloads() -> list[PrintedObject]:
         PrintedObject(batch + "cronjobs", {"metadata": meta("c"), "spec": cron}, {"lastScheduleTime": "2024-01-01T00:00:00Z"}),
         PrintedObject(batch + "cronjobs", {"metadata": meta("c"), "spec": cron | {"suspend": True, "timeZone": "Etc/UTC"}}),
         *_budgets(),
+        *_networking(),
         *_autoscalers(),
     ]
 
@@ -56,6 +57,23 @@ def _budgets() -> list[PrintedObject]:
     status = {"disruptionsAllowed": 2, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1, "observedGeneration": 1}
     specs: list[Object] = [{"minAvailable": 1}, {"minAvailable": "50%"}, {"maxUnavailable": 2}]
     return [PrintedObject(path, {"metadata": meta("pdb"), "spec": spec | {"selector": _SELECTOR}}, status) for spec in specs]
+
+
+def _networking() -> list[PrintedObject]:
+    path = "/apis/networking.k8s.io/v1/namespaces/{namespace}/"
+    backend = {"defaultBackend": {"service": {"name": "a", "port": {"number": 80}}}}
+    hosts = [[{"host": host} for host in text.split(",")] for text in ("a.b", "a.b,c.d,e.f", "a.b,c.d,e.f,g.h", "a.b,,c.d,e.f,")]
+    specs: list[Object] = [backend, backend | {"ingressClassName": "c", "tls": [{}]}, *({"rules": rules} for rules in hosts)]
+    status = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}, {"hostname": "long.host.name.example.com"}]}}
+    selectors: list[Object] = [
+        {},
+        {"matchLabels": {"b": "c", "a": "b"}},
+        {"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+    ]
+    return [
+        *(PrintedObject(path + "ingresses", {"metadata": meta("i"), "spec": spec}, status) for spec in specs),
+        *(PrintedObject(path + "networkpolicies", {"metadata": meta("n"), "spec": {"podSelector": each}}) for each in selectors),
+    ]
 
 
 def _metric(type: str, target: Object, **more: Any) -> Object:

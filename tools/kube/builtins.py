@@ -38,6 +38,7 @@ SERVED = {
     "apis/coordination.k8s.io/v1": "leases",
     "apis/discovery.k8s.io/v1": "endpointslices",
     "apis/events.k8s.io/v1": "events",
+    "apis/networking.k8s.io/v1": "ingresses networkpolicies",
     "apis/policy/v1": "poddisruptionbudgets",
     "apis/rbac.authorization.k8s.io/v1": "clusterrolebindings clusterroles rolebindings roles",
     "apis/scheduling.k8s.io/v1": "priorityclasses",

@@ -21,7 +21,13 @@ Object = dict[str, Any]
 CLUSTER_SCOPED = ("Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "StorageClass")
 
 _HERE = pathlib.Path(__file__).parent
-_PLURALS = {"Endpoints": "endpoints", "PriorityClass": "priorityclasses", "StorageClass": "storageclasses"}
+_PLURALS = {
+    "Ingress": "ingresses",
+    "NetworkPolicy": "networkpolicies",
+    "Endpoints": "endpoints",
+    "PriorityClass": "priorityclasses",
+    "StorageClass": "storageclasses",
+}
 _STEP = re.compile(r"\.?([^.\[\]!]+)|\[(\d+)\]")
 
 

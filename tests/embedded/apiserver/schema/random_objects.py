@@ -38,6 +38,8 @@ KINDS = (
     ("", "v1", "Event", "events"),
     ("", "v1", "Secret", "secrets"),
     ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    ("networking.k8s.io", "v1", "Ingress", "ingresses"),
+    ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
     ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
     ("", "v1", "ResourceQuota", "resourcequotas"),
     ("", "v1", "LimitRange", "limitranges"),

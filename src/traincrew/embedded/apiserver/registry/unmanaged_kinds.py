@@ -12,9 +12,12 @@ EFFECTS: Mapping[tuple[str, str], str] = {
     ("apps", "ReplicaSet"): _NO_PODS,
     ("apps", "StatefulSet"): _NO_PODS,
     ("batch", "CronJob"): "no jobs are created",
+    ("networking.k8s.io", "Ingress"): "no requests are routed",
+    ("networking.k8s.io", "NetworkPolicy"): "no traffic is blocked",
 }
 """Group and kind → what a user misses."""
 ADVICE = "Use a Pod, a Job of batch/v1 or a job of kubeflow.org instead."
+_ADVICE_BY_KIND = {"Ingress": "Use `kubectl port-forward` or `kubectl proxy` instead."}
 
 
 def warning(group: str, kind: str) -> str:
@@ -25,4 +28,6 @@ def warning(group: str, kind: str) -> str:
 
 def advice(group: str, kind: str) -> str:
     """What to use instead; empty if there is nothing."""
-    return ADVICE if EFFECTS.get((group, kind)) in (_NO_PODS, "no jobs are created") else ""
+    if group == "networking.k8s.io":
+        return _ADVICE_BY_KIND.get(kind, "")
+    return ADVICE if (group, kind) in EFFECTS else ""

@@ -1,4 +1,4 @@
-"""Services, Endpoints, EndpointSlices."""
+"""Services, Endpoints, EndpointSlices, Ingresses, NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.durations import UNKNOWN, Ages
-from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, first_items, labels
+from traincrew.embedded.apiserver.printers.builtin.cells import (
+    NONE,
+    UNSET,
+    Fields,
+    Metadata,
+    Selector,
+    first_items,
+    labels,
+    selector,
+)
 from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 _MAX_ENDPOINTS = 3
+_MAX_HOSTS = 3
 
 
 class _Object(Fields):
@@ -127,10 +137,55 @@ def _slice(kept: EndpointSlice, ages: Ages) -> list[Any]:
     return [kept.metadata.name, kept.address_type, *cells, ages.since(kept.metadata.creation_timestamp)]
 
 
+class IngressRule(Fields):
+    host: str = ""
+
+
+class IngressSpec(Fields):
+    ingress_class_name: str | None = None
+    rules: list[IngressRule] = []
+    tls: list[msgspec.Raw] = []
+
+
+class IngressObject(_Object):
+    spec: IngressSpec = msgspec.field(default_factory=IngressSpec)
+    status: LoadBalanced = msgspec.field(default_factory=LoadBalanced)
+
+
+def _ingress(kept: IngressObject, ages: Ages) -> list[Any]:
+    spec = kept.spec
+    address = ",".join(kept.status.addresses())
+    cells = [kept.metadata.name, NONE if spec.ingress_class_name is None else spec.ingress_class_name, _hosts(spec.rules)]
+    return [*cells, address, "80, 443" if spec.tls else "80", ages.since(kept.metadata.creation_timestamp)]
+
+
+def _hosts(rules: list[IngressRule]) -> str:
+    """The first three. The number of the others counts rules without a host, too."""
+    named = [rule.host for rule in rules if rule.host]
+    third = [index for index, rule in enumerate(rules) if rule.host][_MAX_HOSTS - 1 : _MAX_HOSTS]
+    more = f" + {len(rules) - _MAX_HOSTS} more..." if third and third[0] + 1 < len(rules) else ""
+    return ",".join(named[:_MAX_HOSTS]) + more if named else "*"
+
+
+class NetworkPolicySpec(Fields):
+    pod_selector: Selector = msgspec.field(default_factory=Selector)
+
+
+class NetworkPolicy(_Object):
+    spec: NetworkPolicySpec = msgspec.field(default_factory=NetworkPolicySpec)
+
+
+def _network_policy(kept: NetworkPolicy, ages: Ages) -> list[Any]:
+    return [kept.metadata.name, selector(kept.spec.pod_selector), ages.since(kept.metadata.creation_timestamp)]
+
+
 _SERVICE = definitions("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")
+_INGRESS = definitions("Name", "Class", "Hosts", "Address", "Ports", "Age")
 _SLICE = definitions("Name", "AddressType", "Ports", "Endpoints", "Age")
 PRINTERS = {
     ("", "Service"): Printer(_SERVICE, Service, _service),
     ("", "Endpoints"): Printer(definitions("Name", "Endpoints", "Age"), Endpoints, _endpoints),
+    ("networking.k8s.io", "Ingress"): Printer(_INGRESS, IngressObject, _ingress),
+    ("networking.k8s.io", "NetworkPolicy"): Printer(definitions("Name", "Pod-Selector", "Age"), NetworkPolicy, _network_policy),
     ("discovery.k8s.io", "EndpointSlice"): Printer(_SLICE, EndpointSlice, _slice),
 }

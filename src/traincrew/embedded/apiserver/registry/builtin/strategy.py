@@ -52,6 +52,8 @@ class Strategy:
     update_preparation: Callable[[Object, Object], None] = _no_preparation
     status_preparation: Callable[[Object, Object, WriteContext], None] = _no_status
     validation: Callable[[Object, Errors], None] = _no_check
+    create_validation: Callable[[Object, Errors], None] = _no_check
+    """On create, after `validation`."""
     update_validation: Callable[[Object, Object, Errors], None] = _no_comparison
     """On update, beside `validation`."""
     status_validation: Callable[[Object, Object, Errors], None] = _no_comparison
@@ -114,6 +116,7 @@ class Strategy:
         if self.metadata_first:
             errors += self._check_metadata(obj)
             self.validation(obj, errors)
+            self.create_validation(obj, errors)
             return errors
         self.validation(obj, errors)
         return errors or self._check_metadata(obj)

@@ -23,6 +23,7 @@ from traincrew.embedded.apiserver.registry.builtin.core import (
 )
 from traincrew.embedded.apiserver.registry.builtin.core.pods import strategy as pods_strategy
 from traincrew.embedded.apiserver.registry.builtin.discovery import endpoint_slices
+from traincrew.embedded.apiserver.registry.builtin.networking import ingresses, network_policies
 from traincrew.embedded.apiserver.registry.builtin.policy import pod_disruption_budgets
 from traincrew.embedded.apiserver.registry.builtin.rbac import role_bindings, roles
 from traincrew.embedded.apiserver.registry.builtin.scheduling import priority_classes
@@ -60,6 +61,8 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("autoscaling", "HorizontalPodAutoscaler"): autoscalers.AUTOSCALER,
     ("scheduling.k8s.io", "PriorityClass"): priority_classes.PRIORITY_CLASS,
     ("storage.k8s.io", "StorageClass"): storage_classes.STORAGE_CLASS,
+    ("networking.k8s.io", "Ingress"): ingresses.INGRESS,
+    ("networking.k8s.io", "NetworkPolicy"): network_policies.NETWORK_POLICY,
     ("policy", "PodDisruptionBudget"): pod_disruption_budgets.DISRUPTION_BUDGET,
 }
 

@@ -1,0 +1,1 @@
+"""Strategies of the kinds of networking.k8s.io."""
