@@ -136,6 +136,12 @@ ACCEPTED = (
         ours=r".*core\.ResourceList\(nil\).*",
     ),
     Accepted(
+        "The response to the creation of an object that no controller acts on has a warning that says so.",
+        request="(POST|PATCH) .*",
+        path=r"header\.warning",
+        ours=r".*no controller of this cluster acts on objects of kind \w+: no .*",
+    ),
+    Accepted(
         "An error response has no warnings about the rejected object.",
         case="invalid_pods",
         path=r"header\.warning",

@@ -252,3 +252,19 @@ def priorities(p: ScenarioClient) -> None:
     p.patch("merge", "priorityclasses", name, {"description": "d"})
     p.delete("priorityclasses", name)
     p.delete("priorityclasses", p.name("none"))
+
+
+@scenario("pods")
+def proxies_without_a_server(p: ScenarioClient) -> None:
+    ports = [{"name": "http", "port": 80}]
+    p.create("pods", pod("a"))
+    p.create("services", bodies.manifest("v1", "Service", "s", {"spec": {"clusterIP": "None", "ports": ports}}))
+    p.create("endpoints", bodies.manifest("v1", "Endpoints", "s", {}))
+    for name in ("a", "a:80", "https:a:80", "none", "none:80", "x:a:80", "a:b:c:d", ":80"):
+        p.send("GET", p.path("pods", name, "proxy/x"))
+    for name in ("s", "s:80", "s:http", "https:s:81", "none", "none:80", "x:s:80"):
+        p.send("GET", p.path("services", name, "proxy/"))
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+        p.send(method, p.path("services", "s:80", "proxy/x"))
+    p.send("GET", p.path("pods", "a", "proxy"), dryRun="All")
+    p.send("GET", p.path("configmaps", "a", "proxy"))
