@@ -12,6 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import interfaces
+from traincrew.embedded.kubelet.network.connection_limits import ConnectionLimits
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.model.resources import SERVICES
 
@@ -25,6 +26,7 @@ class ApiGateway:
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
+        self._limits: ConnectionLimits[asyncio.WriteTransport] = ConnectionLimits.of_process()
 
     @contextlib.asynccontextmanager
     async def open(self, netns: NetnsClient, address: str, number: int) -> AsyncIterator[None]:
@@ -58,6 +60,16 @@ class ApiGateway:
                 server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        pod, transport = str((writer.get_extra_info("peername") or ("",))[0]), writer.transport
+        if not self._limits.add(pod, transport):
+            transport.abort()
+            return
+        try:
+            await self._forward(reader, writer)
+        finally:
+            self._limits.remove(pod, transport)
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             upstream = await asyncio.open_connection(self._host, self._port)
         except OSError as error:

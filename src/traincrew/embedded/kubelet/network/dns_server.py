@@ -20,7 +20,7 @@ TTL = 1
 PORT = 53
 _BATCH = 64
 _MAX_MESSAGE = 65535
-_MAX_CONNECTIONS, _IDLE = 200, 10.0
+_MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_POD, _IDLE = 200, 20, 10.0
 _KINDS = {
     dns_messages.A: "A",
     dns_messages.AAAA: "AAAA",
@@ -78,14 +78,15 @@ class DnsServer:
 
     def _accept(self) -> None:
         try:
-            peer, _ = self._listener.accept()
+            peer, (pod, _) = self._listener.accept()
         except OSError:
             return
         self._close_idle()
-        if len(self._connections) >= _MAX_CONNECTIONS:
+        own = sum(each.pod == pod for each in self._connections.values())
+        if len(self._connections) >= _MAX_CONNECTIONS or own >= _MAX_CONNECTIONS_OF_POD:
             peer.close()
             return
-        self._connections[peer.fileno()] = _Connection(self._loop, peer, self.resolve)
+        self._connections[peer.fileno()] = _Connection(self._loop, peer, self.resolve, pod)
 
     def _close_idle(self) -> None:
         late = time.monotonic() - _IDLE
@@ -227,8 +228,8 @@ def _record(entry: tuple[str, str, object], weight: int) -> ResourceRecord:
 class _Connection:
     """Queries over TCP, each with a length prefix."""
 
-    def __init__(self, loop: EventLoop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None]) -> None:
-        self._loop, self._peer, self._resolve = loop, peer, resolve
+    def __init__(self, loop: EventLoop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None], pod: str) -> None:
+        self._loop, self._peer, self._resolve, self.pod = loop, peer, resolve, pod
         self._in = bytearray()
         self.last, self.closed = time.monotonic(), False
         peer.setblocking(False)
