@@ -96,7 +96,7 @@ def test_a_pod_that_cannot_be_adopted_at_first_is_adopted_later_and_its_deletion
     lock.rename(moved)
     lock.mkdir()
     any_cluster.up()
-    eventually(lambda: "pod worker failed" in any_cluster.whole_log())
+    eventually(lambda: "pod not adopted" in any_cluster.whole_log())
     any_cluster.api.delete("pods", "default", "unreadable", grace=0)
     any_cluster.gone("unreadable")
     lock.rmdir()

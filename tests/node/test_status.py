@@ -59,7 +59,7 @@ def test_pods_that_are_left_running_are_adopted(any_cluster: LocalCluster) -> No
     output = any_cluster.traincrew("doctor").stdout
     if any_cluster.level != "none" or os.geteuid() == 0:
         assert f"of the cluster in {any_cluster.data}, which is not running" in output
-        assert f"then `traincrew down --data {any_cluster.data}` to stop them" in output
+        assert f"Run `traincrew down --data {any_cluster.data}` to stop them" in output
     any_cluster.up()
     assert f"of the cluster in {any_cluster.data}, which" not in any_cluster.traincrew("doctor").stdout
     assert any_cluster.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0

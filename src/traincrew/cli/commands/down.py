@@ -23,15 +23,29 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     """Stop the cluster on this machine. Its data is kept for the next `traincrew up`.
 
     The pods are stopped, as in a node shutdown. Their jobs continue after the next `traincrew up`, and the stop does not count
-    as a failure.
+    as a failure. Pods and networks that a killed cluster has left running are stopped, too.
     """
     if leave_pods and grace is not None:
         raise errors.SettingsError("--grace cannot be used with --leave-pods, which stops no pods")
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     pid = shutdown.running_process(directory)
-    if not pid:
+    if pid:
+        shutdown.stop(directory, pid, leave_pods=leave_pods, grace=grace)
+        pods = " Its pods keep running, and the next `traincrew up` adopts them." if leave_pods else ""
+        terminal.echo(f"Cluster stopped.{pods} Its data is kept in {directory.data}.")
+    else:
         terminal.echo(f"No cluster is running in {directory.data}.")
+    if not leave_pods:
+        _stop_abandoned(directory, grace)
+
+
+def _stop_abandoned(directory: data_directory.DataDirectory, grace: float | None) -> None:
+    """Also after a cluster has stopped: its process may have been killed meanwhile."""
+    stopped = shutdown.stop_abandoned(directory, grace)
+    if stopped is None:
         return
-    shutdown.stop(directory, pid, leave_pods=leave_pods, grace=grace)
-    pods = " Its pods keep running, and the next `traincrew up` adopts them." if leave_pods else ""
-    terminal.echo(f"Cluster stopped.{pods} Its data is kept in {directory.data}.")
+    pods = [f"{stopped.pods} pod{'' if stopped.pods == 1 else 's'}"] if stopped.pods else []
+    if parts := [*pods, *(["the pod network"] if stopped.network else [])]:
+        terminal.echo(f"Stopped {' and '.join(parts)}, which had been left running.")
+    if stopped.problems:
+        raise errors.NotRunning(f"cannot stop every pod: {'; '.join(stopped.problems)}")

@@ -90,10 +90,11 @@ def _clusters(running: Iterable[Process]) -> Iterator[Finding]:
 
 def _remedy(data: str, left: list[Process]) -> str:
     path = shlex.quote(data)
+    down = f"Run `traincrew down --data {path}` to stop them"
     if (pathlib.Path(data) / "cluster.db").exists():
-        return f"Run `traincrew up --detach --data {path}` to adopt them, then `traincrew down --data {path}` to stop them."
+        return f"{down}, or `traincrew up --detach --data {path}` to adopt them."
     if (pathlib.Path(data) / "node.lock").exists():
-        return f"Run `traincrew node --data {path}` to adopt them, with --drain to stop them."
+        return f"{down}, or `traincrew node --data {path}` to adopt them."
     kill = f"kill -9 {' '.join(str(process.pid) for process in sorted(left))}"
     if owner := _other_owner(left):
         return f"Ask {owner}. The data directory is gone. Run: {kill}"
@@ -160,11 +161,17 @@ def _interfaces(running: Iterable[Process]) -> Iterator[Finding]:
 
 
 def _cgroups(processes: Iterable[Process]) -> Iterator[Finding]:
-    running, empty = {process.uid for process in processes}, set()
+    running, empty, left = {process.uid for process in processes}, set(), set()
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
         names = [path.name for path in top.iterdir() if _UID.fullmatch(path.name)] if top.is_dir() else []
-        empty |= {name for name in names if name not in running and not cgroups.processes_of(str(top / name))}
+        for name in set(names) - running:
+            found = cgroups.processes_of(str(top / name))
+            left |= {*found}
+            empty |= {name} if not found else set()
+    if left and os.geteuid() == 0:  # other users do not see every shim
+        message = f"{len(left)} process{'' if len(left) == 1 else 'es'} of pods whose shim is gone"
+        yield warn("leftovers", message, f"Run: kill -9 {' '.join(map(str, sorted(left)))}")
     if empty:
         loop = f"for uid in {' '.join(sorted(empty))}; do"
         clear = f'Run: {loop} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'

@@ -242,6 +242,12 @@ async def keeps_the_replies_for_a_slow_client(harness: NetworkHarness) -> None:
     assert numbers == list(range(MANY))
 
 
+async def stops_without_an_answer(harness: NetworkHarness) -> None:
+    """The harness stops the netns daemon, and fails if anything is left."""
+    await harness.netns.close()
+    os.kill(harness.netns.pid, signal.SIGSTOP)
+
+
 async def cleans_up_after_a_kill(harness: NetworkHarness) -> None:
     """`down` undoes the changes to the host, even if the netns daemon was killed."""
     await harness.netns.close()
@@ -316,6 +322,11 @@ def test_every_request_gets_its_reply_if_there_are_more_than_a_socket_holds(leve
 @LEVEL
 def test_a_client_that_reads_late_gets_every_reply(level: str) -> None:
     scenario_runner.run_scenario(keeps_the_replies_for_a_slow_client, level)
+
+
+@LEVEL
+def test_a_netns_daemon_that_does_not_answer_is_stopped(level: str) -> None:
+    scenario_runner.run_scenario(stops_without_an_answer, level)
 
 
 @LEVEL

@@ -79,6 +79,7 @@ def terminate_container(context: SyncContext, pending: PendingSteps, container: 
     deadline = _deadline(context, current, stop_reason)
     if current.stopping is not None and current.stopping.term_sent_at is not None:
         pending.add_at(_kill_time(current.stopping, deadline), KillContainer(container.name, attempt))
+        pending.sync_at(times.later(context.now, _KILL_INTERVAL))
         return
     hook = container.hook("preStop")
     remaining = (deadline - context.now).total_seconds()
@@ -88,7 +89,10 @@ def terminate_container(context: SyncContext, pending: PendingSteps, container: 
     elif remaining > 0 and (current.pre_stop == HOOK_RUNNING or _waits_for_others(context, container, stop_reason)):
         pending.sync_at(deadline)
     else:
-        pending.add(TerminateContainer(container.name, attempt, max(remaining, MINIMUM_GRACE_PERIOD), stop_reason.reason))
+        grace_period = max(remaining, MINIMUM_GRACE_PERIOD)
+        pending.add(TerminateContainer(container.name, attempt, grace_period, stop_reason.reason))
+        # SIGKILL does not wait for the end of this step: the shim may be stuck.
+        pending.sync_at(times.later(context.now, grace_period))
 
 
 def _kill_time(stopping: Stopping, deadline: dt.datetime) -> dt.datetime:

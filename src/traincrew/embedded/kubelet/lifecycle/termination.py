@@ -71,13 +71,20 @@ def _failure(pod: Pod, observed: ObservedPod, deadline: dt.datetime | None, now:
         return PodFailure(REJECTION, observed.rejection.reason, f"Pod was rejected: {observed.rejection.message}")
     if isinstance(observed.sandbox, SandboxGone) and observed.sandbox.reason == REBOOTED and _any_container_ran(pod, observed):
         return PodFailure(LOSS, REBOOT_REASON, REBOOT_MESSAGE, BY_NODE)
-    if attempts.sandbox_lost(observed) and attempts.lost_with_sandbox(pod, observed):
+    lost = attempts.sandbox_lost(observed) and attempts.lost_with_sandbox(pod, observed)
+    if lost and not _lost_by_eviction(observed):
         return PodFailure(LOSS, LOSS_REASON, LOSS_MESSAGE, BY_NODE)
     if observed.eviction is not None:
         return PodFailure(EVICTION, observed.eviction.reason, observed.eviction.message, observed.eviction.target)
     if deadline is not None and now >= deadline:
         return PodFailure(DEADLINE, DEADLINE_REASON, DEADLINE_MESSAGE)
     return None
+
+
+def _lost_by_eviction(observed: ObservedPod) -> bool:
+    """Whether the sandbox was lost in the course of an eviction: a shim that does not answer is killed with its containers."""
+    states = (each.state for each in observed.containers.values())
+    return observed.eviction is not None and any(isinstance(each, Exited) and each.stop_reason == EVICTION for each in states)
 
 
 def _deadline(pod: Pod, observed: ObservedPod, now: dt.datetime) -> dt.datetime | None:

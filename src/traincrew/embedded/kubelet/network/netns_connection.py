@@ -14,6 +14,8 @@ from traincrew.embedded.kubelet.runtime.client.connection import Connection
 from traincrew.embedded.kubelet.runtime.protocol import Message
 
 NetnsReply = tuple[Message, list[socket.socket]]
+ANSWER_SECONDS = 30.0
+"""Seconds that the netns daemon may take to answer."""
 
 
 class NetnsDaemonGone(ConnectionError):
@@ -47,12 +49,15 @@ class NetnsConnection:
         return cls(sock)
 
     async def request(self, operation: str, **arguments: Any) -> NetnsReply:
-        """Raises NetnsDaemonGone; OSError if the request fails."""
+        """Raises NetnsDaemonGone; OSError if the request fails; TimeoutError, a subclass of it, if no reply comes in time."""
         number = next(self._numbers)
         future = self._pending[number] = asyncio.get_running_loop().create_future()
         try:
             self._connection.send({"id": number, "ask": operation, **arguments})
-            reply, sockets = await future
+            async with asyncio.timeout(ANSWER_SECONDS):
+                reply, sockets = await future
+        except TimeoutError:
+            raise TimeoutError("the netns daemon does not answer") from None
         except ConnectionError as error:
             raise NetnsDaemonGone(str(error)) from error
         finally:

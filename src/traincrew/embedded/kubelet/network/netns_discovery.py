@@ -7,8 +7,10 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import traincrew
@@ -16,6 +18,8 @@ from traincrew.embedded.kubelet.network import netns_state
 from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone
 
 _START_SECONDS = 15.0
+_STOP_SECONDS = 10.0
+_KILL_SECONDS = 5.0
 _PAUSE = 0.02
 _SOURCE = pathlib.Path(traincrew.__file__).parent.parent
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from traincrew.embedded.kubelet.network.netns_launcher import {}; {}()"
@@ -26,7 +30,7 @@ async def find_or_start(
 ) -> tuple[NetnsConnection, dict[str, Any]]:
     """userns: descriptor of a user namespace that a new netns daemon joins, or -1. Raises OSError."""
     os.makedirs(directory, 0o700, exist_ok=True)
-    failure: Exception = NetnsDaemonGone("the netns daemon does not answer")
+    failure: Exception = NetnsDaemonGone("the netns daemon does not answer. Run `traincrew down`, which stops it.")
     try:
         async with asyncio.timeout(_START_SECONDS):
             while True:
@@ -61,16 +65,36 @@ async def _connect(directory: pathlib.Path) -> tuple[NetnsConnection, dict[str, 
 
 
 async def stop(directory: pathlib.Path) -> None:
-    with contextlib.suppress(NetnsDaemonGone):
-        connection, hello = await _connect(directory)
-        ended = _wait_for_exit(int(hello["pid"]))
-        with contextlib.suppress(NetnsDaemonGone):
-            await connection.request("stop")
-        connection.close()
-        await ended
-        return
+    """A netns daemon that does not answer is killed. Raises OSError."""
+    try:
+        async with asyncio.timeout(_STOP_SECONDS):
+            await _request_stop(directory)
+    except (NetnsDaemonGone, TimeoutError):
+        await asyncio.to_thread(_kill, directory)
     if _has_leftovers(directory):
         await _run("clear", directory)
+
+
+async def _request_stop(directory: pathlib.Path) -> None:
+    connection, hello = await _connect(directory)
+    ended = _wait_for_exit(int(hello["pid"]))
+    try:
+        with contextlib.suppress(NetnsDaemonGone):
+            await connection.request("stop")
+    finally:
+        connection.close()
+    await ended
+
+
+def _kill(directory: pathlib.Path) -> None:
+    record = netns_state.read(str(directory / netns_state.RECORD))
+    until = time.monotonic() + _KILL_SECONDS
+    while netns_state.is_alive(record):
+        if time.monotonic() > until:
+            raise OSError(f"the netns daemon cannot be killed: process {record['pid']}")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(record["pid"]), signal.SIGKILL)
+        time.sleep(_PAUSE)
 
 
 def _has_leftovers(directory: pathlib.Path) -> bool:

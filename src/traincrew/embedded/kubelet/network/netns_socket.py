@@ -10,10 +10,13 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime.protocol import Message
 from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
-from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer
+from traincrew.embedded.kubelet.runtime.shim.listener import Listener, ListenerLimits
+from traincrew.embedded.kubelet.runtime.shim.peer import Peer
 
 ControlReply = tuple[Message, list[socket.socket]]
 Handler = Callable[[Message], ControlReply]
+LIMITS = ListenerLimits(connections=64, line_bytes=64 << 10, total_bytes=1 << 20)
+"""Requests are short: the zone is in a file."""
 
 
 class ControlSocket:
@@ -21,7 +24,7 @@ class ControlSocket:
         self._handler = handler
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        Listener(loop, path, 0o600, self._on_message)
+        Listener(loop, path, 0o600, self._on_message, LIMITS)
 
     def _on_message(self, peer: Peer, message: Message, fds: list[int]) -> None:
         for fd in fds:
@@ -31,10 +34,14 @@ class ControlSocket:
             reply, passed = self._handler(message)
         except OSError as error:
             reply = {"refused": error.strerror or str(error), "errno": error.errno or 0}
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            reply = {"refused": f"malformed request: {error!r}", "errno": 0}
         except Exception as error:
             # Without a reply the client would wait for ever.
             traceback.print_exc()
             reply = {"refused": f"malformed request: {error!r}", "errno": 0}
-        peer.send({"id": message.get("id"), **reply}, [each.fileno() for each in passed])
-        for each in passed:
-            each.close()
+        try:
+            peer.send({"id": message.get("id"), **reply}, [each.fileno() for each in passed])
+        finally:
+            for each in passed:
+                each.close()

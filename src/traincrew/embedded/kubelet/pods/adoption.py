@@ -19,6 +19,7 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
     SandboxGone,
     SandboxReady,
 )
+from traincrew.embedded.kubelet.lifecycle.termination import EVICTION
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod, containers
 from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
@@ -26,7 +27,7 @@ from traincrew.embedded.kubelet.runtime import runtime
 
 
 async def adopt(pod: ManagedPod, sandboxes: Sandboxes) -> runtime.ShimClient | None:
-    """Restores the observed state. Returns the shim if it runs. Raises OSError."""
+    """Restores the observed state. Returns the shim if it runs. Raises OSError or ContainerRuntimeError: the pod lives."""
     record = pod.directory.sandbox()
     if record is None:
         return None
@@ -38,16 +39,20 @@ async def adopt(pod: ManagedPod, sandboxes: Sandboxes) -> runtime.ShimClient | N
     if pod.directory.sandbox_stopped():
         pod.observed = _without_sandbox(pod, STOPPED)
         return None
+    created = _was_created(pod)
     try:
         shim = await sandboxes.reconnect(pod.directory, record)
     except runtime.ShimGone:
         # If the daemon died before the sandbox was created, the pod simply starts now.
-        if _was_created(pod):
-            await sandboxes.clean_up_lost(pod.directory)
+        if created:
             pod.observed = _without_sandbox(pod, LOST)
         return None
     ready = SandboxReady(sandboxes.address(record), dt.datetime.fromisoformat(record.made))
-    running = await _containers(pod, shim)
+    try:
+        running = await _containers(pod, shim)
+    except BaseException:
+        shim.close()
+        raise
     pod.observed = dataclasses.replace(pod.observed, sandbox=ready, containers=running, adopted=True)
     return shim
 
@@ -87,7 +92,10 @@ def _without_sandbox(pod: ManagedPod, reason: str) -> ObservedPod:
 
 
 def _exited(directory: PodStateDirectory, name: str, attempt: int) -> Exited:
-    return Exited(attempt, read_exit_status(directory, name, attempt))
+    status, evicted_at = read_exit_status(directory, name, attempt), directory.evicted_at()
+    finished_at = status.finished if status is not None else None
+    evicted = evicted_at is not None and (finished_at is None or finished_at >= evicted_at)
+    return Exited(attempt, status, EVICTION if evicted else "")
 
 
 def _exited_container(directory: PodStateDirectory, name: str, attempts: list[int]) -> ObservedContainer:

@@ -71,8 +71,7 @@ class PodExecutor:
                 with contextlib.suppress(runtime.ContainerRuntimeError):
                     await self._shim().signal(step.container, signal.SIGTERM)
             case steps.KillContainer():
-                with contextlib.suppress(runtime.ContainerRuntimeError):
-                    await self._shim().kill(step.container)
+                await self._kill_container(step.container)
             case steps.RunProbe():
                 await self._run_probe(step)
             case steps.ReadLogTail():
@@ -172,6 +171,14 @@ class PodExecutor:
         if self._pod.shim is None:
             raise runtime.ShimGone("the pod has no sandbox")
         return self._pod.shim
+
+    async def _kill_container(self, container: str) -> None:
+        try:
+            await self._shim().kill(container)
+        except runtime.ShimNotResponding:
+            self._shim().close()  # the pod worker connects again, or kills the pod without its shim
+        except runtime.ContainerRuntimeError:
+            return
 
     async def _run_probe(self, step: steps.RunProbe) -> None:
         result = await self._prober.run(step.container, step.handler, step.timeout)

@@ -100,7 +100,16 @@ class PodWorker:
                 self.pod.shim.close()
 
     async def _adopt(self) -> None:
-        self.pod.shim = await adoption.adopt(self.pod, self._sandboxes)
+        while True:
+            try:
+                self.pod.shim = await adoption.adopt(self.pod, self._sandboxes)
+                break
+            except (OSError, runtime.ContainerRuntimeError) as error:
+                log.error("pod not adopted", extra={"pod": self.pod.full_name, "error": str(error)})
+                if self._must_end:
+                    await self._kill_without_shim()
+                else:
+                    await asyncio.sleep(RETRY_SECONDS)
         if self.pod.shim is not None:
             self._spawn(self._executor.adopt_volumes())
         elif self.pod.observed.sandbox is None:
@@ -181,12 +190,59 @@ class PodWorker:
     async def _watch_exits(self, shim: runtime.ShimClient) -> None:
         async for container, attempt in shim.exits():
             self._container_exited(container, attempt)
-        if isinstance(self.pod.observed.sandbox, SandboxGone) or self.pod.observed.stopping_sandbox_since is not None:
-            return
-        # Cleaned up before the loss is known: a new sandbox uses the same paths.
-        await self._sandboxes.clean_up_lost(self.pod.directory)
-        if self.pod.observed.stopping_sandbox_since is None:
-            self.pod.update(lambda observed: adoption.sandbox_lost(observed, self.pod.directory))
+        while not self._is_stopping:
+            try:
+                if await self._reconnect():
+                    return
+            except (OSError, runtime.ContainerRuntimeError) as error:
+                # While something of the pod lives, its status does not change: a job would start a second pod beside it.
+                log.error("connection to shim lost", extra={"pod": self.pod.full_name, "error": str(error)})
+                if self._must_end:
+                    await self._kill_without_shim()
+                else:
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    @property
+    def _is_stopping(self) -> bool:
+        return isinstance(self.pod.observed.sandbox, SandboxGone) or self.pod.observed.stopping_sandbox_since is not None
+
+    @property
+    def _must_end(self) -> bool:
+        """Whether the kubelet has decided to kill a container, or, before the pod is adopted, to terminate the pod."""
+        observed = self.pod.observed
+        if self.adopted.is_set():
+            return any(each.stopping is not None and each.stopping.kill_sent_at for each in observed.containers.values())
+        deleted = observed.object_deleted or "deletionTimestamp" in self.pod.object["metadata"]
+        return deleted or observed.eviction is not None
+
+    async def _kill_without_shim(self) -> None:
+        try:
+            await self._sandboxes.clean_up_lost(self.pod.directory)
+        except OSError as error:
+            log.error("pod not killed", extra={"pod": self.pod.full_name, "error": str(error)})
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _reconnect(self) -> bool:
+        """After the connection to the shim was lost. Returns whether it is restored, or nothing of the pod is left.
+
+        What is left is cleaned up before the loss is known: a new sandbox uses the same paths.
+        """
+        record = self.pod.directory.sandbox()
+        if record is None:
+            return True
+        try:
+            shim = await self._sandboxes.reconnect(self.pod.directory, record)
+        except runtime.ShimGone:
+            if not self._is_stopping:
+                self.pod.update(lambda observed: adoption.sandbox_lost(observed, self.pod.directory))
+            return True
+        if self._is_stopping:
+            shim.close()
+        else:
+            log.warning("connection to shim restored", extra={"pod": self.pod.full_name})
+            self.pod.shim = shim
+            self.pod.changed.set()  # the next sync follows the new connection
+        return True
 
     def _container_exited(self, container: str, attempt: int) -> None:
         state = self.pod.observed.container(container).state

@@ -19,6 +19,8 @@ from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, S
 from traincrew.embedded.kubelet.pods.unremoved_directories import UnremovedDirectories
 from traincrew.embedded.kubelet.runtime import runtime
 
+RECONNECT_SECONDS = 10.0
+
 
 class CreatedSandbox(NamedTuple):
     shim: runtime.ShimClient
@@ -69,31 +71,37 @@ class Sandboxes:
         return record.address or self._network.node_address
 
     async def reconnect(self, directory: PodStateDirectory, record: SandboxRecord) -> runtime.ShimClient:
-        """Raises ShimGone or OSError."""
-        shim = await runtime.ShimClient.connect(directory.path)
+        """ShimGone: nothing of the pod lives any more. Raises ShimNotResponding or OSError: the pod lives."""
+        try:
+            shim = await runtime.ShimClient.connect(directory.path, RECONNECT_SECONDS)
+        except runtime.ShimGone:
+            await self.clean_up_lost(directory)
+            raise
         await self._network.attach(shim.pid, record)
         return shim
 
     async def stop(self, directory: PodStateDirectory, shim: runtime.ShimClient | None) -> None:
-        """Raises OSError."""
+        """Returns when no process of the pod is left. Raises OSError."""
         record = directory.sandbox()
         if record is not None:
             directory.mark_sandbox_stopped()
         self._devices.release(directory.uid)
-        if shim is None:
-            with contextlib.suppress(runtime.ShimGone):
-                shim = await runtime.ShimClient.connect(directory.path)
-        if shim is not None:
-            with contextlib.suppress(runtime.ShimGone):
-                await shim.stop()
+        if not await _stop_shim(directory, shim):
+            await asyncio.to_thread(runtime.end_pod_processes, directory.path)
         await self._network.detach(record)
+
+    async def kill(self, directory: PodStateDirectory) -> None:
+        """Ends all processes of a pod at once, whatever state it is in. Raises OSError."""
+        if directory.sandbox() is not None:
+            directory.mark_sandbox_stopped()
+        await asyncio.to_thread(runtime.end_pod_processes, directory.path)
 
     def release_devices(self, uid: str) -> None:
         self._devices.release(uid)
 
     async def clean_up_lost(self, directory: PodStateDirectory) -> None:
-        """Removes what a lost shim has left behind."""
-        await asyncio.to_thread(runtime.clean_up_dead_shim, directory.path)
+        """Ends all processes of a pod whose shim is gone or does not answer. ProcessesLeft: the pod lives on."""
+        await asyncio.to_thread(runtime.end_pod_processes, directory.path)
         with contextlib.suppress(OSError):
             await self._network.detach(directory.sandbox())
 
@@ -101,6 +109,8 @@ class Sandboxes:
         """Removes the directory of a stopped sandbox and releases its address."""
         record = directory.sandbox()
         self._devices.release(directory.uid)
+        if runtime.has_shim(directory.path):  # of a sandbox whose creation failed
+            await asyncio.to_thread(runtime.end_pod_processes, directory.path)
         try:
             await self._template.remove_pod(directory.path)
         except ConnectionError:
@@ -116,3 +126,16 @@ class Sandboxes:
 
     async def retry_removals(self) -> None:
         await self._unremoved.retry()
+
+
+async def _stop_shim(directory: PodStateDirectory, shim: runtime.ShimClient | None) -> bool:
+    """Returns whether the shim has confirmed that no process of the pod is left."""
+    try:
+        if shim is None or not shim.is_connected:
+            shim = await runtime.ShimClient.connect(directory.path, RECONNECT_SECONDS)
+    except (runtime.ShimGone, runtime.ShimNotResponding):
+        return False
+    try:
+        return await shim.stop()
+    finally:
+        shim.close()

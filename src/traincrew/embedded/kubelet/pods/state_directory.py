@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime as dt
 import os
 import pathlib
 from typing import Any, TypeVar
@@ -69,6 +70,11 @@ class PodStateDirectory:
     def write_eviction(self, eviction: Eviction) -> None:
         """Before the pod is terminated: after a restart of the kubelet the pod must still count as evicted."""
         private_files.write(self.path / EVICTION, msgspec.json.encode(eviction))
+
+    def evicted_at(self) -> dt.datetime | None:
+        with contextlib.suppress(FileNotFoundError):
+            return dt.datetime.fromtimestamp((self.path / EVICTION).stat().st_mtime, dt.UTC)
+        return None
 
     def devices(self) -> Allocation | None:
         return self._read(DEVICES, Allocation)

@@ -97,12 +97,12 @@ def _key(pod: ManagedPod) -> tuple[str, str]:
     return metadata["namespace"], metadata["name"]
 
 
-async def _succeeds(work: Awaitable[None], orphan: PodStateDirectory) -> bool:
+async def _succeeds(work: Awaitable[None], directory: PodStateDirectory) -> bool:
     """A clean-up that fails does not stop the start. The next start tries again."""
     try:
         await work
     except Exception:
-        log.exception("clean-up of an orphaned pod failed", extra={"directory": str(orphan.path)})
+        log.exception("clean-up of a pod failed", extra={"directory": str(directory.path)})
         return False
     return True
 
@@ -187,7 +187,8 @@ class SyncLoop:
     async def _stop_orphans(self) -> list[PodStateDirectory]:
         """Stops the sandboxes of pods that the API server no longer has. Returns those that are stopped."""
         orphans = [each for each in state_directory.list_all(self._pods) if self._workers.get(each.uid) is None]
-        return [each for each in orphans if await _succeeds(self._sandboxes.stop(each, None), each)]
+        stopped = await asyncio.gather(*(_succeeds(self._sandboxes.stop(each, None), each) for each in orphans))
+        return [each for each, succeeded in zip(orphans, stopped, strict=True) if succeeded]
 
     async def _remove_orphans(self, stopped: Iterable[PodStateDirectory]) -> None:
         """In the background: the removal of a tree with millions of files takes minutes."""
@@ -208,3 +209,6 @@ class SyncLoop:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace + STOP_MARGIN_SECONDS):
                 await asyncio.gather(*(worker.wait_until_idle() for worker in self._workers.workers()))
+        # Also pods of which this daemon knows nothing, or whose sandbox cannot be stopped in the usual way.
+        left = state_directory.list_all(self._pods)
+        await asyncio.gather(*(_succeeds(self._sandboxes.kill(each), each) for each in left))

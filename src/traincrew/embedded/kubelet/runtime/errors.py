@@ -3,7 +3,8 @@
 ::
 
     ContainerRuntimeError       what the kubelet catches
-    ├── ShimGone                the shim has ended, and with it every process of the pod
+    ├── ShimGone                the connection to the shim has ended; the shim need not have
+    ├── ShimNotResponding       the shim lives, but does not answer in time
     ├── CreateSandboxError      the pod's namespaces or its shim could not be created
     ├── StartContainerError     the container was not started
     └── ContainerNotRunning     the operation needs a running container
@@ -18,7 +19,11 @@ class ContainerRuntimeError(Exception):
 
 
 class ShimGone(ContainerRuntimeError):
-    """The shim has ended, and with it every process of the pod."""
+    """The connection to the shim has ended. The shim and the processes of the pod may live on."""
+
+
+class ShimNotResponding(ContainerRuntimeError):
+    """The shim lives, but does not answer in time. It may have executed the request."""
 
 
 class CreateSandboxError(ContainerRuntimeError):

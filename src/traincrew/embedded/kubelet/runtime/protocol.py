@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -16,40 +16,75 @@ MAX_LINE_BYTES = 16 << 20
 """A container's arguments and environment may have 2 MiB each."""
 RESERVED_BYTES = 32 << 10
 """More than an exit record can have, including its escaped message of 4096 bytes."""
-_MAX_FDS = 16
+MAX_FDS = 16
+"""Descriptors of one message."""
+_SCM_MAX_FD = 253
+"""Descriptors that Linux transfers at once. For fewer, recvmsg would close the rest, and perhaps wait for it."""
+
+
+def close_all(fds: Sequence[int]) -> None:
+    for fd in fds:
+        os.close(fd)
 
 
 class LineReader:
     """Assembles messages. Descriptors arrive with the first byte of their line."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, max_bytes: int = MAX_LINE_BYTES, max_fds: int = MAX_FDS, close_fds: Callable[[Sequence[int]], None] = close_all
+    ) -> None:
+        self._max_bytes, self._max_fds, self._close_fds = max_bytes, max_fds, close_fds
         self._partial = bytearray()
         self._fds: list[int] = []
 
-    def feed(self, data: bytes, fds: Sequence[int] = ()) -> list[tuple[Message, list[int]]]:
-        """ValueError: the data is not this protocol."""
+    @property
+    def incomplete(self) -> bool:
+        """Whether a message has begun."""
+        return bool(self._partial or self._fds)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the message that has begun."""
+        return len(self._partial)
+
+    def feed(self, data: bytes, fds: Sequence[int] = ()) -> Iterator[tuple[Message, list[int]]]:
+        """Yields the complete messages. ValueError: the data is not this protocol. Descriptors that are left are then closed."""
         self._fds += fds
+        searched = len(self._partial)
         self._partial += data
-        *whole, rest = self._partial.split(b"\n")
-        if len(rest) > MAX_LINE_BYTES:
+        try:
+            while (end := self._partial.find(b"\n", searched)) >= 0:
+                line, searched = bytes(self._partial[:end]), 0
+                del self._partial[: end + 1]
+                yield self._message(line)
+            self._check(len(self._partial), len(self._fds))
+        except ValueError:
+            self.close()
+            raise
+
+    def _check(self, size: int, count: int) -> None:
+        if size > self._max_bytes:
             raise ValueError("a line is too long")
-        self._partial = bytearray(rest)
-        return [self._message(bytes(line)) for line in whole]
+        if count > self._max_fds:
+            raise ValueError("too many descriptors")
 
     def _message(self, line: bytes) -> tuple[Message, list[int]]:
-        message = json.loads(line)
+        self._check(len(line), 0)
+        try:
+            message = json.loads(line)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
         if not isinstance(message, dict):
             raise ValueError("not an object")
-        count = int(message.pop("fds", 0))
-        own, self._fds = self._fds[:count], self._fds[count:]
-        if len(own) != count:
+        count = message.pop("fds", 0)
+        if type(count) is not int or not 0 <= count <= len(self._fds):
             raise ValueError("descriptors are missing")
+        own, self._fds = self._fds[:count], self._fds[count:]
         return message, own
 
     def close(self) -> None:
-        for fd in self._fds:
-            os.close(fd)
-        self._fds = []
+        fds, self._fds = self._fds, []
+        self._close_fds(fds)
 
 
 def encode(message: Message, fds: Sequence[int] = ()) -> bytes:
@@ -60,7 +95,7 @@ def encode(message: Message, fds: Sequence[int] = ()) -> bytes:
 
 def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
     """As recv: b"" is the end of the stream."""
-    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _MAX_FDS, socket.MSG_CMSG_CLOEXEC)
+    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _SCM_MAX_FD, socket.MSG_CMSG_CLOEXEC)
     return data, list(fds)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.runtime.client.dead_shim import clean_up as clean_up_dead_shim
+from traincrew.embedded.kubelet.runtime.client.pod_processes import ProcessesLeft, has_shim
+from traincrew.embedded.kubelet.runtime.client.pod_processes import end as end_pod_processes
 from traincrew.embedded.kubelet.runtime.client.shim_client import ContainerStatus, ContainerUsage, ShimClient, read_exit
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.errors import (
@@ -10,6 +11,7 @@ from traincrew.embedded.kubelet.runtime.errors import (
     ContainerRuntimeError,
     CreateSandboxError,
     ShimGone,
+    ShimNotResponding,
     StartContainerError,
 )
 from traincrew.embedded.kubelet.runtime.streaming import ExecFailed
@@ -21,10 +23,13 @@ __all__ = [
     "ContainerUsage",
     "CreateSandboxError",
     "ExecFailed",
+    "ProcessesLeft",
     "ShimClient",
     "ShimGone",
+    "ShimNotResponding",
     "StartContainerError",
     "TemplateClient",
-    "clean_up_dead_shim",
+    "end_pod_processes",
+    "has_shim",
     "read_exit",
 ]

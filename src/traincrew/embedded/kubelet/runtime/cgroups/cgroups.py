@@ -89,13 +89,13 @@ class Cgroup:
         """Processes of this cgroup and its descendants, in all hierarchies."""
         return {pid for entry in self._directories for pid in processes_of(entry.directory)}
 
-    def kill(self) -> bool:
+    def kill(self, seconds: float = _KILL_SECONDS) -> bool:
         """Kills every process, repeatedly while they fork. Returns whether none is left."""
         for entry in self._directories:
             if entry.unified:
                 with contextlib.suppress(OSError):
                     write(f"{entry.directory}/cgroup.kill", "1")
-        until = time.monotonic() + _KILL_SECONDS
+        until = time.monotonic() + seconds
         while left := self.processes():
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):

@@ -18,11 +18,24 @@ from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.client.connection import Connection
 from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
-from traincrew.embedded.kubelet.runtime.errors import ContainerNotRunning, ContainerRuntimeError, ShimGone, StartContainerError
+from traincrew.embedded.kubelet.runtime.errors import (
+    ContainerNotRunning,
+    ContainerRuntimeError,
+    ShimGone,
+    ShimNotResponding,
+    StartContainerError,
+)
 from traincrew.embedded.kubelet.runtime.shim import lock
 from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecFailed, ExecOptions
 
 _KILLED = 137
+ANSWER_SECONDS = 20.0
+"""Seconds that a shim may take to answer."""
+STOP_SECONDS = 20.0
+"""Seconds that a shim may take to stop its pod. After five it kills the containers that have not ended."""
+_START_SECONDS = 600.0
+"""Seconds that a process may take to start, also on a machine that is overloaded."""
+_SECONDS_OF = {"start": _START_SECONDS, "exec": _START_SECONDS}
 ALREADY_RUNNING = "AlreadyRunning"
 EndedContainer = tuple[str, int]
 PendingReply = asyncio.Future[tuple[protocol.Message, list[int]]]
@@ -53,7 +66,7 @@ def read_exit(directory: pathlib.Path, name: str, attempt: int) -> spec.Exit | N
 
 
 class ShimClient:
-    """Every request raises ShimGone when the shim has ended."""
+    """Every request raises ShimGone when the connection has ended, and ShimNotResponding when no reply comes in time."""
 
     def __init__(self, sock: socket.socket, directory: pathlib.Path) -> None:
         self.directory = directory
@@ -67,12 +80,23 @@ class ShimClient:
         self._connection = Connection(sock, self._on_message, self._on_lost)
 
     @classmethod
-    async def connect(cls, directory: pathlib.Path) -> Self:
-        """Connects to a running shim, perhaps of an earlier daemon. Waits for a shim that is starting."""
+    async def connect(cls, directory: pathlib.Path, seconds: float = ANSWER_SECONDS) -> Self:
+        """Connects to a running shim, perhaps of an earlier daemon. Waits for a shim that is starting.
+
+        ShimGone: there is no shim. ShimNotResponding: it lives, but does not answer in time.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await cls._connect(directory)
+        except TimeoutError:
+            raise ShimNotResponding(f"the shim of {directory.name} does not answer") from None
+
+    @classmethod
+    async def _connect(cls, directory: pathlib.Path) -> Self:
         while True:
             alive = lock.is_held(str(directory))
             try:
-                return await cls(_connect(directory), directory).wait_for_hello()
+                return await cls(_open_connection(directory), directory).wait_for_hello()
             except (OSError, ShimGone) as error:
                 if not alive:
                     raise ShimGone(f"no shim answers in {directory}: {error}") from None
@@ -131,11 +155,13 @@ class ShimClient:
         """Runs a command. It is killed when the session or this connection is closed."""
         pipes = ExecPipes(ExecOptions() if io.tty else io)
         number, ended = self._register_session()
-        values = {"name": name, "argv": list(argv), "env": dict(env_extra or {}), "tty": io.tty}
+        values: dict[str, Any] = {"name": name, "argv": list(argv), "env": dict(env_extra or {}), "tty": io.tty}
         try:
             _, fds = await self.request("exec", pipes.theirs, exec=number, streams=pipes.names, **values)
         except ContainerRuntimeError as error:
             self._sessions.pop(number, None)
+            if isinstance(error, ShimNotResponding):
+                self._notify("exec_kill", exec=number)  # it may start the command yet
             pipes.close()
             raise (ContainerNotFound if isinstance(error, ContainerNotRunning) else ExecFailed)(str(error)) from None
         session = ExecSession(ended, lambda: self._notify("exec_kill", exec=number), fds[0] if fds else None)
@@ -165,21 +191,35 @@ class ShimClient:
     async def issue_ticket(self, name: str, secret: str, seconds: float) -> None:
         await self.request("ticket", name=name, secret=secret, seconds=seconds)
 
-    async def stop(self) -> None:
-        """Stops the pod and the shim. No process of the pod runs afterwards."""
-        with contextlib.suppress(ShimGone):
-            await self.request("end")
-            await self._gone.wait()
+    @property
+    def is_connected(self) -> bool:
+        return not self._gone.is_set()
+
+    async def stop(self, seconds: float = STOP_SECONDS) -> bool:
+        """Stops the pod and the shim. Returns whether the shim has confirmed in time that no process of the pod is left."""
+        try:
+            await self.request("end", within=seconds)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._gone.wait()
+        except (ShimGone, ShimNotResponding, TimeoutError):
+            return False
+        return True
 
     # -- messages
 
-    async def request(self, op: str, fds: Sequence[int] = (), **values: Any) -> tuple[protocol.Message, list[int]]:
+    async def request(
+        self, op: str, fds: Sequence[int] = (), within: float | None = None, **values: Any
+    ) -> tuple[protocol.Message, list[int]]:
+        """within: seconds for the reply."""
         number = next(self._numbers)
         reply: PendingReply = asyncio.get_running_loop().create_future()
         self._pending[number] = reply
         try:
-            self._connection.send({"id": number, "op": op, **values}, fds)
-            return await reply
+            async with asyncio.timeout(within or _SECONDS_OF.get(op, ANSWER_SECONDS)):
+                self._connection.send({"id": number, "op": op, **values}, fds)
+                return await reply
+        except TimeoutError:
+            raise ShimNotResponding(f"the shim of {self.directory.name} does not answer") from None
         except ConnectionError:
             raise ShimGone(f"the shim of {self.directory.name} is gone") from None
         finally:
@@ -239,10 +279,13 @@ def _container_status(values: Mapping[str, Any]) -> ContainerStatus:
     return ContainerStatus(values["attempt"], values["running"], values["pid"], started)
 
 
-def _connect(directory: pathlib.Path) -> socket.socket:
-    """Connects through the open directory: a path may be longer than a socket address."""
+def _open_connection(directory: pathlib.Path) -> socket.socket:
+    """Connects through the open directory: a path may be longer than a socket address.
+
+    Never waits: the queue of a shim that does not answer may be full. Raises OSError.
+    """
     opened = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
         sock.connect(f"/proc/self/fd/{opened}/shim.sock")
     except BaseException:

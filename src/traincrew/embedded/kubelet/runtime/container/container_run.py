@@ -25,6 +25,8 @@ _PIPE_BYTES = 256 << 10
 _MOST_LOGGED_BYTES = 1024
 _KILL_SECONDS = 5.0
 """Time for init to kill the processes of the container and to record its exit, before init is killed."""
+_WAIT_SECONDS = 0.5
+"""The event loop waits so long for killed processes at most."""
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
@@ -135,11 +137,17 @@ class ContainerRun:
         finally:
             for fd in (*given, *entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
+        self._record_init()
         ours.send(b"go")
         self._control = ours
         ours.setblocking(False)
         self._loop.watch(ours.fileno(), READ, self._read_control)
         self.handshake = StartHandshake(self._loop, status, self._on_started)
+
+    def _record_init(self) -> None:
+        """Without the shim, the kubelet finds and kills the container by its init process."""
+        identity = {"pid": self.init, "started": protocol.process_start(self.init), "boot": protocol.boot_id()}
+        protocol.write_atomically(self._records, "init.json", json.dumps(identity).encode(), durable=False)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
         """The command's ends of its pipes, and the descriptors to close after the fork."""
@@ -254,6 +262,9 @@ class ContainerRun:
         self._complete()
 
     def _complete(self) -> None:
+        if self.cgroup is not None and not self.cgroup.kill(_WAIT_SECONDS):
+            self._loop.call_later(1.0, self._complete)  # the container has not ended while one of its processes lives
+            return
         if self.failure is None and not self._recorded:
             self._exit = self._exit or self._record(-signal.SIGKILL)
             try:

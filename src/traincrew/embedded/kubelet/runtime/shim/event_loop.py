@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 READ = select.POLLIN
 WRITE = select.POLLOUT
+_RETRY_SECONDS = 1.0
 
 
 class EventLoop:
@@ -34,6 +35,14 @@ class EventLoop:
         moment = time.monotonic() + seconds
         self._timers[handler] = min(moment, self._timers.get(handler, moment))
 
+    def call_until_done(self, handler: Callable[[], None]) -> None:
+        """Calls the handler now, and again every second while it raises: its work must not be left undone."""
+        try:
+            handler()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+            self.call_later(_RETRY_SECONDS, lambda: self.call_until_done(handler))
+
     def on_child(self, handler: Callable[[], None]) -> None:
         woken, waking = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
@@ -41,7 +50,7 @@ class EventLoop:
 
         def on_signal() -> None:
             os.read(woken, 4096)
-            handler()
+            self.call_until_done(handler)
 
         self.watch(woken, READ, on_signal)
 

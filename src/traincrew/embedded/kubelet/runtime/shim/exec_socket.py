@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from _operator import _compare_digest
 
 from traincrew.embedded.kubelet.runtime import errors, spec
+from traincrew.embedded.kubelet.runtime.shim.listener import ListenerLimits
+
+LINE_BYTES = 4 << 20
+"""The arguments and the environment of a command have 2 MiB at most."""
+_STREAMS = 3
+_WAITING, _WAITING_OF_POD = 256, 64
+"""Clients send their request at once, but on a busy machine a launcher may start many commands before one of them runs."""
 
 
 def directory(pod: spec.Pod) -> str:
@@ -19,6 +27,19 @@ def directory(pod: spec.Pod) -> str:
 
 def name(pod: spec.Pod) -> str:
     return f"{pod.uid}.sock"
+
+
+def limits() -> ListenerLimits:
+    """Every container of the cluster can connect. Without a ticket it gets no further than the connections that wait.
+
+    A command needs few descriptors: its connection, two sockets to its process and, while it starts, its cgroups.
+    """
+    available, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(64, min(4096, available // 16))
+    waiting, waiting_of_pod = min(_WAITING, most // 2), min(_WAITING_OF_POD, most // 4)
+    return ListenerLimits(
+        most, LINE_BYTES, 4 * LINE_BYTES, waiting=waiting, waiting_of_client=waiting_of_pod, descriptors=_STREAMS
+    )
 
 
 class ExecTickets:

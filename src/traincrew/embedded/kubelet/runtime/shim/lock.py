@@ -21,13 +21,17 @@ def acquire(directory: str) -> bool:
 
 
 def is_held(directory: str) -> bool:
-    """Tests the lock without taking it, so that a starting shim is not disturbed."""
+    return holder(directory) is not None
+
+
+def holder(directory: str) -> int | None:
+    """The process id of the shim; None: there is no shim. Tests the lock without taking it: a starting shim is not disturbed."""
     try:
         fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        return False
+        return None
     try:
-        answer = fcntl.fcntl(fd, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
+        kind, *_, pid = _FLOCK.unpack(fcntl.fcntl(fd, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0)))
     finally:
         os.close(fd)
-    return bool(_FLOCK.unpack(answer)[0] != fcntl.F_UNLCK)
+    return int(pid) if kind != fcntl.F_UNLCK else None

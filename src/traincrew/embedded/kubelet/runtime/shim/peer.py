@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
 _MAX_UNREAD_BYTES = 4 << 20
@@ -16,17 +18,34 @@ OnMessage = Callable[["Peer", protocol.Message, list[int]], None]
 
 
 class Peer:
-    def __init__(self, loop: EventLoop, sock: socket.socket, on_message: OnMessage) -> None:
-        self._loop, self._sock, self._on_message = loop, sock, on_message
-        self._lines = protocol.LineReader()
+    def __init__(
+        self, loop: EventLoop, sock: socket.socket, on_message: OnMessage, descriptors: ClientDescriptors,
+        lines: protocol.LineReader | None = None,
+    ) -> None:  # fmt: skip
+        self._loop, self._sock, self._on_message, self.descriptors = loop, sock, on_message, descriptors
+        self._lines = lines or protocol.LineReader(close_fds=descriptors.close)
         self._unsent: list[tuple[memoryview, list[int]]] = []
+        self._begun = 0.0
+        self.waiting_since: float | None = time.monotonic()
+        """When the client connected, or its last request ended. None: a request is being served."""
         self.on_close: list[Callable[[], None]] = []
+        self.on_incomplete: Callable[[], None] = lambda: None
+        """Called when a part of a message has arrived."""
         sock.setblocking(False)
         loop.watch(sock.fileno(), READ, self._on_ready)
 
     @property
     def open(self) -> bool:
         return self._sock.fileno() >= 0
+
+    @property
+    def incomplete_since(self) -> float | None:
+        """When the message began of which a part is missing."""
+        return self._begun if self._lines.incomplete else None
+
+    @property
+    def incomplete_bytes(self) -> int:
+        return self._lines.size
 
     def send(self, message: protocol.Message, fds: Sequence[int] = ()) -> None:
         """The caller keeps and closes the descriptors."""
@@ -37,22 +56,33 @@ class Peer:
         if sum(len(data) for data, _ in self._unsent) > _MAX_UNREAD_BYTES:
             self.close()
 
+    def send_last(self, message: protocol.Message) -> None:
+        """The request has ended. The client disconnects, or sends another one."""
+        self.waiting_since = time.monotonic()
+        self.send(message)
+
     def close(self) -> None:
         if not self.open:
             return
         self._loop.unwatch(self._sock.fileno())
-        self._sock.close()
+        self.descriptors.close_connection(self._sock)
         self._lines.close()
         for _, fds in self._unsent:
             _close(fds)
         self._unsent = []
-        for each in self.on_close:
+        for each in list(self.on_close):
             each()
 
     def _on_ready(self) -> None:
-        self._flush()
-        if not self.open:
-            return
+        try:
+            self._flush()
+            if self.open:
+                self._receive()
+        except Exception:
+            self.close()  # else the descriptor of an unexpected message would stay open
+            raise
+
+    def _receive(self) -> None:
         try:
             data, fds = protocol.receive(self._sock)
         except BlockingIOError:
@@ -62,14 +92,17 @@ class Peer:
         if not data:
             self.close()
             return
+        if not self._lines.incomplete:
+            self._begun = time.monotonic()
         try:
-            messages = self._lines.feed(data, fds)
+            for message, own in self._lines.feed(data, fds):
+                self._begun, self.waiting_since = time.monotonic(), None
+                self._on_message(self, message, own)
         except ValueError as error:
             self.send({"error": f"malformed message: {error}"})
             self.close()
-            return
-        for message, own in messages:
-            self._on_message(self, message, own)
+        if self._lines.incomplete:
+            self.on_incomplete()
 
     def _flush(self) -> None:
         try:
@@ -91,30 +124,6 @@ class Peer:
 def _close(fds: Sequence[int]) -> None:
     for fd in fds:
         os.close(fd)
-
-
-class Listener:
-    """A listening Unix socket."""
-
-    def __init__(self, loop: EventLoop, name: str, mode: int, on_message: OnMessage) -> None:
-        """name: in the working directory, because a socket address holds 107 bytes only."""
-        self._loop, self._on_message = loop, on_message
-        self.on_connect: Callable[[Peer], None] | None = None
-        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._sock.bind(name)
-        os.chmod(name, mode)
-        self._sock.listen(128)
-        self._sock.setblocking(False)
-        loop.watch(self._sock.fileno(), READ, self._on_ready)
-
-    def _on_ready(self) -> None:
-        try:
-            sock, _ = self._sock.accept()
-        except OSError:
-            return
-        peer = Peer(self._loop, sock, self._on_message)
-        if self.on_connect is not None:
-            self.on_connect(peer)
 
 
 class Reply:

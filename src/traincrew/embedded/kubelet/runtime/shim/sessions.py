@@ -11,7 +11,8 @@ from traincrew.embedded.kubelet.runtime.container.container_run import Container
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 from traincrew.embedded.kubelet.runtime.shim.attach import Attachment
 from traincrew.embedded.kubelet.runtime.shim.exec_process import ExecCommand, ExecProcess
-from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer, Reply
+from traincrew.embedded.kubelet.runtime.shim.listener import Listener
+from traincrew.embedded.kubelet.runtime.shim.peer import Peer, Reply
 
 _STREAMS = ("stdin", "stdout", "stderr")
 
@@ -40,7 +41,7 @@ class Sessions:
         os.chdir(self._directory)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(exec_socket.name(self._sandbox.pod))
-        Listener(self._sandbox.loop, exec_socket.name(self._sandbox.pod), 0o666, self._exec_with_ticket)
+        Listener(self._sandbox.loop, exec_socket.name(self._sandbox.pod), 0o666, self._exec_with_ticket, exec_socket.limits())
         os.chdir(here)
 
     def close(self) -> None:
@@ -84,8 +85,9 @@ class Sessions:
         reply.send()
 
     def reaped(self, pid: int, status: int) -> None:
-        if (process := self._execs.pop(pid, None)) is not None:
+        if (process := self._execs.get(pid)) is not None:
             process.reaped(status)
+            self._execs.pop(pid, None)
             with contextlib.suppress(ValueError):
                 process.peer.on_close.remove(process.kill)
 
@@ -121,6 +123,11 @@ class Sessions:
         reply.send()
 
     def _exec_with_ticket(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
+        """A connection is for one command at a time."""
+        if any(each.peer is peer for each in self._execs.values()):
+            peer.descriptors.close(fds)
+            peer.send({"error": "a command runs on this connection", "reason": "Invalid"})
+            return
         try:
             run = self._running(self._tickets.redeem(str(message["secret"])))
             stdin, stdout, stderr = fds
@@ -130,24 +137,23 @@ class Sessions:
             process = ExecProcess(self._sandbox, run, lambda each: _send_started(peer, each), lambda each: _send_exit(peer, each))
             self._start(process, command, peer)
         except errors.OperationFailed as failure:
-            peer.send({"error": failure.message, "reason": failure.reason})
+            peer.send_last({"error": failure.message, "reason": failure.reason})
         except (KeyError, TypeError, ValueError, OSError) as error:
-            peer.send({"error": f"{type(error).__name__}: {error}", "reason": "Invalid"})
+            peer.send_last({"error": f"{type(error).__name__}: {error}", "reason": "Invalid"})
         finally:
-            for fd in fds:
-                os.close(fd)
+            peer.descriptors.close(fds)
 
 
 def _send_started(peer: Peer, process: ExecProcess) -> None:
     if process.handshake.failure is not None:
         reason, message = process.handshake.failure
-        peer.send({"error": message, "reason": reason})
+        peer.send_last({"error": message, "reason": reason})
     else:
         peer.send({"started": True})
 
 
 def _send_exit(peer: Peer, process: ExecProcess) -> None:
-    peer.send({"exit": process.code})
+    peer.send_last({"exit": process.code})
 
 
 def _streams(message: protocol.Message, fds: list[int]) -> tuple[int | None, int | None, int | None]:

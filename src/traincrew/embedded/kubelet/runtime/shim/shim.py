@@ -16,7 +16,9 @@ from traincrew.embedded.kubelet.runtime import errors, protocol, spec
 from traincrew.embedded.kubelet.runtime.container import process_usage
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.container.init import descendants
-from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer, Reply
+from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
+from traincrew.embedded.kubelet.runtime.shim.listener import Listener, ListenerLimits
+from traincrew.embedded.kubelet.runtime.shim.peer import Peer, Reply
 from traincrew.embedded.kubelet.runtime.shim.sessions import Sessions
 
 SOCKET, STATE_FILE = "shim.sock", "shim.json"
@@ -48,14 +50,14 @@ class Shim:
     def _open(self, first: socket.socket) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(SOCKET)
-        listener = Listener(self._loop, SOCKET, 0o600, self._on_message)
+        listener = Listener(self._loop, SOCKET, 0o600, self._on_message, ListenerLimits())
         listener.on_connect = self._greet
         directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         # This process does not survive a crash of the machine, so the file need not be durable.
         protocol.write_atomically(directory, STATE_FILE, json.dumps(self._state()).encode(), durable=False)
         os.close(directory)
         self._loop.on_child(self._reap)
-        self._greet(Peer(self._loop, first, self._on_message))
+        self._greet(Peer(self._loop, first, self._on_message, ClientDescriptors(self._loop)))
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -168,15 +170,19 @@ class Shim:
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                for run in list(self._runs.values()):
-                    if run.init == ended[0]:
-                        run.init = 0
-                        self._sessions.container_ended(run)
-                        run.finish()
-                self._sessions.reaped(*ended)
+                self._reaped(*ended)
         if not self._sandbox.own_pid_namespaces:
             self._kill_strays()
         self._exit_if_empty()
+
+    def _reaped(self, pid: int, status: int) -> None:
+        """An exception of one process must not leave it or another one unfinished."""
+        for run in list(self._runs.values()):
+            if run.init == pid:
+                run.init = 0
+                self._loop.call_until_done(lambda run=run: self._sessions.container_ended(run))  # type: ignore[misc]
+                self._loop.call_until_done(run.finish)
+        self._loop.call_until_done(lambda: self._sessions.reaped(pid, status))
 
     def _kill_strays(self) -> None:
         """Without a PID namespace, processes of a killed init become children of the shim. They must not go on."""
@@ -204,9 +210,11 @@ class Shim:
     def _exit_if_empty(self) -> None:
         if self._stopping is None or not self._sessions.empty or not all(run.ended for run in self._runs.values()):
             return
+        if self._sandbox.cgroup is not None and not self._sandbox.cgroup.kill():
+            self._loop.call_later(1.0, self._exit_if_empty)
+            return
         self._sessions.close()
         if self._sandbox.cgroup is not None:
-            self._sandbox.cgroup.kill()
             self._sandbox.cgroup.remove()
             self._sandbox.cgroup.remove_parents(self._sandbox.pod.cgroup.strip("/").count("/"))
         for name in (SOCKET, STATE_FILE):

@@ -1,0 +1,127 @@
+"""A client of a Unix socket that means harm. It runs in a container or on the host, so it uses the standard library only.
+
+Usage: python3 socket_attacks.py SOCKET ATTACK
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+import time
+
+FLOOD = 3000
+"""Connections. The limit of descriptors of this process may be lower."""
+KEPT: list[socket.socket] = []
+NOISE = (
+    b"\n", b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"[" * 200_000 + b"\n", b'{"a":' * 100_000 + b"\n", b'{"fds":-1}\n',
+    b'{"fds":1e999}\n', b'{"fds":"3"}\n', b'{"fds":true,"op":"states"}\n', b"9" * 100_000 + b"\n", b'{"op":[]}\n',
+    b'{"ask":{}}\n',
+    b'{"op":"states","id":' + b"9" * 5000 + b"}\n", b'{"secret":"\\ud800","argv":[],"env":{}}\n', b'{"secret":{},"argv":1}\n',
+    b'{"id":1,"ask":"plug","pid":1e999,"address":"x"}\n', b'{"id":1,"ask":"plug","pid":-1,"address":"10.0.0.1"}\n',
+    b'{"id":1,"ask":"listen","address":"999.9.9.9","port":-5}\n', b'{"op":"kill","id":1,"name":["x"]}\n',
+    b'{"op":"start","id":1,"container":{"name":"../../x"}}\n',
+)  # fmt: skip
+
+
+def connect(path: str) -> socket.socket:
+    """Through the open directory: a path may be longer than a socket address. Also to HOST:PORT."""
+    if "/" not in path:
+        host, _, port = path.rpartition(":")
+        return socket.create_connection((host, int(port)), timeout=5)
+    directory = os.open(os.path.dirname(path), os.O_PATH)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(5)
+    try:
+        sock.connect(f"/proc/self/fd/{directory}/{os.path.basename(path)}")
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.close(directory)
+    return sock
+
+
+def flood(path: str, first: bytes = b"") -> None:
+    """Opens as many connections as it can, and keeps them until this process ends."""
+    for _ in range(FLOOD):
+        with contextlib.suppress(OSError):
+            KEPT.append(connect(path))
+            if first:
+                KEPT[-1].sendall(first)
+    time.sleep(1)
+
+
+def half_open(path: str) -> None:
+    flood(path, b'{"secret":')
+
+
+def endless(path: str) -> None:
+    """Lines without an end, on several connections at a time."""
+    for _ in range(5):
+        socks = [connect(path) for _ in range(8)]
+        with contextlib.suppress(OSError):
+            for _ in range(64):
+                for sock in socks:
+                    sock.sendall(b"x" * (1 << 20))
+
+
+def garbage(path: str) -> None:
+    for noise in NOISE * 20:
+        with contextlib.suppress(OSError), connect(path) as sock:
+            sock.sendall(noise)
+
+
+def descriptors(path: str) -> None:
+    """Descriptors with lines that never end."""
+    for _ in range(200):
+        with contextlib.suppress(OSError), connect(path) as sock:
+            for _ in range(100):
+                socket.send_fds(sock, [b" "], [0] * 16)
+
+
+def unread(path: str) -> None:
+    """Requests whose replies are not read."""
+    socks = [connect(path) for _ in range(2)]
+    for sock in socks:
+        sock.settimeout(1)
+        with contextlib.suppress(OSError):
+            for _ in range(2000):
+                sock.sendall(b'{"op":"states","ask":"hello","id":1,"secret":""}\n' * 100)
+
+
+def lingering(path: str) -> None:
+    """Sockets whose close waits: SO_LINGER, and a peer that does not read. In a message, behind one, and too many."""
+    server, kept = socket.create_server(("127.0.0.1", 0)), []
+    for message, count in ((b"nonsense\n", 1), (b" ", 3), (b'{"secret":"","argv":[],"fds":3}\n', 3), (b"nonsense\n", 200)):
+        if os.fork() == 0:
+            _send_lingering(path, server.getsockname(), message, count)
+            os._exit(0)  # does not wait for the socket, as close() would
+        kept.append(server.accept()[0])
+        os.wait()
+    sys.stdout.write("lingers\n")
+    sys.stdout.flush()
+    time.sleep(600)
+
+
+def _send_lingering(path: str, server: tuple[str, int], message: bytes, count: int) -> None:
+    client, sock = socket.create_connection(server), connect(path)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    client.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            client.send(b"x" * (1 << 16))
+    with contextlib.suppress(OSError):
+        for _ in range(2):
+            socket.send_fds(sock, [message], [client.fileno()] * count)
+
+
+ATTACKS = (flood, half_open, endless, garbage, descriptors, unread)
+
+if __name__ == "__main__":
+    sys.stdout.write("attacks\n")
+    sys.stdout.flush()
+    {each.__name__: each for each in (*ATTACKS, lingering)}[sys.argv[2]](sys.argv[1])
+    sys.stdout.write("done\n")
