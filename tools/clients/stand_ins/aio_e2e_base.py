@@ -1,0 +1,15 @@
+"""In place of `aio/e2e_test/base.py` of the official client, which its source distribution lacks: how to reach the cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+
+def get_e2e_configuration() -> Any:
+    from kubernetes.aio import client, config
+
+    found = client.Configuration()
+    asyncio.run(config.load_kube_config(os.environ["KUBECONFIG"], client_configuration=found))
+    return found
