@@ -12,13 +12,14 @@ from tests.embedded.clients.transcripts import Difference
 class Accepted:
     reason: str
     script: str
+    """A regular expression."""
     command: str
     """A regular expression for the beginning of the command."""
     output: str = ""
     """A regular expression for the difference, where the command alone matches too much."""
 
     def covers(self, difference: Difference) -> bool:
-        same = difference.script == self.script and re.match(self.command, difference.command)
+        same = re.fullmatch(self.script, difference.script) and re.match(self.command, difference.command)
         return bool(same and re.search(self.output, "\n".join(difference.lines)))
 
 
@@ -26,6 +27,7 @@ IN_GO = "The fields that may not change are told, but not as Go prints its struc
 NOT_SERVED = "This resource is not served."
 FIRST_APPLY = "Ownership of fields is kept from an object's first apply on: before, there are no managed fields."
 
+UNMANAGED = "The API server says which objects no controller acts on, with a warning and an event."
 METRICS_SERVED = "metrics.k8s.io is always served; the real API server of the comparison has no metrics server beside it."
 
 ACCEPTED = (
@@ -41,5 +43,7 @@ ACCEPTED = (
     Accepted(IN_GO, "workloads", "set env pod/solo", "core.PodSpec"),
     Accepted(FIRST_APPLY, "editing", "get configmap settings -o yaml", "managedFields"),
     Accepted(FIRST_APPLY, "serverside", "apply --server-side -f - <<END", "before-first-apply"),
+    Accepted(UNMANAGED, ".*", "", "[Nn]o controller of this cluster acts on objects of kind"),
+    Accepted(UNMANAGED, "describing", "get events --field-selector=type=Warning -o name", r"event/front\.UID"),
     Accepted("No controller would ever take the taint of a new node away.", "nodes", "(get|describe) node", "not-ready"),
 )

@@ -29,7 +29,7 @@ APIS = {
     "v1": "CoreV1Api", "apps/v1": "AppsV1Api", "batch/v1": "BatchV1Api", "autoscaling/v2": "AutoscalingV2Api",
     "policy/v1": "PolicyV1Api", "rbac.authorization.k8s.io/v1": "RbacAuthorizationV1Api", "storage.k8s.io/v1": "StorageV1Api",
     "scheduling.k8s.io/v1": "SchedulingV1Api", "coordination.k8s.io/v1": "CoordinationV1Api",
-    "discovery.k8s.io/v1": "DiscoveryV1Api", "events.k8s.io/v1": "EventsV1Api",
+    "discovery.k8s.io/v1": "DiscoveryV1Api", "events.k8s.io/v1": "EventsV1Api", "networking.k8s.io/v1": "NetworkingV1Api",
 }  # fmt: skip
 
 
