@@ -1,45 +1,28 @@
-"""Requests of less than 100 kB that ask for much more work than their size suggests. Run as a program it sends each of them to an
-API server in its process and prints a line of JSON for each: what the response was, and what it cost.
-"""
+"""Requests of less than 100 kB that ask for much more work than their size suggests."""
 
 from __future__ import annotations
 
-import asyncio
+import base64
 import json
-import pathlib
-import sys
-import time
 import urllib.parse
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from tests.embedded.resilience import in_process_cluster, response_checks
 from tests.embedded.resilience.request_generator import RawRequest
-
-from traincrew.embedded.control_plane import ControlPlane
 
 Object = dict[str, Any]
 
 JSON, YAML, APPLY = "application/json", "application/yaml", "application/apply-patch+yaml"
-JSON_PATCH, STRATEGIC = "application/json-patch+json", "application/strategic-merge-patch+json"
+JSON_PATCH, MERGE, STRATEGIC = (f"application/{name}+json" for name in ("json-patch", "merge-patch", "strategic-merge-patch"))
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 NAMESPACE = "/api/v1/namespaces/default"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-GROUP = "hostile.example.com"
-
-
-class Cost(NamedTuple):
-    """Of the requests of one case; each figure is that of the most expensive request."""
-
-    case: str
-    problem: str
-    cpu_seconds: float
-    mebibytes: float
-    codes: list[int]
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 def request(method: str, path: str, body: object = b"", content: str = JSON, accept: str = JSON, **query: str) -> RawRequest:
     raw = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    target = f"{path}?{urllib.parse.urlencode(query)}" if query else path
+    target = f"{path}?{urllib.parse.urlencode(query, safe=',=!()')}" if query else path
     return RawRequest(method, target, {"Content-Type": content, "Accept": accept}, raw)
 
 
@@ -47,38 +30,40 @@ def dry_run(path: str, body: object, content: str = JSON) -> RawRequest:
     return request("POST", path, body, content, dryRun="All")
 
 
-def pod(**container: object) -> Object:
+def patched(path: str, body: object, content: str, **query: str) -> RawRequest:
+    return request("PATCH", f"{NAMESPACE}/{path}", body, content, **query)
+
+
+def pod(name: str = "p", **container: object) -> Object:
     containers = [{"name": "c", "image": "i", **container}]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
-
-
-def definition(plural: str, schema: Object, **version: object) -> RawRequest:
-    names = {"plural": plural, "kind": plural.capitalize()}
-    whole = {"type": "object", "properties": {"spec": schema}}
-    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": whole}, **version}]
-    spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions}
-    meta = {"name": f"{plural}.{GROUP}"}
-    body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec}
-    return request("POST", CRDS, body)
-
-
-def custom(plural: str, spec: object) -> RawRequest:
-    body = {"apiVersion": f"{GROUP}/v1", "kind": plural.capitalize(), "metadata": {"name": "w"}, "spec": spec}
-    return request("POST", f"/apis/{GROUP}/v1/namespaces/default/{plural}", body)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers}}
 
 
 def quantities() -> Iterator[RawRequest]:
-    for text in (
-        "1E1000000",
-        "1e-1000000",
-        "9" * 5_000,
-        "9" * 90_000,
-        f"1e{'9' * 90_000}",
-        f"0.{'9' * 90_000}",
-        f"1{'0' * 90_000}Ki",
-    ):
+    digits = "9" * 90_000
+    long = (digits, f"1e{digits}", f"0.{digits}", f"1{'0' * 90_000}Ki", f"-{digits}")
+    for text in ("1E1000000", "1e-1000000", "9" * 5_000, *long):
+        hard = {"requests.cpu": text}
         yield dry_run(f"{NAMESPACE}/pods", pod(resources={"limits": {"cpu": text}}))
-        yield dry_run(f"{NAMESPACE}/resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"requests.cpu": text}}})
+        yield dry_run(f"{NAMESPACE}/resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}})
+        limits = [{"type": "Container", "max": {"cpu": text}, "maxLimitRequestRatio": {"cpu": "2"}}]
+        yield dry_run(f"{NAMESPACE}/limitranges", {"metadata": {"name": "l"}, "spec": {"limits": limits}})
+    yield dry_run(f"{NAMESPACE}/pods", pod(resources={"limits": {f"example.com/r{i}": str(10**25 + i) for i in range(1_800)}}))
+
+
+def numbers() -> Iterator[RawRequest]:
+    for number in (b"1e999", b"-1e999", b"9" * 5_000, b"9" * 90_000, b"1e" + b"9" * 50_000):
+        of_pod = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},'
+        for body in (number, b'{"metadata":%s}' % number, of_pod + b'"spec":%s}' % number, of_pod + b'"spec":{"x":%s}}' % number):
+            for content in (JSON, YAML):
+                yield dry_run(f"{NAMESPACE}/pods", body, content)
+            for content in (JSON_PATCH, MERGE, STRATEGIC, APPLY):
+                yield patched("pods/a", body, content, dryRun="All", fieldManager="m")
+            yield dry_run(CRDS, body)
+        version = {"metadata": {"name": "a", "resourceVersion": number.decode()}}
+        yield request("PUT", f"{NAMESPACE}/configmaps/a", version, dryRun="All")
+        for name in ("limit", "resourceVersion", "continue"):
+            yield request("GET", f"{NAMESPACE}/pods", **{name: number.decode()})
 
 
 def copies_in_a_json_patch() -> Iterator[RawRequest]:
@@ -87,20 +72,13 @@ def copies_in_a_json_patch() -> Iterator[RawRequest]:
     nested = [{"op": "copy", "from": "/data", "path": f"/data/b{index}"} for index in range(200)]
     long = {"op": "add", "path": "/x", "value": "y" * 50_000}
     many = [{"op": "copy", "from": "/x", "path": f"/data/{index}"} for index in range(900)]
-    for operations in (doubled, nested, [long, *many]):
-        yield request("PATCH", f"{NAMESPACE}/configmaps/copied", operations, JSON_PATCH)
-
-
-def numbers() -> Iterator[RawRequest]:
-    for number in (b"1e999", b"-1e999", b"9" * 5_000, b"9" * 90_000, b"1e" + b"9" * 50_000):
-        for body in (
-            number,
-            b'{"metadata":%s}' % number,
-            b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":%s}' % number,
-        ):
-            yield dry_run(f"{NAMESPACE}/pods", body)
-            yield dry_run(f"{NAMESPACE}/pods", body, YAML)
-            yield dry_run(CRDS, body)
+    wrapped = [{"op": "add", "path": "/w", "value": {}}, {"op": "move", "from": "/v", "path": "/w/v"}]
+    deep = [{"op": "add", "path": "/v", "value": {}}, *[*wrapped, {"op": "move", "from": "/w", "path": "/v"}] * 700]
+    for operations in (doubled, nested, [long, *many], deep, [*deep, {"op": "copy", "from": "/v", "path": "/z"}]):
+        yield patched("configmaps/copied", operations, JSON_PATCH)
+    items = {"op": "add", "path": "/spec/containers/0/env", "value": [{}] * 15_000}
+    containers = [{"op": "copy", "from": "/spec/containers/0", "path": "/spec/containers/-"}] * 20
+    yield patched("pods/a", [items, *containers], JSON_PATCH, dryRun="All")
 
 
 def depth() -> Iterator[RawRequest]:
@@ -109,123 +87,93 @@ def depth() -> Iterator[RawRequest]:
             deep = opening * levels + b"1" + closing * levels
             yield dry_run(f"{NAMESPACE}/pods", deep)
             yield dry_run(f"{NAMESPACE}/pods", opening * levels)
-            yield request("PATCH", f"{NAMESPACE}/pods/a", b'{"spec":' + deep + b"}", STRATEGIC, dryRun="All")
+            yield patched("pods/a", b'{"spec":' + deep + b"}", STRATEGIC, dryRun="All")
         yield dry_run(f"{NAMESPACE}/pods", "- " * levels + "1", YAML)
+    message = b""
+    while len(message) < 80_000:
+        message = b"\x0a" + _varint(len(message)) + message
+    of_pod = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"
+    yield dry_run(f"{NAMESPACE}/pods", of_pod + _varint(len(message)) + message, PROTOBUF)
+    yield dry_run(f"{NAMESPACE}/pods", b"k8s\0" + b"\x0b" * 90_000, PROTOBUF)
 
 
-def aliases_in_yaml() -> Iterator[RawRequest]:
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*encoded, number))
+
+
+def yaml_documents() -> Iterator[RawRequest]:
     lines = [f"a{level}: &a{level} [{','.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 10)]
-    yield dry_run(f"{NAMESPACE}/pods", "\n".join(["a0: &a0 [x,x,x,x,x,x,x,x,x,x]", *lines]), YAML)
-    yield dry_run(f"{NAMESPACE}/pods", f"a: &a [{'x,' * 2_000}]\nb: [{'*a,' * 20_000}]", YAML)
     merged = f"x: &d {{{','.join(f'k{index}: a' for index in range(3_000))}}}\ndata: {{<<: [{'*d,' * 10_000}]}}"
-    yield request("PATCH", f"{NAMESPACE}/configmaps/a", merged, APPLY, dryRun="All", fieldManager="m")
+    texts = [f"a: {sign * 90_000}" for sign in ("9", "1_", "-", "[", "{", "'", '"', "#", "!", "&", "*", "%", " ", "\n")]
+    bombs = ["\n".join(["a0: &a0 [x,x,x,x,x,x,x,x,x,x]", *lines]), f"a: &a [{'x,' * 2_000}]\nb: [{'*a,' * 20_000}]", merged]
+    for body in (*bombs, *(text[:95_000] for text in texts), f"a: 0x{'f' * 90_000}", "\n".join(["k: v"] * 15_000)):
+        yield dry_run(f"{NAMESPACE}/configmaps", body, YAML)
+        yield patched("configmaps/a", body, APPLY, dryRun="All", fieldManager="m")
 
 
 def selectors() -> Iterator[RawRequest]:
     names = [f"v{index}" for index in range(12_000)]
-    for selector in (
-        ",".join(f"!{name}" for name in names),
-        f"a in ({','.join(names)})",
-        "(" * 90_000,
-        "a" * 90_000,
-        "a in (" * 10_000,
-    ):
+    texts = [",".join(f"!{name}" for name in names), f"a in ({','.join(names)})"]
+    for selector in (*texts, "(" * 90_000, "a" * 90_000, "a in (" * 10_000, " " * 90_000, "," * 90_000, "=" * 90_000):
         yield request("GET", f"{NAMESPACE}/configmaps", labelSelector=selector)
         yield request("GET", f"{NAMESPACE}/pods", fieldSelector=selector)
+        yield request("DELETE", f"{NAMESPACE}/configmaps", labelSelector=selector, dryRun="All")
 
 
 def headers_and_parameters() -> Iterator[RawRequest]:
     yield request("GET", f"{NAMESPACE}/pods", accept=",".join(f"*/*;q=0.{index}" for index in range(1_000, 8_000)))
+    yield request("GET", f"{NAMESPACE}/pods", accept="application/json" + ";a=b" * 20_000)
     yield request("GET", f"{NAMESPACE}/pods?{'&'.join(f'a{index}=b' for index in range(12_000))}")
-    yield request("PATCH", f"{NAMESPACE}/configmaps/a", {"data": {}}, APPLY, fieldManager="a" * 90_000)
-    yield request("GET", f"{NAMESPACE}/pods", **{"continue": "A" * 90_000})
+    yield request("POST", f"{NAMESPACE}/configmaps?{'dryRun=x&' * 9_000}", {"metadata": {"name": "a"}})
+    for manager in ("a" * 90_000, "%01" * 30_000):
+        yield request("PATCH", f"{NAMESPACE}/configmaps/a?fieldManager={manager}", {"data": {}}, APPLY)
+    for token in (b"A" * 60_000, b"[" * 60_000, json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": "a/../" * 12_000}).encode()):
+        yield request("GET", f"{NAMESPACE}/pods", **{"continue": base64.urlsafe_b64encode(token).decode().rstrip("=")})
 
 
 def lists_in_a_strategic_merge_patch() -> Iterator[RawRequest]:
     names = [{"name": f"E{index}"} for index in range(2_500)]
-    yield request("POST", f"{NAMESPACE}/pods", pod(env=names))
+    yield request("POST", f"{NAMESPACE}/pods", pod("listed", env=names))
     for patch in (
         {"$setElementOrder/env": names[::-1]},
         {"env": [{**name, "$patch": "delete"} for name in names]},
         {"env": [{**name, "value": "x"} for name in names[::-1]]},
+        {"env": [{"name": [index]} for index in range(5_000)]},
+        {"$retainKeys": [f"k{index}" for index in range(9_000)]},
     ):
-        yield request("PATCH", f"{NAMESPACE}/pods/p", {"spec": {"containers": [{"name": "c", **patch}]}}, STRATEGIC, dryRun="All")
+        yield patched("pods/listed", {"spec": {"containers": [{"name": "c", **patch}]}}, STRATEGIC, dryRun="All")
+    finalizers = [f"example.com/f{index}" for index in range(4_000)]
+    yield patched("pods/listed", {"metadata": {"finalizers": finalizers}}, STRATEGIC)
+    yield patched("pods/listed", {"metadata": {"$deleteFromPrimitiveList/finalizers": finalizers}}, STRATEGIC)
 
 
-def defaults_of_a_definition() -> Iterator[RawRequest]:
-    text = {"type": "string", "default": "x" * 80_000}
-    numbers = {"type": "array", "items": {"type": "integer"}, "default": [1] * 10_000}
-    for plural, default in (("texts", text), ("numbers", numbers)):
-        yield definition(plural, {"type": "array", "items": {"type": "object", "properties": {"d": default}}})
-        yield custom(plural, [{}] * 20_000)
+def managed_fields() -> Iterator[RawRequest]:
+    data = {f"k{index}": "v" for index in range(5_000)}
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "managed"}, "data": data}
+    for manager in range(40):  # in the end the object is larger than the store accepts
+        yield patched("configmaps/managed", applied, APPLY, fieldManager=f"m{manager}", force="true")
+    yield patched("configmaps/managed", {**applied, "data": dict.fromkeys(data, "w")}, APPLY, fieldManager="other")
+    for elements in (['k:{"a":' + "9" * 5_000 + "}"], ["k:" + "[" * 3_000], [f"v:{index}" for index in range(6_000)]):
+        fields: Object = {element: {} for element in elements}
+        entry = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+        yield dry_run(f"{NAMESPACE}/configmaps", {"metadata": {"name": "fields", "managedFields": [entry]}})
 
 
-def columns_of_a_definition() -> Iterator[RawRequest]:
-    columns = [{"name": f"c{index}", "type": "string", "jsonPath": ".spec" + "..a" * 6} for index in range(20)]
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    yield definition("columns", schema, additionalPrinterColumns=columns)
-    deep: object = {}
-    for _ in range(150):
-        deep = {"a": deep, "b": [{}, {}]}
-    yield custom("columns", deep)
-    yield request("GET", f"/apis/{GROUP}/v1/namespaces/default/columns", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
-
-
-def rules_of_a_definition() -> Iterator[RawRequest]:
-    rules = [{"rule": "self.all(a, self.all(b, self.all(c, a + b + c != '')))"}]
-    items = {"type": "string", "maxLength": 10}
-    yield definition("bounds", {"type": "array", "maxItems": 20, "items": items, "x-kubernetes-validations": rules})
-    yield custom("bounds", ["x"] * 20)
-    yield definition("loops", {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": rules})
-    yield custom("loops", ["x"] * 9_000)
-
-
-def patterns_of_a_definition() -> Iterator[RawRequest]:
-    yield definition("patterns", {"type": "array", "items": {"type": "string", "pattern": "^(a|a|b?)*$"}})
-    yield custom("patterns", ["a" * 900 + "c"] * 90)
-
-
-def errors() -> Iterator[RawRequest]:
-    yield dry_run(f"{NAMESPACE}/pods", pod(**{f"x{index}": 1 for index in range(5_000)}))
-    many = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "many"}, "spec": {"containers": [{"name": "/" * 900}] * 90}}
-    yield dry_run(f"{NAMESPACE}/pods", many)
-
-
-CASES: tuple[Callable[[], Iterator[RawRequest]], ...] = (
-    quantities, copies_in_a_json_patch, numbers, depth, aliases_in_yaml, selectors, headers_and_parameters,
-    lists_in_a_strategic_merge_patch, defaults_of_a_definition, columns_of_a_definition, rules_of_a_definition,
-    patterns_of_a_definition, errors,
-)  # fmt: skip
-
-
-def _memory(key: str) -> float:
-    """Mebibytes."""
-    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
-
-
-def _reset_peak() -> None:
-    pathlib.Path("/proc/self/clear_refs").write_text("5")
-
-
-async def _send(daemon: ControlPlane, case: Callable[[], Iterator[RawRequest]]) -> Cost:
-    problems, seconds, grown, codes = [], 0.0, 0.0, set()
-    for each in case():
-        _reset_peak()
-        before, started = _memory("VmRSS"), time.thread_time()
-        result = await in_process_cluster.send(daemon, each)
-        seconds, grown = max(seconds, time.thread_time() - started), max(grown, _memory("VmHWM") - before)
-        codes.add(result.code)
-        if text := response_checks.problem(result.code, result.body) if result.code else "":
-            problems.append(f"{each.method} {each.target[:100]} {each.body[:80]!r}: {text[:500]}")
-    return Cost(case.__name__, "\n".join(problems), seconds, grown, sorted(codes))
-
-
-async def _run(data: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(data) as daemon:
-        for case in CASES:
-            print(json.dumps(await _send(daemon, case)), flush=True)
-
-
-if __name__ == "__main__":
-    asyncio.run(_run(pathlib.Path(sys.argv[1])))
+def many_objects_in_one() -> Iterator[RawRequest]:
+    ports = [{"containerPort": 80, "name": f"p{index}"} for index in range(1_800)]
+    yield dry_run(f"{NAMESPACE}/pods", pod(ports=ports))
+    yield dry_run(f"{NAMESPACE}/pods", {"metadata": {"name": "empty"}, "spec": {"containers": [{}] * 25_000}})
+    unknown: Object = {f"x{index}": 1 for index in range(5_000)}
+    yield dry_run(f"{NAMESPACE}/pods", pod(**unknown))
+    yield dry_run(f"{NAMESPACE}/configmaps", b'{"metadata":{"name":"u"},"data":{%s}}' % b",".join([b'"a":"b"'] * 11_000))
+    node_ports = [{"port": index + 1, "name": f"p{index}"} for index in range(2_800)]
+    yield dry_run(f"{NAMESPACE}/services", {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": node_ports}})
+    default = {"type": "Container", "default": {f"example.com/r{index}": "1" for index in range(2_500)}}
+    yield request("POST", f"{NAMESPACE}/limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [default]}})
+    containers = [{"name": f"c{index}", "image": "i"} for index in range(2_500)]
+    yield dry_run(f"{NAMESPACE}/pods", {"metadata": {"name": "limited"}, "spec": {"containers": containers}})
+    yield request("DELETE", f"{NAMESPACE}/limitranges/l")

@@ -1,43 +1,48 @@
-"""No request of less than 100 kB occupies the API server, takes much memory, or is answered by an internal error."""
+"""No request of less than 100 kB holds the event loop, takes much memory, or is answered by an internal error.
+
+TRAINCREW_FUZZ is the number of enlarged objects, and of random requests in each language (default 150).
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import resource
 import subprocess
 import sys
 
 import pytest
-from tests.hostile import costly_requests
-from tests.hostile.costly_requests import Cost
+from tests.hostile import request_costs
+from tests.hostile.request_costs import Cost
 
-ADDRESS_SPACE = 4 << 30
-CPU_SECONDS = 3.0
+NUMBER = os.environ.get("TRAINCREW_FUZZ", "150")
+ADDRESS_SPACE = 3 << 30
+CPU_SECONDS = 2.0
 """Of the thread of the server. The promise is 0.5; the margin is for machines that are slower and busy."""
-MEBIBYTES = 200.0
-"""The promise is 100."""
+MEBIBYTES = 100.0
 
 
 def _limit() -> None:
-    """A request that succeeds as an attack ends this process, and harms no other."""
+    """An attack that succeeds ends its process and harms no other."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+    resource.setrlimit(resource.RLIMIT_CPU, (900, 900))
 
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
     data: pathlib.Path = tmp_path_factory.mktemp("costly") / "data"
-    command = [sys.executable, "-m", "tests.hostile.costly_requests", str(data)]
+    command = [sys.executable, "-m", "tests.hostile.request_costs", str(data), NUMBER]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_limit, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return {cost.case: cost for cost in (Cost(*json.loads(line)) for line in done.stdout.splitlines())}
 
 
-@pytest.mark.parametrize("case", [case.__name__ for case in costly_requests.CASES])
+@pytest.mark.parametrize("case", request_costs.NAMES)
 def test_a_request_costs_no_more_than_its_size_allows(costs: dict[str, Cost], case: str) -> None:
     cost = costs[case]
-    assert not cost.problem
-    assert cost.cpu_seconds < CPU_SECONDS
-    assert cost.mebibytes < MEBIBYTES
+    assert cost.requests
+    assert not cost.problems
+    assert cost.cpu_seconds < CPU_SECONDS, cost.dearest
+    assert cost.mebibytes < MEBIBYTES, cost.dearest

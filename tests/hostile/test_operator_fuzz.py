@@ -7,6 +7,8 @@ import collections
 import logging
 import os
 import pathlib
+import resource
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -29,6 +31,8 @@ QUIET = 600.0
 """Seconds of virtual time in which nothing changes but what the operator does itself."""
 MOST_REQUESTS = 60
 """Requests for one job in that time. A rejected create is tried again once a minute."""
+MORE_MEMORY = 2 << 30
+"""Bytes of address space that an attack may add."""
 ROLES: dict[str, dict[str, Any]] = {
     "TFJob": {"PS": 1, "Worker": 2, "Chief": 1},
     "PyTorchJob": {"Master": 1, "Worker": 1},
@@ -57,8 +61,8 @@ class Attack:
         schema = crds.openapi(kind.plural, version)["properties"]["spec"]
         body = manifests.job(kind.kind, name, version, **ROLES[kind.kind])
         body["spec"] = self.generate.mutated(body["spec"], schema, 1 + number % 4)
-        resource = kind.resource._replace(version=version)
-        if await self._accepted(self.running.client.create(resource, NAMESPACE, msgspec.json.encode(body))):
+        versioned = kind.resource._replace(version=version)
+        if await self._accepted(self.running.client.create(versioned, NAMESPACE, msgspec.json.encode(body))):
             self.stored.append((kind, name))
 
     async def set_job_status(self, kind: JobKind, name: str) -> None:
@@ -122,6 +126,16 @@ def busiest(client: FaultyClient, since: float) -> list[tuple[str, int]]:
         "-".join(call.name.split(".")[0].split("-")[:2]) for call in client.calls if call.time > since and call.name
     )
     return [each for each in calls.most_common(5) if each[1] > MOST_REQUESTS]
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """The server runs in this process: an attack that succeeds fails the test and does not harm the machine."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

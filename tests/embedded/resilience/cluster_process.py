@@ -37,11 +37,13 @@ class ClusterProcess:
         self.place, self.flags = DataDirectory(data), flags
         self.process: subprocess.Popen[bytes] | None = None
 
+    def command(self) -> list[str]:
+        return [*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags]
+
     def start(self, umask: int = 0o077) -> None:
         """Returns when the cluster is ready."""
-        command = [*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags]
         output = subprocess.DEVNULL
-        self.process = subprocess.Popen(command, stdout=output, stderr=output, umask=umask)
+        self.process = subprocess.Popen(self.command(), stdout=output, stderr=output, umask=umask)
         deadline = time.monotonic() + TIMEOUT
         while (state := self.place.running()) is None or state["pid"] != self.process.pid:
             assert self.process.poll() is None, f"the process ended: {self.log()[-2000:]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import field_sets, last_applied, path_elements
 from traincrew.apimachinery.patches.field_managers import VersionedComparison
@@ -9,6 +11,8 @@ from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.managed_fields import FieldManager, Managers, WriteContext
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
+
+MAX_CONFLICTS = 1_000
 
 
 class ApplyConflicts(Exception):
@@ -39,9 +43,10 @@ def after_migration(
 
 
 def error(conflicts: dict[FieldManager, Fields]) -> StatusError:
-    """409, with a cause for every field."""
+    """409, with a cause for every field, up to a limit."""
     managers = sorted(conflicts, key=lambda manager: manager.identifier)
-    listed = [(manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager])]
+    found = ((manager, _field_path(path)) for manager in managers for path in field_sets.paths(conflicts[manager]))
+    listed = list(itertools.islice(found, MAX_CONFLICTS))
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {manager.display()}", "field": path}
         for manager, path in listed
@@ -50,8 +55,8 @@ def error(conflicts: dict[FieldManager, Fields]) -> StatusError:
         text = f"1 conflict: conflict with {listed[0][0].display()}: {listed[0][1]}"
     else:
         lines = []
-        for manager in managers:
-            lines += [f"conflicts with {manager.display()}:", *(f"- {path}" for each, path in listed if each == manager)]
+        for manager, fields in itertools.groupby(listed, key=lambda each: each[0]):
+            lines += [f"conflicts with {manager.display()}:", *(f"- {path}" for _, path in fields)]
         text = f"{len(listed)} conflicts: " + "\n".join(lines)
     return StatusError(409, "Conflict", f"Apply failed with {text}", causes=causes)
 

@@ -22,7 +22,7 @@ MAX_ITERATIONS = 10_000
 MAX_COMPLEXITY = 20_000
 """Nodes of a rule, doubled with every loop inside another: the time to estimate its cost."""
 
-_EVALUATION, _PER_BYTE = 10_000, 30
+_EVALUATION, _PER_BYTE = 20_000, 30
 _APPENDED = 100
 """A list that a loop builds is copied with every item: this, times the square of its length."""
 _QUICK = 50_000

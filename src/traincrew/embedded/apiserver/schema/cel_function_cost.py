@@ -18,11 +18,15 @@ Price = Callable[[list[Estimate]], Estimate]
 """From the estimates of the operands to that of the call."""
 
 UNKNOWN: Any = object()
+TEXT: Any = object()
+"""In place of a result that is not known but a text."""
 NODE, PER_BYTE, ALLOCATED = 100.0, 20, 7
 _CALLBACK = 3_000
 """A function that is implemented in Python."""
 _FORMATTED = 200
 """Characters that one of a format may stand for: `%.1000f` is the longest."""
+_ITEM, _PART = 32, 50
+"""Bytes of an item in a list that is copied, and of a part of a text that is split."""
 _REGEXP, _PARSED, _INSTRUCTION = 50_000, 1_000, 5
 
 
@@ -87,12 +91,20 @@ def _index(operands: list[Estimate]) -> Estimate:
     return cost + NODE, size, UNKNOWN
 
 
+def _text(operands: list[Estimate]) -> Estimate:
+    cost, size, _ = _other(operands)
+    return cost, size, TEXT
+
+
 def _grown(operands: list[Estimate], size: float) -> Estimate:
-    return _total(operands)[0] + NODE + ALLOCATED * size, size, UNKNOWN
+    return _total(operands)[0] + NODE + ALLOCATED * size, size, TEXT
 
 
 def _concatenation(operands: list[Estimate]) -> Estimate:
-    return _grown(operands, _total(operands)[1])
+    cost, size = _total(operands)
+    if any(value is TEXT or value.__class__ is str for _, _, value in operands):
+        return _grown(operands, size)
+    return cost + NODE + ALLOCATED * (size + _ITEM * sum(map(count, operands))), size, UNKNOWN
 
 
 def _replacement(operands: list[Estimate]) -> Estimate:
@@ -108,7 +120,7 @@ def _join(operands: list[Estimate]) -> Estimate:
 
 def _split(operands: list[Estimate]) -> Estimate:
     cost, size = _total(operands)[0], operands[0][1]
-    return cost + NODE + 100 * size, size * 2, UNKNOWN
+    return cost + NODE + ALLOCATED * _PART * size, size * 2, UNKNOWN
 
 
 def _format(operands: list[Estimate]) -> Estimate:
@@ -151,6 +163,7 @@ _PRICES: dict[str, Price] = {
     "_?_:_": _conditional,
     "_[_]": _index,
     "_+_": _concatenation,
+    **dict.fromkeys(("string", "lowerAscii", "upperAscii", "trim", "substring", "charAt", "reverse"), _text),
     "replace": _replacement,
     "join": _join,
     "split": _split,

@@ -88,6 +88,8 @@ def _versions(versions: list[Object]) -> Iterator[FieldError]:
         for part in _PARTS:
             if part not in shared:
                 yield from _part(version, part, f"{path}.{part}")
+    if cel_limits.exceeded((version.get("schema") or {}).get("openAPIV3Schema") or {} for version in versions):
+        yield field_errors.forbidden("spec.versions", "the validation rules (x-kubernetes-validations) are too long")
     counts = Counter(version.get("name", "") for version in versions)
     if any(count > 1 for count in counts.values()):
         yield _about_versions(versions, shared, "must contain unique version names")
@@ -158,8 +160,6 @@ def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
         yield field_errors.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
     if not crd_schema_validation.is_foreign(schema):
         yield from structural_rules.check(schema, path)
-    if cel_limits.count_tokens(schema) > cel_limits.MAX_TOKENS:
-        yield field_errors.forbidden(f"{path}.x-kubernetes-validations", "the validation rules of the schema are too long")
     yield from crd_schema_validation.check(schema, path)
 
 

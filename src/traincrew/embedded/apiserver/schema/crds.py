@@ -9,7 +9,7 @@ from traincrew.apimachinery.resource_info import Column, ResourceInfo, Subresour
 from traincrew.apimachinery.structural.schemas import PRESERVE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.discovery.version_priority import version_key
-from traincrew.embedded.apiserver.schema import custom_resources
+from traincrew.embedded.apiserver.schema import cel_limits, custom_resources
 
 AGE = Column(
     name="Age",
@@ -210,5 +210,8 @@ def _unenforced_condition(messages: list[str], conditions: list[Object], now: st
 
 def unenforced_rules(crd: Object) -> list[str]:
     """The validation rules that are accepted but not enforced, each with the reason, for warnings."""
-    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in crd["spec"].get("versions") or ()]
-    return list(dict.fromkeys(message for schema in schemas if schema for message in custom_resources.unenforced_rules(schema)))
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") or {} for version in crd["spec"].get("versions") or ()]
+    if cel_limits.exceeded(schemas):  # the definition is not valid
+        return []
+    with_rules = [schema for schema in schemas if cel_limits.count_tokens(schema)]
+    return list(dict.fromkeys(message for schema in with_rules for message in custom_resources.unenforced_rules(schema)))

@@ -14,7 +14,6 @@ from traincrew.apimachinery.structural.schemas import NOTHING, Structure
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import (
     cel,
-    cel_limits,
     coercion,
     embedded_resources,
     scale_paths,
@@ -100,8 +99,6 @@ def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any
 
 def unenforced_rules(schema: Schema) -> list[str]:
     """The validation rules that are not enforced, each with the reason."""
-    if not 0 < cel_limits.count_tokens(schema) <= cel_limits.MAX_TOKENS:
-        return []
     node = schemas.of(schema)
     messages = list(cel.compile_errors(node)) if node.has_rules else []
     schemas.forget(schema)  # called for definitions as they are written; the served schema is another copy
