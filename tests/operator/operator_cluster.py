@@ -24,12 +24,12 @@ from traincrew.operator.run import Clients, Operator
 
 Object = dict[str, Any]
 NAMESPACE = "default"
-START = dt.datetime.now(dt.UTC).replace(microsecond=0)
+START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 PYTORCH = next(kind.resource for kind in KINDS if kind.kind == "PyTorchJob")
 
 
 def now() -> dt.datetime:
-    """The wall clock of virtual time."""
+    """The wall clock of virtual time, for operator and API server."""
     return START + dt.timedelta(seconds=asyncio.get_running_loop().time())
 
 
@@ -164,6 +164,7 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
     control_plane = ControlPlane(Options(data, "127.0.0.1", 0, objects, data / "log", "0"))
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)
+    control_plane.cluster.clock = now  # otherwise pods would be created in the future of a slow test, or in its past
     loop.busy_threads.append(lambda: bool(control_plane.store._accepted))
     try:
         await bootstrap(control_plane.system_client("bootstrap"), objects)
