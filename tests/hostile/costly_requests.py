@@ -17,6 +17,7 @@ JSON_PATCH, MERGE, STRATEGIC = (f"application/{name}+json" for name in ("json-pa
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 NAMESPACE = "/api/v1/namespaces/default"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -177,3 +178,12 @@ def many_objects_in_one() -> Iterator[RawRequest]:
     containers = [{"name": f"c{index}", "image": "i"} for index in range(2_500)]
     yield dry_run(f"{NAMESPACE}/pods", {"metadata": {"name": "limited"}, "spec": {"containers": containers}})
     yield request("DELETE", f"{NAMESPACE}/limitranges/l")
+
+
+def aggregated_roles() -> Iterator[RawRequest]:
+    different = [{"matchLabels": {f"k{index}": "v"}} for index in range(2_800)]
+    for name, selectors in (("equal", [{}] * 20_000), ("different", different)):
+        body = {"metadata": {"name": name}, "aggregationRule": {"clusterRoleSelectors": selectors}}
+        yield request("POST", ROLES, body)
+        yield request("PATCH", f"{ROLES}/{name}", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+        yield request("DELETE", f"{ROLES}/{name}")

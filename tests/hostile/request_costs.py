@@ -28,6 +28,7 @@ CASES: tuple[Callable[[], Iterator[RawRequest]], ...] = (
     costly_requests.quantities, costly_requests.numbers, costly_requests.copies_in_a_json_patch, costly_requests.depth,
     costly_requests.yaml_documents, costly_requests.selectors, costly_requests.headers_and_parameters,
     costly_requests.lists_in_a_strategic_merge_patch, costly_requests.managed_fields, costly_requests.many_objects_in_one,
+    costly_requests.aggregated_roles,
     costly_definitions.defaults, costly_definitions.columns, costly_definitions.products, costly_definitions.patterns,
     costly_definitions.lists, costly_definitions.rules, costly_definitions.depth_of_schemas,
 )  # fmt: skip

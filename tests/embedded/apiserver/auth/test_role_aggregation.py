@@ -5,7 +5,7 @@ from typing import Any
 from tests.embedded.apiserver.auth.rbac_objects import binding, role, rule, user_subject
 
 from traincrew.embedded.apiserver.authn.users import User
-from traincrew.embedded.apiserver.authz import bootstrap_policy
+from traincrew.embedded.apiserver.authz import bootstrap_policy, policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
 
@@ -69,3 +69,32 @@ def test_the_default_roles_are_aggregated_already() -> None:
     for each in bootstrap_policy.objects():
         policy.put(each)
     assert policy.outdated_aggregated_roles() == []
+
+
+def test_rules_are_in_the_order_of_the_selectors_and_each_is_there_once() -> None:
+    first, second, third = (rule("get", resource) for resource in ("pods", "nodes", "secrets"))
+    roles = [labelled_role("a", "later", first), labelled_role("z", "early", second), labelled_role("b", "early", third, second)]
+    selectors = [{"matchLabels": {label: "yes"}} for label in ("early", "later", "early")]
+    roles.append(role("all") | {"aggregationRule": {"clusterRoleSelectors": selectors}})
+    by_name = {each["metadata"]["name"]: each for each in roles}
+    own = {name: policy_rules.of(each) for name, each in by_name.items()}
+    assert role_aggregation.aggregate(by_name, own)["all"] == (*own["b"], *own["a"])
+
+
+class CountedLabels(dict[str, str]):
+    compared = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        CountedLabels.compared += 1
+        return super().get(key, default)
+
+
+def test_thousands_of_selectors_are_compared_only_as_far_as_selectors_and_labels_differ() -> None:
+    roles = {f"r{index}": labelled_role(f"r{index}", "x", rule("get", "pods")) for index in range(50)}
+    for each in roles.values():
+        each["metadata"]["labels"] = CountedLabels({"x": "yes"})
+    selectors: list[dict[str, Any]] = [{}] * 1_000 + [{"matchLabels": {f"k{index}": "yes"}} for index in range(2_000)] * 2
+    roles["all"] = role("all") | {"aggregationRule": {"clusterRoleSelectors": selectors[::-1]}}
+    granted = role_aggregation.aggregate(roles, {name: policy_rules.of(each) for name, each in roles.items()})
+    assert len(granted["all"]) == 1
+    assert CountedLabels.compared <= 2_000

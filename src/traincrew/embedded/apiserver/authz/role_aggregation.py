@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
 
 from traincrew.apimachinery import label_selectors
 from traincrew.apimachinery.unstructured import Object
@@ -20,20 +23,45 @@ def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) 
     """
     gathering = [name for name in sorted(roles) if is_aggregated(roles[name])]
     current = {name: () if is_aggregated(roles[name]) else own[name] for name in roles}
+    groups = _groups(roles) if gathering else []
+    members = {name: _members(roles[name], groups) for name in gathering}
     for _ in range(len(gathering) + 1):
         before = {name: current[name] for name in gathering}
         for name in gathering:
-            current[name] = _aggregated(roles[name], roles, current)
+            current[name] = _aggregated(members[name], current)
         if all(current[name] == before[name] for name in gathering):
             break
     return current
 
 
-def _aggregated(role: Object, roles: Mapping[str, Object], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
-    aggregated: dict[Rule, None] = {}
-    for selector in role["aggregationRule"]["clusterRoleSelectors"]:
-        for name in sorted(roles):
-            labels = roles[name]["metadata"].get("labels") or {}
-            if name != role["metadata"]["name"] and label_selectors.matches(selector, labels):
-                aggregated.update(dict.fromkeys(current[name]))
-    return tuple(aggregated)
+class _Group(NamedTuple):
+    """Roles with the same labels."""
+
+    labels: Mapping[str, str]
+    names: list[str]
+
+
+def _groups(roles: Mapping[str, Object]) -> list[_Group]:
+    groups: dict[tuple[tuple[str, str], ...], _Group] = {}
+    for name, role in roles.items():
+        labels = role["metadata"].get("labels") or {}
+        groups.setdefault(tuple(sorted(labels.items())), _Group(labels, [])).names.append(name)
+    return list(groups.values())
+
+
+def _members(role: Object, groups: list[_Group]) -> list[str]:
+    """The roles whose rules it collects, in the order of its selectors, each once.
+
+    A role may have thousands of selectors: different ones are compared with different labels only.
+    """
+    members: list[str] = []
+    selectors = {msgspec.json.encode(selector): selector for selector in role["aggregationRule"]["clusterRoleSelectors"]}
+    for selector in selectors.values():
+        matching = [group for group in groups if label_selectors.matches(selector, group.labels)]
+        members += sorted(name for group in matching for name in group.names if name != role["metadata"]["name"])
+        groups = [group for group in groups if group not in matching] if matching else groups
+    return members
+
+
+def _aggregated(members: list[str], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
+    return tuple(dict.fromkeys(rule for name in members for rule in current[name]))
