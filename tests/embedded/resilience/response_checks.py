@@ -15,6 +15,7 @@ LISTED_ERRORS = (
     "strconv.ParseUint: parsing .*: (invalid syntax|value out of range)",
     "Timeout: request did not complete within requested timeout",
     "the spec replicas field .* does not exist",
+    '^no endpoints available for service "',
     # Invalid strategic merge patches and applied configurations: the real server has no better code for them.
     "unknown patch type: ",
     "expected a .*, but received a ",
