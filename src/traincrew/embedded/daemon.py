@@ -113,7 +113,7 @@ async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.
     options, names = control_plane.options, control_plane.pki.names
     gate = AuthenticationFilter(origins.allowed_origins(names, 0), control_plane.authenticator, control_plane.policy)
     ready = {name: functools.partial(_ended, task) for name, task in tasks.items()}
-    health = HealthChecks(live={"storage": lambda: control_plane.store.problem}, ready=ready)
+    health = HealthChecks({"storage": lambda: control_plane.store.problem, **ready})
     pages = NonResourceHandler(control_plane.registry, "", health)
     streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
     server = ApiServer(control_plane.handler, gate, pages, streaming)

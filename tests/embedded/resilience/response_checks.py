@@ -37,6 +37,7 @@ LISTED_ERRORS = (
     "cannot unmarshal .* into Go struct field (DeleteOptions|Preconditions)",
     "converting .* to .*: unknown conversion",
     r"^\[?target\.(name|kind): ",
+    "^(no endpoints available for service|error trying to reach service: )",
 )
 """Messages of responses with 500 and above that a real API server gives to the same requests."""
 _LISTED = re.compile("|".join(LISTED_ERRORS))

@@ -62,7 +62,7 @@ async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: ControlPla
     else:
         table = partial_metadata.metadata_list(call.info, values, "v1", records.metadata())
     parts = b"".join((await cluster.handler.list_chunks(call)).parts)
-    assert parts == msgspec.json.encode(table)
+    assert parts == msgspec.json.encode(table) + b"\n"
 
 
 async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: ControlPlane) -> None:

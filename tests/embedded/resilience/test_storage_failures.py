@@ -57,8 +57,12 @@ async def test_writes_get_503_while_reads_and_watches_continue(cluster: ClusterP
         await assert_rejected(cluster, "large")
         revision, _ = await list_config_maps(cluster)
         assert revision >= max(seen.revisions)
-        async with cluster.client() as client, client.get("/readyz") as response:
-            assert response.status == 200
+        async with cluster.client() as client:
+            async with client.get("/livez") as response:
+                assert response.status == 200
+            async with client.get("/readyz/storage") as response:
+                assert response.status == 500
+                assert "cannot be written" in await response.text()
     before = len(seen.revisions)
     await timeouts.until(lambda: len(seen.revisions) > before + 20, "writes after the disk has space again")
     stop.set()
