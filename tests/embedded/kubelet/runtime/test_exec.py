@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 from typing import Any
@@ -173,6 +174,19 @@ async def test_many_commands_run_concurrently(harness: ShimHarness) -> None:
     shim = await sleeper(harness)
     answers = await asyncio.gather(*(execute(shim, "sh", "-c", f"cat; exit {n}", stdin=b"%d" % n) for n in range(30)))
     assert answers == [(n, b"%d" % n, b"") for n in range(30)]
+
+
+async def test_commands_whose_start_is_cancelled_do_not_run_on(harness: ShimHarness) -> None:
+    shim = await sleeper(harness)
+
+    async def cancelled(seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                (await shim.exec("main", ["sleep", "1001"], ExecOptions(stdout=True))).close()
+
+    await asyncio.gather(*(cancelled(number / 500) for number in range(20)))
+    assert (await execute(shim, "true"))[0] == 0
+    await wait_until(lambda: not _runs("1001", harness))
 
 
 def _runs(argument: str, harness: ShimHarness) -> bool:

@@ -164,6 +164,12 @@ class ShimClient:
                 self._notify("exec_kill", exec=number)  # it may start the command yet
             pipes.close()
             raise (ContainerNotFound if isinstance(error, ContainerNotRunning) else ExecFailed)(str(error)) from None
+        except asyncio.CancelledError:
+            # As after the timeout of a probe: nobody would close the session.
+            self._notify("exec_kill", exec=number)
+            self._sessions.pop(number, None)
+            pipes.close()
+            raise
         session = ExecSession(ended, lambda: self._notify("exec_kill", exec=number), fds[0] if fds else None)
         return session.over_terminal(io) if io.tty else session.over_pipes(pipes)
 
