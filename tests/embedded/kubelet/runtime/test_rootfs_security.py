@@ -143,6 +143,13 @@ def test_a_disk_of_the_host_cannot_be_opened(harness: RootfsHarness) -> None:
     assert [word for word in outcome.words if word.isdecimal()] == ["0"] * len(paths)
 
 
+def test_the_mode_of_a_device_of_the_host_cannot_be_changed(harness: RootfsHarness) -> None:
+    outcome = harness.run("chmod 666 /dev/null; chown 0 /dev/null; echo word > /dev/null && echo written")
+
+    assert outcome.out.count("Read-only file system") == 2
+    assert outcome.words[-1] == "written"
+
+
 def test_sysctls_are_not_writable(harness: RootfsHarness) -> None:
     paths = ["/proc/sys/kernel/panic", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/sys/kernel/mm/ksm/run"]
     script = "; ".join(f"(echo 0 > {path}) && echo written {path}" for path in paths)

@@ -102,8 +102,9 @@ def mount_dev(root: RootDirectory, pod: Pod, container: Container, shm: int) -> 
 
 
 def _bind_device(root: RootDirectory, path: str) -> None:
+    """Read-only: a read-only mount allows writing to a device, and no change of its mode and owner, which are the host's."""
     os.close(root.open(path, make="file"))
-    bind(root, path, path)
+    bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def _mount_cgroups(root: RootDirectory, cgroups: dict[str, str], privileged: bool) -> None:
