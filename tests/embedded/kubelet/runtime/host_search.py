@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 
+KINDS = ("mnt", "pid", "net", "ipc", "uts")
 PROGRAM = pathlib.Path(__file__).with_name("host_search_program.py").read_text()
 
 
-def command(secret: pathlib.Path, seconds: float = 0.0) -> list[str]:
-    """secret: a file of the host that the container does not see. seconds: how long to search; 0: once."""
-    return ["/usr/bin/python3", "-ISc", PROGRAM, str(secret), str(seconds)]
+def command(secret: pathlib.Path, until: str = "") -> list[str]:
+    """secret: a file of the host that the container does not see. until: a file that ends the search; "": search once."""
+    namespaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS]
+    return ["/usr/bin/python3", "-ISc", PROGRAM, str(secret), until, *namespaces]

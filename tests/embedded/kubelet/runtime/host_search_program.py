@@ -1,10 +1,9 @@
-"""Runs in a container, with the standard library only: `host_search_program.py SECRET SECONDS`."""
+"""Runs in a container, with the standard library only: `host_search_program.py SECRET UNTIL NAMESPACE_OF_HOST…`."""
 
 import contextlib
 import ctypes
 import os
 import sys
-import time
 
 KILL = 1 << 5
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
@@ -53,30 +52,30 @@ def rights(pid: str, own: int) -> None:
             print(f"found: {name} of process {pid} is {held:x}, that of the container {own:x}")
 
 
-def namespaces(pid: str) -> None:
-    for kind in ("mnt", "pid", "net", "ipc", "uts", "user"):
+def namespaces(pid: str, of_host: set[str]) -> None:
+    for kind in ("mnt", "pid", "net", "ipc", "uts"):
         with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"):
-                print(f"found: {kind} namespace of process {pid} is another one")
+            if os.readlink(f"/proc/{pid}/ns/{kind}") in of_host:
+                print(f"found: {kind} namespace of process {pid} is the host's")
 
 
-def search(secret: str, own: int) -> None:
+def search(secret: str, own: int, of_host: set[str]) -> None:
     for pid in (name for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()):
         with contextlib.suppress(OSError):
             directories(pid, secret)
             stolen(pid, secret)
             rights(pid, own)
-            namespaces(pid)
+            namespaces(pid, of_host)
 
 
-def main(secret: str, seconds: float) -> None:
-    own, until = status("self")["CapBnd"], time.monotonic() + seconds
+def main(secret: str, until: str, of_host: set[str]) -> None:
+    own = status("self")["CapBnd"]
     assert not os.path.exists(secret), "the container sees the file anyway"
     print("searching", flush=True)
-    search(secret, own)
-    while time.monotonic() < until:
-        search(secret, own)
+    search(secret, own, of_host)
+    while until and not os.path.exists(until):
+        search(secret, own, of_host)
     print("searched", flush=True)
 
 
-main(sys.argv[1], float(sys.argv[2]))
+main(sys.argv[1], sys.argv[2], set(sys.argv[3:]))

@@ -79,8 +79,9 @@ class RootfsHarness:
         container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
 
         def body() -> None:
+            mappings = credentials.read_id_mappings()
             rootfs.build(self.pod(), container, self.isolation, entrances)
-            credentials.apply(container, self.isolation)
+            credentials.apply(container, self.isolation, mappings)
             os.execve("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 
         return self.perform(lambda: run_as_pid_1(body))
@@ -90,7 +91,7 @@ class RootfsHarness:
         container = Container("main", attempt, (), {}, "")
 
         def body() -> None:
-            rootfs.build(pod, container, self.isolation, shm_namespace=memory)
+            rootfs.build(pod, container, self.isolation, shared=rootfs.SharedMounts(memory))
             os.execv("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"])
 
         pid = os.fork()

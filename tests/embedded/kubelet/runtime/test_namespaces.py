@@ -10,6 +10,7 @@ import pytest
 from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, exists, run_to_exit, wait_for_exit, wait_until
 
 from traincrew.embedded.kubelet.runtime import runtime, spec
+from traincrew.embedded.kubelet.runtime.container import capabilities
 
 UNCHANGED = pathlib.Path("/proc/sys/kernel/printk_ratelimit_burst").read_text()
 
@@ -65,6 +66,31 @@ async def test_a_shared_process_namespace_is_visible_to_all_containers_which_exi
     _, seen, _ = await execute(shim, "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '", name="b")
     assert b"sleep 1000" not in seen
     assert b"sleep 1002" in seen
+
+
+KILL = 1 << 5
+SHOW_RIGHTS = (
+    "id -u; sed -n 's/^Cap[PB][rn][md]:\\t//p' /proc/self/status; sed -n 's/^CapPrm:\\t//p' /proc/$PPID/status; sleep 1000"
+)
+
+
+@pytest.mark.parametrize("user", [0, 1234])
+async def test_init_in_a_shared_process_namespace_has_the_rights_of_its_container_and_kill(
+    isolated: ShimHarness, user: int
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a second id needs subordinate ids")
+    shim = await isolated.pod(share_processes=True)
+    await shim.start(isolated.shell(SHOW_RIGHTS, user=user, group=user, drop_capabilities=("KILL",)))
+    await wait_until(lambda: len(isolated.output().split()) == 4)
+    words = isolated.output().split()
+    permitted, bounding, of_init = (int(word, 16) for word in words[1:])
+    default = capabilities.effective_set((), ("KILL",), False)
+    assert (int(words[0]), bounding) == (user, default)
+    assert permitted == (default if user == 0 else 0)
+    assert of_init == permitted | KILL
+    await shim.signal("main", signal.SIGTERM)
+    assert (await wait_for_exit(shim)).code == 143
 
 
 async def test_host_pid_uses_the_process_namespace_of_the_host(isolated: ShimHarness) -> None:

@@ -18,7 +18,7 @@ RESERVED_BYTES = 32 << 10
 """More than an exit record can have, including its escaped message of 4096 bytes."""
 MAX_FDS = 16
 """Descriptors of one message."""
-_SCM_MAX_FD = 253
+SCM_MAX_FD = 253
 """Descriptors that Linux transfers at once. For fewer, recvmsg would close the rest, and perhaps wait for it."""
 
 
@@ -95,7 +95,7 @@ def encode(message: Message, fds: Sequence[int] = ()) -> bytes:
 
 def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
     """As recv: b"" is the end of the stream."""
-    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _SCM_MAX_FD, socket.MSG_CMSG_CLOEXEC)
+    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, SCM_MAX_FD, socket.MSG_CMSG_CLOEXEC)
     return data, list(fds)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -47,6 +48,7 @@ UMOUNT_NOFOLLOW = 8
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
+_PR_SET_KEEPCAPS = 8
 _PR_CAPBSET_READ = 23
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
@@ -110,9 +112,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     _check(result, f"mount {kind or source} at {target}")
 
 
-def restrict_mount(mount_descriptor: int, attributes: int) -> None:
-    """Adds MOUNT_ATTR flags to a mount, attached or not, and to all mounts below it. ENOSYS before Linux 5.12."""
-    words = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+def restrict_mount(mount_descriptor: int, attributes: int, propagation: int = 0) -> None:
+    """Adds MOUNT_ATTR flags to a mount, attached or not, and to all mounts below it. ENOSYS before Linux 5.12.
+
+    propagation: MS_PRIVATE or MS_SLAVE; 0: unchanged.
+    """
+    words = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
     result = _libc.syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
         ctypes.c_long(mount_descriptor),
@@ -175,6 +180,11 @@ def set_dumpable(dumpable: bool) -> None:
     _prctl(_PR_SET_DUMPABLE, int(dumpable))
 
 
+def keep_capabilities() -> None:
+    """A change of the user keeps the permitted capabilities. Ends with the execve."""
+    _prctl(_PR_SET_KEEPCAPS, 1)
+
+
 def no_new_privileges() -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
@@ -220,9 +230,16 @@ def close_range(first: int, last: int = 0xFFFFFFFF) -> None:
     try:
         _syscall(_SYS_CLOSE_RANGE, first, last, 0)
     except OSError:
-        open_now = [int(name) for name in os.listdir("/proc/self/fd")]
-        for descriptor in (number for number in open_now if first <= number <= last):
+        for descriptor in (number for number in _possible_descriptors() if first <= number <= last):
             os.closerange(descriptor, descriptor + 1)
+
+
+def _possible_descriptors() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        # This process is not in the PID namespace of /proc.
+        return list(range(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
 
 
 def _prctl(option: int, argument: int) -> int:

@@ -21,8 +21,9 @@ from traincrew.embedded.kubelet.runtime.errors import ContainerRuntimeError, Cre
 log = logging.getLogger(__name__)
 
 _START = (
-    "import sys; sys.path.append(sys.argv.pop(1)); from traincrew.embedded.kubelet.runtime.shim.template import main;"
-    "main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))"
+    "import sys; sys.path.append(sys.argv.pop(1)); from traincrew.embedded.kubelet.runtime.shim import program_files;"
+    "program_files.execute_read_only(sys.argv); from traincrew.embedded.kubelet.runtime.shim.template import main;"
+    "program_files.return_to_host(sys.argv); main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))"
 )
 _ATTEMPTS = 3
 """Attempts for one request, if the template process is killed meanwhile."""

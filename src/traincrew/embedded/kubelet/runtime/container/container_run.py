@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
-from traincrew.embedded.kubelet.runtime.container import init, launch
-from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, socket_pair, timestamp
+from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair, timestamp
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
 from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
+from traincrew.embedded.kubelet.runtime.shim.pause import SharedProcesses
 
 MESSAGE_BYTES = 4096
 _PIPE_BYTES = 256 << 10
@@ -40,22 +41,21 @@ class PodSandbox:
     isolation: spec.Isolation
     loop: EventLoop
     cgroup: Cgroup | None = None
-    pid_namespace: int = -1
-    """The PID namespace that all containers share; -1: each has its own."""
+    processes: SharedProcesses = SharedProcesses()
     shm_namespace: int = -1
     """The mount namespace that keeps their /dev/shm; -1: each has its own."""
-    pause_pid: int = 0
-    """The process that keeps the shared PID namespace alive."""
 
     @property
     def own_pid_namespaces(self) -> bool:
-        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and self.pid_namespace < 0
+        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and not self.shared_processes
+
+    @property
+    def shared_processes(self) -> bool:
+        return self.processes.pid_namespace >= 0
 
     def enter(self) -> None:
         if self.own_pid_namespaces:
             syscalls.unshare(syscalls.CLONE_NEWPID)
-        elif self.pid_namespace >= 0:
-            syscalls.setns(self.pid_namespace, syscalls.CLONE_NEWPID)
 
 
 class ContainerRun:
@@ -69,6 +69,7 @@ class ContainerRun:
         self.stdin = -1
         self.on_end: list[Callable[[], None]] = []
         self.pumps: list[OutputPump] = []
+        self._killed = False
         self._recorded = False
         self._exit: dict[str, Any] | None = None
         self._records = -1
@@ -122,7 +123,7 @@ class ContainerRun:
 
     def _fork(self, message: str) -> None:
         ours, theirs = socket_pair()
-        status, status_end = socket_pair()
+        status, status_end = handshake_pair()
         stdio, given = self._stdio()
         entries = tuple(self.cgroup.open_entries()) if self.cgroup else ()
         container = dataclasses.replace(
@@ -130,19 +131,49 @@ class ContainerRun:
         )
         sandbox = self._sandbox
         process = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, sandbox.isolation, entries)
-        own = sandbox.own_pid_namespaces
-        config = init.InitConfig(sandbox.pod, process, theirs, status_end, False, own, shm_namespace=sandbox.shm_namespace)
+        config = init.InitConfig(
+            sandbox.pod,
+            process,
+            theirs,
+            status_end,
+            serves_exec=False,
+            own_pid_namespace=sandbox.own_pid_namespaces,
+            shm_namespace=sandbox.shm_namespace,
+            pid_namespace=sandbox.processes.pid_namespace,
+            proc_namespace=sandbox.processes.proc_namespace,
+        )
         try:
-            self.init = fork.fork_grandchild(self._sandbox.enter, lambda: init.main(config))
+            self.init = self._fork_init(config)
         finally:
             for fd in (*given, *entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
         self._record_init()
-        ours.send(b"go")
         self._control = ours
         ours.setblocking(False)
         self._loop.watch(ours.fileno(), READ, self._read_control)
-        self.handshake = StartHandshake(self._loop, status, self._on_started)
+        if sandbox.shared_processes:
+            self.handshake = StartHandshake(self._loop, status, self._on_started, self.init, self._on_forked)
+        else:
+            ours.send(b"go")
+            self.handshake = StartHandshake(self._loop, status, self._on_started)
+
+    def _fork_init(self, config: init.InitConfig) -> int:
+        if self._sandbox.shared_processes:
+            return fork.fork_child(lambda: nsexec.start_container(config))
+        return fork.fork_grandchild(self._sandbox.enter, lambda: init.main(config))
+
+    def _on_forked(self, pid: int) -> None:
+        """Until now `init` was the process that prepares the container."""
+        self.init = pid
+        try:
+            self._record_init()
+        except OSError:
+            self._killed = True  # nobody would find the container without its shim
+        if self._killed:
+            self.kill_init()
+        else:
+            with contextlib.suppress(OSError):
+                self._control.send(b"go")
 
     def _record_init(self) -> None:
         """Without the shim, the kubelet finds and kills the container by its init process."""
@@ -181,6 +212,10 @@ class ContainerRun:
         self._send_control({"signal": number})
 
     def kill(self) -> None:
+        self._killed = True
+        if self._sandbox.shared_processes and not self.handshake.forked:
+            self.kill_init()
+            return
         self._send_control({"kill": True})
         # A container that may trace its init process can stop it.
         self._loop.call_later(_KILL_SECONDS, self.kill_init)
@@ -254,7 +289,7 @@ class ContainerRun:
 
     def finish(self) -> None:
         """The init process has been reaped, so every process of the container is gone."""
-        self.handshake.read()
+        self.handshake.process_ended()
         self._read_control()
         self._close_control()
         for pump in self.pumps:

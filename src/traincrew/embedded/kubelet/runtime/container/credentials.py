@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import os
 import stat
@@ -25,20 +26,42 @@ class CredentialsError(OSError):
     """The process cannot have the requested user or groups. The message goes into the pod's events."""
 
 
-def apply(container: Container, isolation: Isolation) -> None:
-    """The last thing before execve, inside the container's root: there is no way back. Raises CredentialsError."""
+@dataclasses.dataclass(frozen=True)
+class IdMappings:
+    """The ids that the user namespace of this process has."""
+
+    users: tuple[range, ...]
+    groups: tuple[range, ...]
+    setgroups: bool
+    """Whether supplementary groups may be set."""
+
+
+def read_id_mappings() -> IdMappings:
+    """Call it before this process enters a container, whose /proc does not show it."""
+    return IdMappings(_ranges("/proc/self/uid_map"), _ranges("/proc/self/gid_map"), _setgroups_allowed())
+
+
+def apply(container: Container, isolation: Isolation, mappings: IdMappings, retained: int = 0) -> int:
+    """Inside the container's root; there is no way back. Returns the capabilities of the process. Raises CredentialsError.
+
+    retained: capabilities that stay until `set_capabilities`, for a process that forks the container's.
+    """
     try:
         allowed = capabilities.effective_set(container.add_capabilities, container.drop_capabilities, container.privileged)
     except capabilities.UnknownCapability as unknown:
         raise CredentialsError(str(unknown)) from None
-    uid, gid, groups = identity(container, isolation)
+    uid, gid, groups = identity(container, isolation, mappings)
     if isolation is not Isolation.NONE:
         _limit(allowed)
-    _switch_user(uid, gid, groups, isolation)
-    if isolation is not Isolation.NONE and uid == 0:
-        _keep(allowed)
+    if retained:
+        syscalls.keep_capabilities()
+    _switch_user(uid, gid, groups, isolation, mappings)
+    final = allowed if uid == 0 else 0
+    if isolation is not Isolation.NONE:
+        set_capabilities(final | retained)
     if container.no_new_privileges:
         syscalls.no_new_privileges()
+    return final
 
 
 def reduce(container: Container, isolation: Isolation) -> None:
@@ -51,22 +74,28 @@ def reduce(container: Container, isolation: Isolation) -> None:
         allowed = 0  # the command reports it
     allowed |= capabilities.bits({"KILL"})
     _limit(allowed)
-    _keep(allowed)
+    set_capabilities(allowed)
 
 
-def _keep(allowed: int) -> None:
+def drop_all_capabilities() -> None:
+    _limit(0)
+    set_capabilities(0)
+
+
+def set_capabilities(allowed: int) -> None:
+    """Gives up all others."""
     _, permitted, _ = syscalls.capget()
     syscalls.capset(allowed & permitted, allowed & permitted, 0)
 
 
-def identity(container: Container, isolation: Isolation) -> tuple[int, int, tuple[int, ...]]:
+def identity(container: Container, isolation: Isolation, mappings: IdMappings) -> tuple[int, int, tuple[int, ...]]:
     """User, group and supplementary groups. The group defaults to the one in /etc/passwd, else to 0."""
     own = isolation is Isolation.NONE
     uid = container.user if container.user is not None else os.geteuid() if own else 0
     gid = container.group
     if gid is None:
         gid = os.getegid() if own and uid == os.geteuid() else group_of(uid)
-    return uid, gid, tuple(dict.fromkeys((*container.groups, *_mapped(member_of(uid)))))
+    return uid, gid, tuple(dict.fromkeys((*container.groups, *_mapped(member_of(uid), mappings))))
 
 
 def group_of(uid: int, table: str = "/etc/passwd") -> int:
@@ -84,9 +113,9 @@ def member_of(uid: int, users: str = "/etc/passwd", groups: str = "/etc/group") 
     return tuple(int(fields[2]) for fields in entries if name in fields[3].split(","))
 
 
-def _mapped(groups: tuple[int, ...]) -> tuple[int, ...]:
+def _mapped(groups: tuple[int, ...], mappings: IdMappings) -> tuple[int, ...]:
     """Groups of /etc/group that the user namespace maps. The others were not requested and are left out."""
-    return tuple(group for group in groups if mapped(group, "/proc/self/gid_map")) if _setgroups_allowed() else ()
+    return tuple(group for group in groups if _within(group, mappings.groups)) if mappings.setgroups else ()
 
 
 def read_table(table: str) -> list[list[str]]:
@@ -115,16 +144,16 @@ def _limit(allowed: int) -> None:
             syscalls.drop_from_bounding(number)
 
 
-def _switch_user(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation) -> None:
+def _switch_user(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation, mappings: IdMappings) -> None:
     if isolation is Isolation.NONE and os.geteuid() != 0:
         _check_unchanged(uid, gid)
         return
-    _check_mapped(uid, gid, groups)
+    _check_mapped(uid, gid, groups, mappings)
     try:
         os.setgroups(groups)
     except PermissionError:
         # A user namespace with a single id keeps groups that it cannot map. Requested groups were checked above.
-        if _setgroups_allowed():
+        if mappings.setgroups:
             raise
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
@@ -138,20 +167,24 @@ def _check_unchanged(uid: int, gid: int) -> None:
         )
 
 
-def _check_mapped(uid: int, gid: int, groups: tuple[int, ...]) -> None:
-    if not mapped(uid, "/proc/self/uid_map"):
+def _check_mapped(uid: int, gid: int, groups: tuple[int, ...], mappings: IdMappings) -> None:
+    if not _within(uid, mappings.users):
         raise CredentialsError(errno.EINVAL, f"runAsUser {uid} {_SUBORDINATE}")
-    if not mapped(gid, "/proc/self/gid_map"):
+    if not _within(gid, mappings.groups):
         raise CredentialsError(errno.EINVAL, f"runAsGroup {gid} {_SUBORDINATE}")
-    missing = [group for group in groups if not mapped(group, "/proc/self/gid_map")]
-    if missing or (set(groups) - {gid} and not _setgroups_allowed()):
+    missing = [group for group in groups if not _within(group, mappings.groups)]
+    if missing or (set(groups) - {gid} and not mappings.setgroups):
         raise CredentialsError(errno.EINVAL, f"supplementalGroups {missing or list(groups)} {_SUBORDINATE}")
 
 
-def mapped(number: int, table: str) -> bool:
+def _within(number: int, ranges: tuple[range, ...]) -> bool:
+    return any(number in each for each in ranges)
+
+
+def _ranges(table: str) -> tuple[range, ...]:
     with open(table, encoding="ascii") as lines:
-        ranges = [[int(word) for word in line.split()] for line in lines]
-    return any(first <= number < first + count for first, _, count in ranges)
+        rows = [[int(word) for word in line.split()] for line in lines]
+    return tuple(range(first, first + count) for first, _, count in rows)
 
 
 def _setgroups_allowed() -> bool:

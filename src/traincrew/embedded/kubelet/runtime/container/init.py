@@ -46,13 +46,19 @@ class InitConfig:
     """A mount namespace to join, for an exec; -1: create one."""
     shm_namespace: int = -1
     """The mount namespace that keeps the pod's /dev/shm; -1: the container has its own."""
+    pid_namespace: int = -1
+    """The PID namespace that the pod's containers share; -1: this process is in that of the container."""
+    proc_namespace: int = -1
+    """The mount namespace that keeps /proc of that PID namespace."""
 
     def descriptors(self) -> list[int]:
-        own = (self.control.fileno(), self.status.fileno(), self.mount_namespace, self.shm_namespace)
-        return [fd for fd in (*own, *self.process.stdio, *self.process.cgroup_entries) if fd >= 0]
+        sockets, streams = (self.control.fileno(), self.status.fileno()), self.process.stdio
+        namespaces = (self.mount_namespace, self.shm_namespace, self.pid_namespace, self.proc_namespace)
+        return [fd for fd in (*sockets, *namespaces, *streams, *self.process.cgroup_entries) if fd >= 0]
 
 
 def main(config: InitConfig) -> None:
+    """For a container without other processes in its PID namespace, or without a PID namespace of its pod."""
     fork.close_other_descriptors(config.descriptors())
     os.setsid()
     if not config.control.recv(1):
@@ -60,19 +66,46 @@ def main(config: InitConfig) -> None:
     if config.own_pid_namespace:
         # Only after the shim has become the parent. Without an own PID namespace, the end of `control` signals its death instead.
         syscalls.die_with_parent(signal.SIGKILL)
-    wakeup, wakeup_writer = _catch_signals()
+    wakeup = _catch_signals()
     gate, gate_writer = os.pipe2(os.O_CLOEXEC)
     try:
         child = _start(config, gate, gate_writer)
-    except errors.OperationFailed as failure:
-        launch.report_failure(config.status, failure.reason, failure.message)
+    except (errors.OperationFailed, OSError) as error:
+        report_failure(config, error)
         return
-    except (OSError, rootfs.RootfsError) as error:
-        launch.report_failure(config.status, "CreateContainerError", f"failed to create the container: {error}")
-        return
-    _give_up_rights(config, (config.control.fileno(), wakeup, wakeup_writer, gate_writer))
+    _close_descriptors(config, (*wakeup, gate_writer))
+    # A container with the capability SYS_PTRACE can become its init process, which must have no more than the container.
+    credentials.reduce(config.process.container, config.process.isolation)
     os.write(gate_writer, b"g")
     os.close(gate_writer)
+    _run(config, child, wakeup[0])
+
+
+def main_prepared(config: InitConfig, prepared: launch.PreparedProcess) -> None:
+    """For a container in a PID namespace with other containers. This process has the rights of the container's, and KILL."""
+    os.setsid()
+    if not config.control.recv(1):
+        return
+    wakeup = _catch_signals()
+    syscalls.become_subreaper()
+
+    def command() -> None:
+        with launch.failures_reported(config.status):
+            launch.execute(prepared, config.status)
+
+    child = fork.fork_child(command)
+    _close_descriptors(config, wakeup)
+    _run(config, child, wakeup[0])
+
+
+def report_failure(config: InitConfig, error: Exception) -> None:
+    if isinstance(error, errors.OperationFailed):
+        launch.report_failure(config.status, error.reason, error.message)
+    else:
+        launch.report_failure(config.status, "CreateContainerError", f"failed to create the container: {error}")
+
+
+def _run(config: InitConfig, child: int, wakeup: int) -> None:
     try:
         Init(config, child, wakeup).run()
     except Exception as error:
@@ -88,39 +121,46 @@ def _catch_signals() -> tuple[int, int]:
     return wakeup, wakeup_writer
 
 
-def _give_up_rights(config: InitConfig, descriptors: tuple[int, ...]) -> None:
-    """A container with the capability SYS_PTRACE can become its init process, which must have no more than the container."""
+def _close_descriptors(config: InitConfig, kept: tuple[int, ...]) -> None:
     config.status.detach()
     if config.process.isolation != spec.Isolation.NONE:
         null = os.open(os.devnull, os.O_RDWR)
         for target in range(3):
             os.dup2(null, target)
-    fork.close_other_descriptors(descriptors)
-    credentials.reduce(config.process.container, config.process.isolation)
+    fork.close_other_descriptors((config.control.fileno(), *kept))
 
 
 def _start(config: InitConfig, gate: int, gate_writer: int) -> int:
+    mappings = credentials.read_id_mappings()
     if config.mount_namespace >= 0:
         syscalls.setns(config.mount_namespace, syscalls.CLONE_NEWNS)
     elif config.process.isolation == spec.Isolation.NONE:
         _check_mounts(config.process.container.mounts)
     else:
-        syscalls.unshare(syscalls.CLONE_NEWNS)
-        rootfs.build(
-            config.pod, config.process.container, config.process.isolation, config.process.cgroup_entries, config.shm_namespace
-        )
-        with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
-            fds = [mounts.fileno(), processes.fileno()]
-            socket.send_fds(config.status, [protocol.encode({"namespaces": True}, fds)], fds)
+        build_rootfs(config)
     if not config.own_pid_namespace:
         syscalls.become_subreaper()
 
     def command() -> None:
         os.close(gate_writer)
         if os.read(gate, 1):
-            launch.exec_process(config.process, config.status)
+            launch.exec_process(config.process, config.status, mappings)
 
     return fork.fork_child(command, entry.clone_target(config.process.cgroup_entries))
+
+
+def build_rootfs(config: InitConfig) -> None:
+    """Moves this process into a new mount namespace and into the rootfs, and sends the shim the namespaces for exec."""
+    syscalls.unshare(syscalls.CLONE_NEWNS)
+    kinds = ("mnt",) if config.pid_namespace >= 0 else ("mnt", "pid")
+    # Of the host's /proc, because that of the container may not show this process.
+    namespaces = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+    process = config.process
+    shared = rootfs.SharedMounts(config.shm_namespace, config.proc_namespace)
+    rootfs.build(config.pod, process.container, process.isolation, process.cgroup_entries, shared)
+    socket.send_fds(config.status, [protocol.encode({"namespaces": True}, namespaces)], namespaces)
+    for namespace in namespaces:
+        os.close(namespace)
 
 
 def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
@@ -235,15 +275,16 @@ class Init:
                 os.waitpid(-1, 0)
 
 
-def descendants(pid: int, but: Collection[int] = ()) -> list[int]:
-    """All descendants, parents before their children. `but`: children to leave out, with their descendants."""
+def descendants(pid: int, but: Callable[[], Collection[int]] = tuple) -> list[int]:
+    """All descendants, parents before their children. `but`: children to leave out, with their descendants; called at the end."""
     children = dict[int, list[int]]()
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
                 parent = int(file.read().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
-    found = [each for each in children.get(pid, ()) if each not in but]
+    left_out = but()
+    found = [each for each in children.get(pid, ()) if each not in left_out]
     for each in found:
         found += children.get(each, ())
     return found

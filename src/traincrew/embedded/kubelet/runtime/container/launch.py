@@ -11,11 +11,12 @@ import signal
 import socket
 import stat
 import termios
+from collections.abc import Iterator
 from typing import NoReturn
 
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry as cgroups_entry
-from traincrew.embedded.kubelet.runtime.container import credentials
+from traincrew.embedded.kubelet.runtime.container import credentials, stdio
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import opened
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 
@@ -41,29 +42,75 @@ class ProcessSpec:
     """The streams were made for this process. Otherwise they are a client's, and stay as they are."""
 
 
-def exec_process(process: ProcessSpec, status: socket.socket) -> NoReturn:
+@dataclasses.dataclass(frozen=True)
+class PreparedProcess:
+    """What is left to do: a fork and the execve. Nothing of it needs more rights than the container has."""
+
+    path: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    tty: bool
+    capabilities: int | None
+    """None: those that it has."""
+
+
+def exec_process(process: ProcessSpec, status: socket.socket, mappings: credentials.IdMappings) -> NoReturn:
     """Becomes the process. A failure is reported on `status`; the execve closes it without a message."""
+    with failures_reported(status):
+        execute(prepare(process, status, mappings), status)
+
+
+@contextlib.contextmanager
+def failures_reported(status: socket.socket) -> Iterator[None]:
+    """Reports a failure on `status` and exits."""
     try:
-        os.setsid()
-        _join_cgroup(process.cgroup_entries)
-        _set_stdio(process, status)
-        if process.own_stdio:
-            _give_stdio(process)
-        entered = _change_directory(process.container.cwd, process.isolation)
-        credentials.apply(process.container, process.isolation)
-        if not entered:
-            _enter(process.container.cwd, process.isolation)
-        env = environment(process)
-        path = find_executable(process.argv[0], env.get("PATH", ""))
-        _reset_signals()
-        os.umask(0o022)
-        status.send(protocol.encode({"exec": os.getpid()}))
-        _execute(path, process.argv, env)
+        yield
     except errors.OperationFailed as failure:
         report_failure(status, failure.reason, failure.message)
+        os._exit(127)
     except (OSError, ValueError) as error:
         report_failure(status, "StartError", f"unable to start container process: {_message(error)}")
-    os._exit(127)
+        os._exit(127)
+
+
+def prepare(
+    process: ProcessSpec,
+    status: socket.socket,
+    mappings: credentials.IdMappings,
+    kept: tuple[int, ...] = (),
+    retained: int = 0,
+) -> PreparedProcess:
+    """Gives this process all that the container's process has, and no more: streams, directory, cgroup, user, capabilities.
+
+    kept: descriptors that stay open beside `status`; retained: see `credentials.apply`.
+    """
+    _join_cgroup(process.cgroup_entries)
+    _set_stdio(process, status, kept)
+    entered = _change_directory(process.container.cwd, process.isolation)
+    granted = credentials.apply(process.container, process.isolation, mappings, retained)
+    if not entered:
+        _enter(process.container.cwd, process.isolation)
+    env = environment(process)
+    path = find_executable(process.argv[0], env.get("PATH", ""))
+    os.umask(0o022)
+    changes = process.isolation != spec.Isolation.NONE
+    return PreparedProcess(path, process.argv, env, process.tty, granted if changes else None)
+
+
+def execute(prepared: PreparedProcess, status: socket.socket) -> NoReturn:
+    """Becomes the process. Raises OperationFailed."""
+    os.setsid()
+    if prepared.tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if prepared.capabilities is not None:
+        credentials.set_capabilities(prepared.capabilities)
+    _reset_signals()
+    status.send(protocol.encode({"exec": os.getpid()}))
+    try:
+        os.execve(prepared.path, prepared.argv, prepared.env)
+    except OSError as error:
+        words = (error.strerror or "").lower()
+        raise errors.OperationFailed("StartError", f"unable to start container process: exec {prepared.path}: {words}") from None
 
 
 def _join_cgroup(groups: tuple[int, ...]) -> None:
@@ -111,45 +158,11 @@ def _why_not_executable(path: str) -> int | None:
     return None if os.access(path, os.X_OK, effective_ids=True) else errno.EACCES
 
 
-def _execute(path: str, argv: tuple[str, ...], env: dict[str, str]) -> None:
-    try:
-        os.execve(path, argv, env)
-    except OSError as error:
-        words = (error.strerror or "").lower()
-        raise errors.OperationFailed("StartError", f"unable to start container process: exec {path}: {words}") from None
-
-
-def _set_stdio(process: ProcessSpec, status: socket.socket) -> None:
-    """Sets standard input, output and error. Every other descriptor but `status` is closed."""
-    stdio = (_terminal(status),) * 3 if process.tty else process.stdio
-    for target, fd in enumerate(stdio):
-        if fd < 0:
-            fd = os.open(os.devnull, os.O_RDONLY if target == 0 else os.O_WRONLY)
-        os.dup2(fd, target)
-    syscalls.close_range(3, status.fileno() - 1)
-    syscalls.close_range(status.fileno() + 1)
-
-
-def _give_stdio(process: ProcessSpec) -> None:
-    """Gives the streams to the user of the process, who may open /dev/stdout then. As runc does."""
-    uid = process.container.user
-    if not uid or process.isolation == spec.Isolation.NONE:
-        return
-    for number in range(3):
-        stream = os.fstat(number)
-        if stat.S_ISFIFO(stream.st_mode) or os.isatty(number):
-            # A user without a mapping is reported later.
-            with contextlib.suppress(OSError):
-                os.fchown(number, uid, stream.st_gid)
-
-
-def _terminal(status: socket.socket) -> int:
-    """Allocates a terminal in the container and sends its master end to the shim."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-    socket.send_fds(status, [protocol.encode({"terminal": True}, [master])], [master])
-    os.close(master)
-    return slave
+def _set_stdio(process: ProcessSpec, status: socket.socket, kept: tuple[int, ...]) -> None:
+    streams = (stdio.open_terminal(status),) * 3 if process.tty else process.stdio
+    stdio.replace(streams, (status.fileno(), *kept))
+    if process.own_stdio and process.container.user and process.isolation != spec.Isolation.NONE:
+        stdio.give_to(process.container.user)
 
 
 def _change_directory(path: str, isolation: spec.Isolation) -> bool:

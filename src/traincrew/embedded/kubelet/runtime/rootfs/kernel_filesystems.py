@@ -28,15 +28,13 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
 
-def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
-    with mount_target(root, "/proc") as target:
-        try:
-            syscalls.mount("proc", target, "proc", _SAFE_FLAGS)
-        except OSError as error:
-            # hostPID: the user namespace does not own the host's PID namespace, so bind the host's /proc.
-            if not pod.host_pid or error.errno != errno.EPERM:
-                raise
-            syscalls.mount("/proc", target, "", syscalls.MS_BIND | syscalls.MS_REC)
+def mount_proc(root: RootDirectory, pod: Pod, container: Container, shared: int = -1) -> None:
+    """shared: a detached mount of the /proc that the pod's containers share; -1: this process is in the container's own."""
+    if shared >= 0:
+        with opened(root, "/proc") as directory:
+            syscalls.attach_mount(shared, directory)
+    else:
+        _mount_own_proc(root, pod)
     if os.getpid() == 1:
         # The kernel may forbid it some day.
         with contextlib.suppress(OSError):
@@ -46,6 +44,17 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
     for path in _READ_ONLY:
         with contextlib.suppress(FileNotFoundError), opened(root, path) as entry:
             bind_open(root, entry, path, entry, syscalls.MOUNT_ATTR_RDONLY)
+
+
+def _mount_own_proc(root: RootDirectory, pod: Pod) -> None:
+    with mount_target(root, "/proc") as target:
+        try:
+            syscalls.mount("proc", target, "proc", _SAFE_FLAGS)
+        except OSError as error:
+            # hostPID: the user namespace does not own the host's PID namespace, so bind the host's /proc.
+            if not pod.host_pid or error.errno != errno.EPERM:
+                raise
+            syscalls.mount("/proc", target, "", syscalls.MS_BIND | syscalls.MS_REC)
 
 
 def _link_descriptors_of_command(root: RootDirectory) -> None:

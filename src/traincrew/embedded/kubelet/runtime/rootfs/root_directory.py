@@ -91,7 +91,7 @@ class _Walk:
         found = os.fstat(entered).st_mode
         if created and stat.S_ISDIR(found):
             # Whatever the umask is. A group that directories inherit stays.
-            os.chmod(descriptor_path(entered), self._mode | found & stat.S_ISGID)
+            _change_mode(entered, self._mode | found & stat.S_ISGID)
         return entered
 
     def _create(self, name: str) -> bool:
@@ -118,6 +118,15 @@ class _Walk:
             while len(self.stack) > 1:
                 os.close(self.stack.pop())
         self.pending.extend(target.split("/")[::-1])
+
+
+def _change_mode(directory: int, mode: int) -> None:
+    """Of a directory that this process has created. Works without /proc, which shows other processes in a container."""
+    readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        os.fchmod(readable, mode)
+    finally:
+        os.close(readable)
 
 
 def descriptor_path(descriptor: int) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import errno
 import os
 
 from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, shared_memory
+from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, mount_namespaces, shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot
@@ -24,18 +26,32 @@ class RootfsError(OSError):
     """The rootfs cannot be built. The message goes into the pod's events."""
 
 
+@dataclasses.dataclass(frozen=True)
+class SharedMounts:
+    """Open mount namespaces that keep what the containers of a pod share; -1: the container has its own."""
+
+    shm_namespace: int = -1
+    proc_namespace: int = -1
+
+
+NOTHING_SHARED = SharedMounts()
+
+
 def build(
-    pod: Pod, container: Container, isolation: Isolation, cgroup_entries: tuple[int, ...] = (), shm_namespace: int = -1
+    pod: Pod,
+    container: Container,
+    isolation: Isolation,
+    cgroup_entries: tuple[int, ...] = (),
+    shared: SharedMounts = NOTHING_SHARED,
 ) -> None:
     """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
 
     cgroup_entries: of the container's cgroup, which is mounted at /sys/fs/cgroup.
-    memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
     Works at levels ROOT and USER. Raises RootfsError; the caller exits then, and its mounts go with its namespace.
     """
     umask = os.umask(0o022)
     try:
-        _enter(_Builder(pod, container, isolation).run(kernel_filesystems.cgroup_directories(cgroup_entries), shm_namespace))
+        _enter(_Builder(pod, container, isolation).run(kernel_filesystems.cgroup_directories(cgroup_entries), shared))
     except (MountError, OSError) as error:
         raise RootfsError(str(error)) from error
     finally:
@@ -51,9 +67,10 @@ class _Builder:
         self.pod, self.container, self.isolation = pod, container, isolation
         self.mounts = ordered_mounts(pod, container)
 
-    def run(self, cgroups: dict[str, str], shm_namespace: int) -> str:
+    def run(self, cgroups: dict[str, str], shared: SharedMounts) -> str:
         """Returns the path of the rootfs."""
-        shared = shared_memory.clone_from(shm_namespace)
+        shm = shared_memory.clone_from(shared.shm_namespace)
+        proc = _clone_proc(shared.proc_namespace)
         syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
         mounts = host_mounts.visible(host_mounts.read())
         layer = _layer(self.pod, self.container, self.isolation, mounts)
@@ -63,8 +80,8 @@ class _Builder:
         host.mount(top, self.isolation, seeds=tuple(mount.path for mount in self.mounts))
         with contextlib.closing(RootDirectory(top)) as root:
             _create_own_directories(root, layer, self.container)
-            kernel_filesystems.mount_proc(root, self.pod, self.container)
-            kernel_filesystems.mount_dev(root, self.pod, self.container, shared)
+            kernel_filesystems.mount_proc(root, self.pod, self.container, proc)
+            kernel_filesystems.mount_dev(root, self.pod, self.container, shm)
             kernel_filesystems.mount_sys(root, self.container, cgroups)
             if not self.container.privileged:
                 kernel_filesystems.mask(root)
@@ -84,6 +101,17 @@ class _Builder:
         for mount in self.mounts:
             binds.mount(mount)
         binds.seal()
+
+
+def _clone_proc(namespace: int) -> int:
+    if namespace < 0:
+        return -1
+    try:
+        return mount_namespaces.clone_root(namespace)
+    except OSError as error:
+        if error.errno == errno.ENOSYS:
+            raise RootfsError("shareProcessNamespace needs Linux 5.2") from None
+        raise
 
 
 def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> WritableLayer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.rootfs import mount_namespaces
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.shim import fork
@@ -25,7 +26,8 @@ def create_namespace(pod: Pod) -> int:
 
     def body() -> None:
         os.close(release_writer)
-        _mount_tmpfs(pod)
+        mount_namespaces.create()
+        mount_namespaces.replace_root("tmpfs", pod.directory, _FLAGS, _options(pod))
         os.write(ready_writer, b"m")
         os.read(release, 1)
 
@@ -45,25 +47,10 @@ def clone_from(namespace: int) -> int:
     """Called by a container's init in its own mount namespace: a detached copy of the tmpfs; -1: there is none."""
     if namespace < 0:
         return -1
-    own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        syscalls.setns(namespace, syscalls.CLONE_NEWNS)
-        try:
-            return _clone("/")
-        except OSError:
-            return -1
-        finally:
-            syscalls.setns(own, syscalls.CLONE_NEWNS)
-    finally:
-        os.close(own)
-
-
-def _clone(path: str) -> int:
-    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        return syscalls.clone_mount(descriptor)
-    finally:
-        os.close(descriptor)
+        return mount_namespaces.clone_root(namespace)
+    except OSError:
+        return -1
 
 
 def mount(root: RootDirectory, pod: Pod) -> None:
@@ -72,12 +59,3 @@ def mount(root: RootDirectory, pod: Pod) -> None:
 
 def _options(pod: Pod) -> str:
     return f"mode=1777,size={pod.shm_bytes or '50%'}"
-
-
-def _mount_tmpfs(pod: Pod) -> None:
-    syscalls.unshare(syscalls.CLONE_NEWNS)
-    syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
-    syscalls.mount("tmpfs", pod.directory, "tmpfs", _FLAGS, _options(pod))
-    os.chdir(pod.directory)
-    syscalls.pivot_root(".", ".")
-    syscalls.umount(".", syscalls.MNT_DETACH)

@@ -10,11 +10,11 @@ import signal
 import socket
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime import protocol, syscalls
+from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.cgroups import entry
-from traincrew.embedded.kubelet.runtime.container import init, launch
+from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
-from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, socket_pair
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer
@@ -50,6 +50,7 @@ class ExecProcess:
         self.number = 0
         """The client that sent the request, and the number that it chose."""
         self.over = False
+        self._killed = False
         self._control: socket.socket | None = None
         self._unreported = False
 
@@ -59,45 +60,53 @@ class ExecProcess:
         process = launch.ProcessSpec(
             container, command.argv, env, command.stdio, command.tty, self._sandbox.isolation, entries, command.own_stdio
         )
-        status, status_end = socket_pair()
+        status, status_end = handshake_pair()
         ours, theirs = socket_pair()
         try:
-            if self._reaped_by_container:
-                group = entry.clone_target(entries)
-                self.pid = fork.fork_grandchild(self._enter, lambda: self._exec(process, status_end, theirs), group)
-            else:
-                mounts = self.run.handshake.namespaces[0] if self.run.handshake.namespaces else -1
-                config = init.InitConfig(self._sandbox.pod, process, theirs, status_end, True, False, mounts)
-                self.pid = fork.fork_grandchild(lambda: None, lambda: init.main(config))
+            self.pid = self._fork(process, theirs, status_end)
         finally:
             for fd in (*entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
-        ours.send(b"go")
         ours.setblocking(False)
         self._control = ours
         self._sandbox.loop.watch(ours.fileno(), READ, self._read_control)
-        self.handshake = StartHandshake(self._sandbox.loop, status, self._on_started)
+        if self._reaped_by_container:
+            self.handshake = StartHandshake(self._sandbox.loop, status, self._on_started, self.pid, self._on_forked)
+        else:
+            ours.send(b"go")
+            self.handshake = StartHandshake(self._sandbox.loop, status, self._on_started)
+
+    def _fork(self, process: launch.ProcessSpec, control: socket.socket, status: socket.socket) -> int:
+        namespaces = self.run.handshake.namespaces
+        if self._reaped_by_container:
+            pair = (namespaces[0], self._sandbox.processes.pid_namespace if self._sandbox.shared_processes else namespaces[1])
+            group = entry.clone_target(process.cgroup_entries)
+            return fork.fork_child(lambda: nsexec.start_exec(process, pair, control, status), group)
+        mounts = namespaces[0] if namespaces else -1
+        config = init.InitConfig(
+            self._sandbox.pod, process, control, status, serves_exec=True, own_pid_namespace=False, mount_namespace=mounts
+        )
+        return fork.fork_grandchild(lambda: None, lambda: init.main(config))
+
+    def _on_forked(self, pid: int) -> None:
+        """Until now `pid` was the process that prepares the command."""
+        self.pid = pid
+        if self._killed:
+            self.kill()
+        elif self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.send(b"go")
 
     @property
     def _reaped_by_container(self) -> bool:
         """Otherwise no PID namespace ends with the container: an init process stays to reap and kill what the command leaves."""
-        return self._sandbox.own_pid_namespaces or self._sandbox.pid_namespace >= 0
-
-    def _enter(self) -> None:
-        syscalls.setns(self.run.handshake.namespaces[1], syscalls.CLONE_NEWPID)
-
-    def _exec(self, process: launch.ProcessSpec, status: socket.socket, control: socket.socket) -> None:
-        mounts = self.run.handshake.namespaces[0]
-        given = [fd for fd in (*process.stdio, *process.cgroup_entries) if fd >= 0]
-        fork.close_other_descriptors([status.fileno(), control.fileno(), mounts, *given])
-        if control.recv(1):
-            syscalls.setns(mounts, syscalls.CLONE_NEWNS)
-            launch.exec_process(process, status)
+        return self._sandbox.own_pid_namespaces or self._sandbox.shared_processes
 
     def kill(self) -> None:
         """Kills the process and every other process of its session."""
         if self.over:
             return
+        self._killed = True
         if not self._reaped_by_container:
             self._send_control({"kill": True})
             return
@@ -131,6 +140,7 @@ class ExecProcess:
 
     def reaped(self, status: int) -> None:
         self.over = True
+        self.handshake.process_ended()
         self._read_control()
         self._close_control()
         self._finish(os.waitstatus_to_exitcode(status) if self._reaped_by_container else -signal.SIGKILL)

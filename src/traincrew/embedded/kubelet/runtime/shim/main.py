@@ -17,8 +17,9 @@ from traincrew.embedded.kubelet.runtime.cgroups import cgroups
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Hierarchies
 from traincrew.embedded.kubelet.runtime.container.container_run import PodSandbox
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
-from traincrew.embedded.kubelet.runtime.shim import fork, lock
+from traincrew.embedded.kubelet.runtime.shim import lock, pause
 from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
+from traincrew.embedded.kubelet.runtime.shim.pause import SharedProcesses
 from traincrew.embedded.kubelet.runtime.shim.shim import Shim
 
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
@@ -38,9 +39,9 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, hierarc
     try:
         _redirect_stdio(pod.directory)
         syscalls.become_subreaper()
-        processes, pause = _namespaces(pod, isolation)
+        processes = _namespaces(pod, isolation)
         memory = -1 if isolation == spec.Isolation.NONE else shared_memory.create_namespace(pod)
-        sandbox = PodSandbox(pod, isolation, EventLoop(), _create_cgroup(pod, hierarchies), processes, memory, pause)
+        sandbox = PodSandbox(pod, isolation, EventLoop(), _create_cgroup(pod, hierarchies), processes, memory)
         Shim(sandbox, first)
     except (OSError, errors.OperationFailed) as error:
         first.setblocking(True)
@@ -76,10 +77,10 @@ def _create_cgroup(pod: spec.Pod, hierarchies: Hierarchies | None) -> cgroups.Cg
     return group
 
 
-def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> tuple[int, int]:
+def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> SharedProcesses:
     """Creates the network, IPC and UTS namespaces, and a PID namespace if the containers share one."""
     if isolation == spec.Isolation.NONE:
-        return -1, 0
+        return SharedProcesses()
     flags = 0 if pod.host_network else syscalls.CLONE_NEWNET | syscalls.CLONE_NEWUTS
     flags |= 0 if pod.host_ipc else syscalls.CLONE_NEWIPC
     syscalls.unshare(flags)
@@ -87,7 +88,7 @@ def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> tuple[int, int]:
         syscalls.sethostname(pod.hostname)
         _bring_up_loopback()
     _set_sysctls(pod)
-    return _shared_pid_namespace() if pod.share_processes and not pod.host_pid else (-1, 0)
+    return pause.start(pod.directory) if pod.share_processes and not pod.host_pid else SharedProcesses()
 
 
 def _set_sysctls(pod: spec.Pod) -> None:
@@ -106,27 +107,3 @@ def _bring_up_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         request = struct.pack("16sh22x", b"lo", _IFF_UP)
         fcntl.ioctl(sock, _SIOCSIFFLAGS, request)
-
-
-def _shared_pid_namespace() -> tuple[int, int]:
-    """A process that only reaps keeps the namespace alive, as a pause container does."""
-    ours, theirs = socket.socketpair()
-    pause = fork.fork_grandchild(lambda: syscalls.unshare(syscalls.CLONE_NEWPID), lambda: _pause(theirs))
-    theirs.close()
-    ours.send(b"g")
-    _, fds, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
-    # Left open on purpose: the pause process ends when this end is closed.
-    ours.detach()
-    return fds[0], pause
-
-
-def _pause(shim: socket.socket) -> None:
-    fork.close_other_descriptors([shim.fileno()])
-    if not shim.recv(1):
-        return
-    syscalls.die_with_parent(signal.SIGKILL)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
-    with open("/proc/self/ns/pid", "rb") as processes:
-        socket.send_fds(shim, [b"n"], [processes.fileno()])
-    with contextlib.suppress(OSError):
-        shim.recv(1)

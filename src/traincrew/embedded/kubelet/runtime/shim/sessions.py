@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import errors, protocol
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 from traincrew.embedded.kubelet.runtime.shim.attach import Attachment
 from traincrew.embedded.kubelet.runtime.shim.exec_process import ExecCommand, ExecProcess
@@ -21,7 +22,7 @@ class Sessions:
     def __init__(self, sandbox: PodSandbox, running: Callable[[str], ContainerRun]) -> None:
         """running: returns the running container of that name, or raises OperationFailed."""
         self._sandbox, self._running = sandbox, running
-        self._execs: dict[int, ExecProcess] = {}
+        self._execs: list[ExecProcess] = []
         self._tickets = exec_socket.ExecTickets()
         self._directory = exec_socket.directory(sandbox.pod)
         self.operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
@@ -74,32 +75,35 @@ class Sessions:
 
     def _start(self, process: ExecProcess, command: ExecCommand, peer: Peer, number: int = 0) -> None:
         process.start(command)
-        self._execs[process.pid] = process
+        self._execs.append(process)
         process.peer, process.number = peer, number
         peer.on_close.append(process.kill)
 
     def _exec_kill(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
-        for each in list(self._execs.values()):
+        for each in list(self._execs):
             if each.peer is reply.peer and each.number == message["exec"]:
                 each.kill()
         reply.send()
 
     def reaped(self, pid: int, status: int) -> None:
-        if (process := self._execs.get(pid)) is not None:
+        for process in [each for each in self._execs if each.pid == pid]:
             process.reaped(status)
-            self._execs.pop(pid, None)
+            self._execs.remove(process)
             with contextlib.suppress(ValueError):
                 process.peer.on_close.remove(process.kill)
 
     def container_ended(self, run: ContainerRun) -> None:
         """Ends the exec processes of that container."""
-        for process in list(self._execs.values()):
+        for process in list(self._execs):
             if process.run is run:
                 process.container_ended()
 
     def pids(self, run: ContainerRun | None = None) -> set[int]:
         """Process ids of the exec processes: of one container, or of all."""
-        return {pid for pid, process in self._execs.items() if run in (None, process.run)}
+        return {process.pid for process in self._execs if run in (None, process.run)}
+
+    def handshakes(self) -> list[StartHandshake]:
+        return [process.handshake for process in self._execs]
 
     @property
     def empty(self) -> bool:
@@ -124,7 +128,7 @@ class Sessions:
 
     def _exec_with_ticket(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
         """A connection is for one command at a time."""
-        if any(each.peer is peer for each in self._execs.values()):
+        if any(each.peer is peer for each in self._execs):
             peer.descriptors.close(fds)
             peer.send({"error": "a command runs on this connection", "reason": "Invalid"})
             return

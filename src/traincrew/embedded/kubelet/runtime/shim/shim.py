@@ -16,6 +16,7 @@ from traincrew.embedded.kubelet.runtime import errors, protocol, spec
 from traincrew.embedded.kubelet.runtime.container import process_usage
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.container.init import descendants
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake
 from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
 from traincrew.embedded.kubelet.runtime.shim.listener import Listener, ListenerLimits
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer, Reply
@@ -177,6 +178,7 @@ class Shim:
 
     def _reaped(self, pid: int, status: int) -> None:
         """An exception of one process must not leave it or another one unfinished."""
+        self._read_handshakes(pid)
         for run in list(self._runs.values()):
             if run.init == pid:
                 run.init = 0
@@ -184,12 +186,27 @@ class Shim:
                 self._loop.call_until_done(run.finish)
         self._loop.call_until_done(lambda: self._sessions.reaped(pid, status))
 
+    def _read_handshakes(self, ended: int = 0) -> None:
+        """A process that prepares another one sends the other's id before it ends."""
+        for handshake in self._handshakes():
+            self._loop.call_until_done(handshake.read)
+            if handshake.starter == ended:
+                handshake.starter = 0
+
+    def _handshakes(self) -> list[StartHandshake]:
+        return [*(run.handshake for run in self._runs.values()), *self._sessions.handshakes()]
+
     def _kill_strays(self) -> None:
         """Without a PID namespace, processes of a killed init become children of the shim. They must not go on."""
-        known = {run.init for run in self._runs.values()} | self._sessions.pids() | {self._sandbox.pause_pid}
-        for pid in descendants(os.getpid(), known):
+        for pid in descendants(os.getpid(), self._known_processes):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    def _known_processes(self) -> set[int]:
+        self._read_handshakes()
+        starters = {handshake.starter for handshake in self._handshakes()}
+        inits = {run.init for run in self._runs.values()}
+        return starters | inits | self._sessions.pids() | {self._sandbox.processes.pause}
 
     # -- stop
 
