@@ -131,6 +131,12 @@ def test_an_error_in_a_rule_rejects_the_object() -> None:
     assert str(error) == 'spec: Invalid value: "object": no such key: b evaluating rule: self.a.b == 1'
 
 
+def test_a_rule_of_an_integer_that_is_written_as_a_float() -> None:
+    schema = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}
+    (error,) = cel.check(1.0, schemas.Structure(schema), "spec.x")
+    assert str(error).endswith("invalid data, expected int, got float64 evaluating rule: self > 0")
+
+
 def test_a_rule_that_cannot_be_compiled_is_reported_and_not_enforced() -> None:
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self.nonsense()"}]}
     (message,) = custom_resources.unenforced_rules(schema)

@@ -23,9 +23,11 @@ def has_integral_floats(value: Any, node: Structure | None) -> bool:
 
 
 def variants(value: Any, node: Structure) -> Iterator[Any]:
-    """The value with integers in place of these numbers, with other values, and without them."""
+    """The value with integers in place of these numbers, with other values, and without them, if anything is left of it."""
     for make in (int, lambda _: "", lambda _: _GONE):
-        yield _replaced(value, node, make)
+        replaced = _replaced(value, node, make)
+        if replaced is not _GONE:
+            yield replaced
 
 
 def _replaced(value: Any, node: Structure | None, make: Callable[[float], Any]) -> Any:
