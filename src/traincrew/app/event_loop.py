@@ -11,7 +11,7 @@ from traincrew.app import signals
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     with _runner() as runner:
-        runner.run(signals.until_done(work))
+        runner.run(work)
     signals.ignore()
 
 

@@ -1,10 +1,16 @@
-"""Stop signals. The first one counts: later ones do not change how the process ends."""
+"""Stop signals. The first one counts: later ones do not change how the process ends.
+
+Not `loop.add_signal_handler`: a loop that ends restores the default of each signal, and a signal that arrives before another
+handler is set would end the process.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import Callable
 from types import FrameType
 
 STOP = (signal.SIGTERM, signal.SIGINT)
@@ -14,40 +20,40 @@ _received: set[signal.Signals] = set()
 
 
 def listen(callback: Callable[[], None], *numbers: signal.Signals) -> None:
-    """Calls the callback in the running loop."""
+    """Calls the callback in the running loop. The handlers outlive the loop; then they do nothing."""
     loop = asyncio.get_running_loop()
+
+    def receive(number: int, _frame: FrameType | None) -> None:
+        _received.add(signal.Signals(number))
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(callback)
+
+    _wake_up_on_signals(loop)
     for number in numbers:
-        loop.add_signal_handler(number, _receive, number, callback)
+        signal.signal(number, receive)
     _handled.update(numbers)
 
 
-def _receive(number: signal.Signals, callback: Callable[[], None]) -> None:
-    _received.add(number)
-    callback()
+def _wake_up_on_signals(loop: asyncio.AbstractEventLoop) -> None:
+    """Python runs handlers in the main thread, which may wait for events while another thread gets the signal."""
+    reading, writing = socket.socketpair()
+    reading.setblocking(False)
+    writing.setblocking(False)
+    previous = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+    if previous != -1:  # of uvloop, or of an earlier call
+        signal.set_wakeup_fd(previous, warn_on_full_buffer=False)
+        reading.close()
+        writing.close()
+        return
+    loop.add_reader(reading, reading.recv, 4096)
+    _wakeup_sockets.append(writing)
 
 
-async def until_done(work: Awaitable[None]) -> None:
-    """A loop's handlers end with the loop; others replace them, so that the next signal does not end the process."""
-    try:
-        await work
-    finally:
-        if _received:
-            _replace_handlers(asyncio.get_running_loop())
-
-
-def _replace_handlers(loop: asyncio.AbstractEventLoop) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, _handled)
-    for number in _handled:
-        loop.remove_signal_handler(number)
-        signal.signal(number, _do_nothing)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _handled)
+_wakeup_sockets: list[socket.socket] = []
+"""Open as long as the process: a signal may arrive at any time."""
 
 
 def ignore() -> None:
     """At the very end: Python removes its handlers before the process ends. No child may be started after this."""
     for number in _handled if _received else ():
         signal.signal(number, signal.SIG_IGN)
-
-
-def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Not SIG_IGN, which children would inherit."""
