@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet.runtime import isolation
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.shim import lock
-from traincrew.embedded.kubelet.runtime.spec import Isolation
+from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS, Isolation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class DataLayout:
 
     @property
     def exec_sockets(self) -> pathlib.Path:
-        return self.node / "doors"
+        return self.node / EXEC_SOCKETS
 
     @property
     def names_file(self) -> pathlib.Path:

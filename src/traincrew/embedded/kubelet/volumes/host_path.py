@@ -8,8 +8,8 @@ import stat
 from collections.abc import Callable
 
 from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import is_within
-from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import MaskedPaths
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
@@ -44,7 +44,7 @@ def resolve(source: Object, data: pathlib.Path | None = None) -> str:
 def _within(path: str, data: pathlib.Path) -> bool:
     """The runtime checks it again, with the file that it mounts."""
     real = os.path.realpath(path)
-    return any(is_within(real, each) for each in MaskedPaths((str(data),)).paths)
+    return any(is_within(real, each) for each in HiddenDirectories((str(data),)).paths)
 
 
 def _create(path: str, kind: str) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.container.init import descendants
@@ -47,7 +47,11 @@ def end(directory: pathlib.Path) -> None:
         raise ProcessesLeft(f"processes of pod {directory.name} cannot be killed: {left[:10]}")
     group.remove()
     group.remove_parents(int(state.get("above", 0)))
-    for path in (directory / _SOCKET, directory.parent.parent / "doors" / f"{directory.name}.sock", directory / _STATE_FILE):
+    for path in (
+        directory / _SOCKET,
+        directory.parent.parent / spec.EXEC_SOCKETS / f"{directory.name}.sock",
+        directory / _STATE_FILE,
+    ):
         with contextlib.suppress(OSError):
             path.unlink()
 

@@ -88,7 +88,7 @@ class TemplateClient:
     async def remove_pod(self, directory: pathlib.Path) -> None:
         """Removes the directory of a pod, and the exec socket that a killed shim leaves. Raises OSError like `remove`."""
         await self.remove(directory)
-        (directory.parent.parent / "doors" / f"{directory.name}.sock").unlink(missing_ok=True)
+        (directory.parent.parent / spec.EXEC_SOCKETS / f"{directory.name}.sock").unlink(missing_ok=True)
 
     async def close(self) -> None:
         self._closed = True

@@ -8,8 +8,8 @@ import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import is_within
-from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import MaskedPaths
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bound, mount_target, opened, remount_read_only, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
@@ -33,22 +33,25 @@ def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
 
 
 class BindMounter:
-    def __init__(self, root: RootDirectory, pod: Pod, container: Container, masked: MaskedPaths) -> None:
+    def __init__(self, root: RootDirectory, pod: Pod, container: Container, hidden: HiddenDirectories) -> None:
         self._root = root
         self._pod = pod
         self._directory = os.path.realpath(pod.directory)
-        self._masked = masked
+        self._hidden = hidden
         self._masks: list[str] = []
         self._attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
 
     def mask(self) -> None:
-        """Covers the masked paths with empty directories. They stay writable until `seal`: volumes may be mounted in them."""
-        for path in self._masked.paths:
+        """Covers the hidden directories with empty ones.
+
+        They stay writable until `make_masks_read_only`: volumes may be mounted in them.
+        """
+        for path in self._hidden.paths:
             if self._root.exists(path):
                 with opened(self._root, path) as found:
                     self._mask(found, path)
 
-    def seal(self) -> None:
+    def make_masks_read_only(self) -> None:
         for path in self._masks:
             # Of this mount only: mounts below it keep their flags. A volume may cover it; then it is not visible.
             with contextlib.suppress(OSError), mount_target(self._root, path) as target:
@@ -63,7 +66,7 @@ class BindMounter:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             if mount.volume:
-                # The volume is not named: its path on this machine is no matter of the pod's user.
+                # A subPath: the event must not show the path of the volume on this machine to the pod's user.
                 raise MountError(f"failed to prepare subPath for the mount at {mount.path}: {reason}") from error
             raise MountError(f"cannot mount {mount.source or mount.kind} at {mount.path}: {reason}") from error
 
@@ -92,7 +95,7 @@ class BindMounter:
             first = os.path.relpath(mount.source, f"{self._pod.directory}/volumes").split("/")[0]
             if not is_within(real, f"{own}/{first}"):
                 raise MountError(f"cannot mount {mount.source} at {mount.path}: it is outside of its volume")
-        if self._masked.hides(real, source, host_path=mount.host_path):
+        if self._hidden.hides(real, source, host_path=mount.host_path):
             why = "the cluster's data directory cannot be mounted into pods"
             raise MountError(f"cannot mount {mount.source} at {mount.path}: {why}")
 
@@ -107,8 +110,8 @@ class BindMounter:
             raise MountError(f"cannot mount {kinds[0]} at {path}: it is {kinds[1]}")
 
     def _mask_below(self, mounted: int, mount: Mount, real: str) -> None:
-        """Covers what the new mount shows of the masked directories. By identity: pods may exchange directories above them."""
-        for path, expected in self._masked.identities.items():
+        """Covers what the new mount shows of the hidden directories. By identity: pods may exchange directories above them."""
+        for path, expected in self._hidden.identities.items():
             if expected is None or not is_within(path, real):
                 continue
             inner = os.path.relpath(path, real)

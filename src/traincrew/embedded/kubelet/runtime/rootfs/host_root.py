@@ -54,19 +54,19 @@ class HostRoot:
         self._hidden = {mount.path for mount in mounts} - set(self._mounts) | set(hidden)
         self._with_mounts = {above for mount in mounts for above in _ancestors(mount.path)}
 
-    def mount(self, target: str, isolation: Isolation, seeds: tuple[str, ...] = ()) -> None:
-        """Mounts the root at target. seeds: later mount points, where root of a user namespace may not create directories."""
+    def mount(self, target: str, isolation: Isolation, mount_points: tuple[str, ...] = ()) -> None:
+        """Mounts the root at target. mount_points: of later mounts; root of a user namespace may not create directories there."""
         # A pod with a host path may replace directories by links meanwhile. They must not lead to what is masked elsewhere.
         with contextlib.closing(RootDirectory("/", Resolve.NO_SYMLINKS)) as self._host:
-            self._mount(target, isolation, seeds)
+            self._mount(target, isolation, mount_points)
 
-    def _mount(self, target: str, isolation: Isolation, seeds: tuple[str, ...]) -> None:
+    def _mount(self, target: str, isolation: Isolation, mount_points: tuple[str, ...]) -> None:
         if isolation is Isolation.ROOT and self._mount_whole(target):
             return
         syscalls.mount(self._layer.create_directory(_BASE, 0o755), target, "", syscalls.MS_BIND)
         syscalls.mount("", target, "", syscalls.MS_REMOUNT | syscalls.MS_BIND | self._layer.flags)
         with contextlib.closing(RootDirectory(target)) as root:
-            self._assemble(root, "/", frozenset((*_WRITABLE, *(os.path.realpath(seed) for seed in seeds))))
+            self._assemble(root, "/", frozenset((*_WRITABLE, *(os.path.realpath(mount_point) for mount_point in mount_points))))
 
     def _mount_whole(self, target: str) -> bool:
         try:
@@ -96,25 +96,25 @@ class HostRoot:
             return True
         return False
 
-    def _assemble(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
+    def _assemble(self, root: RootDirectory, path: str, mount_points: frozenset[str]) -> None:
         for name in os.listdir(path):
             # Files that the user may not read on the host are left out, and those that are being replaced.
             with contextlib.suppress(PermissionError, FileNotFoundError, FileExistsError):
-                self._assemble_one(root, os.path.join(path, name), seeds)
+                self._assemble_one(root, os.path.join(path, name), mount_points)
 
-    def _assemble_one(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
+    def _assemble_one(self, root: RootDirectory, path: str, mount_points: frozenset[str]) -> None:
         if path in self._hidden and not os.path.isdir(path):
             return
         target = descriptor_path(root.top) + path
         try:
             with opened(self._host, path) as source:
-                self._assemble_file(root, source, path, seeds)
+                self._assemble_file(root, source, path, mount_points)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             os.symlink(os.readlink(path), target)
 
-    def _assemble_file(self, root: RootDirectory, source: int, path: str, seeds: frozenset[str]) -> None:
+    def _assemble_file(self, root: RootDirectory, source: int, path: str, mount_points: frozenset[str]) -> None:
         found, target = os.fstat(source), descriptor_path(root.top) + path
         if stat.S_ISREG(found.st_mode):
             os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o644))
@@ -122,20 +122,20 @@ class HostRoot:
         elif stat.S_ISDIR(found.st_mode):
             os.mkdir(target)
             copy_mode_and_owner(target, found)
-            self._assemble_directory(root, source, path, seeds)
+            self._assemble_directory(root, source, path, mount_points)
 
-    def _assemble_directory(self, root: RootDirectory, source: int, path: str, seeds: frozenset[str]) -> None:
+    def _assemble_directory(self, root: RootDirectory, source: int, path: str, mount_points: frozenset[str]) -> None:
         entries = os.listdir(descriptor_path(source))
         if path in REPLACED or path in self._hidden or not entries:
             return
         if path in self._with_mounts:
-            self._assemble(root, path, seeds)
+            self._assemble(root, path, mount_points)
             return
         # The mount point of the overlay is its upper directory, too.
         upper = f"{self._layer.directory}/{_BASE}{path}"
-        for seed in seeds:
-            if seed.startswith(path + "/"):
-                _seed(upper, path, seed)
+        for mount_point in mount_points:
+            if mount_point.startswith(path + "/"):
+                _copy_directories(upper, path, mount_point)
         try:
             with mount_target(root, path) as target:
                 self._layer.overlay(descriptor_path(source), upper, target)
@@ -155,7 +155,7 @@ def is_shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:
     )
 
 
-def _seed(upper: str, lower: str, path: str) -> None:
+def _copy_directories(upper: str, lower: str, path: str) -> None:
     """Copies the existing directories of path into the upper directory, where the container owns them."""
     for name in os.path.relpath(path, lower).split("/"):
         lower, upper = os.path.join(lower, name), os.path.join(upper, name)

@@ -11,9 +11,9 @@ from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, mount_namespaces, shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
+from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot
-from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import MaskedPaths
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
@@ -75,9 +75,9 @@ class _Builder:
         mounts = host_mounts.visible(host_mounts.read())
         layer = _layer(self.pod, self.container, self.isolation, mounts)
         top = layer.create_directory("root", 0o755)
-        masked = MaskedPaths(self.pod.masked, self.pod.directory, mounts)
-        host = HostRoot(layer, mounts, masked.paths)
-        host.mount(top, self.isolation, seeds=tuple(mount.path for mount in self.mounts))
+        hidden = HiddenDirectories(self.pod.masked, self.pod.directory, mounts)
+        host = HostRoot(layer, mounts, hidden.paths)
+        host.mount(top, self.isolation, mount_points=tuple(mount.path for mount in self.mounts))
         with contextlib.closing(RootDirectory(top)) as root:
             _create_own_directories(root, layer, self.container)
             kernel_filesystems.mount_proc(root, self.pod, self.container, proc)
@@ -86,7 +86,7 @@ class _Builder:
             if not self.container.privileged:
                 kernel_filesystems.mask(root)
             layers = [root.open(path) for path in (*host.overlays, *_OWN_DIRECTORIES)]
-            self._mount(root, masked)
+            self._mount(root, hidden)
             if self.container.read_only_root:
                 # By descriptors: a volume may cover a layer now and keeps its own flags.
                 for each in layers:
@@ -95,12 +95,12 @@ class _Builder:
                 os.close(each)
         return top
 
-    def _mount(self, root: RootDirectory, masked: MaskedPaths) -> None:
-        binds = BindMounter(root, self.pod, self.container, masked)
+    def _mount(self, root: RootDirectory, hidden: HiddenDirectories) -> None:
+        binds = BindMounter(root, self.pod, self.container, hidden)
         binds.mask()
         for mount in self.mounts:
             binds.mount(mount)
-        binds.seal()
+        binds.make_masks_read_only()
 
 
 def _clone_proc(namespace: int) -> int:

@@ -18,11 +18,8 @@ _WAITING, _WAITING_OF_POD = 256, 64
 
 
 def directory(pod: spec.Pod) -> str:
-    """The directory of the exec sockets of all pods, mounted read-only into containers.
-
-    Shims of earlier releases allow a mount of `node/doors` only, so the directory keeps that name on the disk.
-    """
-    return os.path.normpath(os.path.join(pod.directory, "../../doors"))
+    """The directory of the exec sockets of all pods, mounted read-only into containers."""
+    return os.path.normpath(os.path.join(pod.directory, "../..", spec.EXEC_SOCKETS))
 
 
 def name(pod: spec.Pod) -> str:

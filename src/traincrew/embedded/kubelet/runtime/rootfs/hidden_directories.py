@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
+from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS
 
-_MOUNTABLE = ("volumes", "node/doors", "node/tools")
+_MOUNTABLE = ("volumes", f"node/{EXEC_SOCKETS}", "node/tools")
 """Parts of the data directory that may be mounted: persistent volumes, exec sockets (which need a ticket), tools."""
 
 _UP = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -24,30 +25,30 @@ Identity = tuple[int, int]
 """Device and inode."""
 
 
-class Appearance(NamedTuple):
+class VisiblePath(NamedTuple):
     path: str
     """On this machine."""
     part: str = ""
     """Which part of the directory is there; empty: the whole."""
 
 
-def appearances(directory: str, mounts: Iterable[HostMount]) -> tuple[Appearance, ...]:
+def visible_paths(directory: str, mounts: Iterable[HostMount]) -> tuple[VisiblePath, ...]:
     """Every path of the directory, or of a part of it, without symbolic links. mounts: the visible ones, parents first."""
     mounts = tuple(mounts)
-    home = _mount_of(directory, mounts)
-    inner = _join(home.root, os.path.relpath(directory, home.path))
+    own_mount = _mount_of(directory, mounts)
+    path_in_file_system = _join(own_mount.root, os.path.relpath(directory, own_mount.path))
     found = {directory: ""}
     for mount in mounts:
-        if mount.device != home.device:
+        if mount.device != own_mount.device:
             continue
-        if is_within(inner, mount.root):
-            path = _join(mount.path, os.path.relpath(inner, mount.root))
+        if is_within(path_in_file_system, mount.root):
+            path = _join(mount.path, os.path.relpath(path_in_file_system, mount.root))
             # Otherwise another mount covers it.
             if _mount_of(path, mounts) is mount:
                 found[path] = ""
-        elif is_within(mount.root, inner):
-            found[mount.path] = os.path.relpath(mount.root, inner)
-    return tuple(Appearance(path, part) for path, part in found.items())
+        elif is_within(mount.root, path_in_file_system):
+            found[mount.path] = os.path.relpath(mount.root, path_in_file_system)
+    return tuple(VisiblePath(path, part) for path, part in found.items())
 
 
 def _mount_of(path: str, mounts: tuple[HostMount, ...]) -> HostMount:
@@ -58,18 +59,18 @@ def _join(path: str, inner: str) -> str:
     return os.path.normpath(os.path.join(path, inner))
 
 
-class MaskedPaths:
-    """The masked directories as this mount namespace shows them."""
+class HiddenDirectories:
+    """Hides the cluster's data directory from pods, at every path where the mounts of this machine show it."""
 
     def __init__(self, directories: Iterable[str], pod_directory: str = "", mounts: tuple[HostMount, ...] | None = None) -> None:
         """pod_directory: of the pod whose containers may mount their own volumes and files. mounts: the visible ones."""
         shown = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
         real = tuple(os.path.realpath(each) for each in directories)
         self._pod = os.path.realpath(pod_directory) if pod_directory else ""
-        self._appearances = tuple(each for directory in real for each in appearances(directory, shown))
-        self.identities = {each.path: identity(each.path) for each in self._appearances}
+        self._visible_paths = tuple(each for directory in real for each in visible_paths(directory, shown))
+        self.identities = {each.path: identity(each.path) for each in self._visible_paths}
         """By path. None: there is nothing."""
-        self._masked = _identities(real)
+        self._hidden = _identities(real)
         self._mountable = _identities([f"{path}/{name}" for path in real for name in _MOUNTABLE] + [self._pod] * bool(self._pod))
 
     @property
@@ -77,19 +78,19 @@ class MaskedPaths:
         return tuple(self.identities)
 
     def hides(self, path: str, opened: int, *, host_path: bool) -> bool:
-        """Whether an open file or directory is in a masked directory. The masked directory itself is not: a mask covers it.
+        """Whether an open file or directory is in a hidden directory. That directory itself is not: an empty one covers it.
 
         path: of the descriptor. Its names decide, and the directories above it, whatever their names are meanwhile.
         host_path: what containers may mount otherwise is hidden, too.
         """
-        if any(self._hides(each, path, host_path) for each in self._appearances):
+        if any(self._hides(each, path, host_path) for each in self._visible_paths):
             return True
         try:
-            return _is_below(path, opened, self._masked, set() if host_path else self._mountable)
+            return _is_below(path, opened, self._hidden, set() if host_path else self._mountable)
         except PermissionError:
             return False
 
-    def _hides(self, shown: Appearance, path: str, host_path: bool) -> bool:
+    def _hides(self, shown: VisiblePath, path: str, host_path: bool) -> bool:
         if not is_within(path, shown.path) or (path == shown.path and not shown.part):
             return False
         inner = _join(shown.part, os.path.relpath(path, shown.path))
@@ -113,7 +114,7 @@ def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def _is_below(path: str, opened: int, masked: set[Identity], mountable: set[Identity]) -> bool:
+def _is_below(path: str, opened: int, hidden: set[Identity], mountable: set[Identity]) -> bool:
     """Climbs from the descriptor to the root, until it meets a directory of one of the sets."""
     found = os.fstat(opened)
     if _identity(found) in mountable:
@@ -122,7 +123,7 @@ def _is_below(path: str, opened: int, masked: set[Identity], mountable: set[Iden
     try:
         while True:
             current = os.fstat(here)
-            if _identity(current) in mountable | masked:
+            if _identity(current) in mountable | hidden:
                 return _identity(current) not in mountable
             above = os.open("..", _UP, dir_fd=here)
             os.close(here)

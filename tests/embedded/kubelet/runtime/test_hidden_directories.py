@@ -1,4 +1,4 @@
-"""A masked directory is found at every path that shows it."""
+"""A hidden directory is found at every path that shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
-from traincrew.embedded.kubelet.runtime.rootfs.masked_paths import Appearance, MaskedPaths, appearances
+from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories, VisiblePath, visible_paths
 
 DATA = "/home/user/data"
 
@@ -42,21 +42,21 @@ def table(tmp_path: pathlib.Path, *lines: str) -> tuple[host_mounts.HostMount, .
         ),
     ],
 )
-def test_appearances(tmp_path: pathlib.Path, lines: list[str], further: dict[str, str]) -> None:
+def test_visible_paths(tmp_path: pathlib.Path, lines: list[str], further: dict[str, str]) -> None:
     expected = {DATA: "", **further}
-    assert {each.path: each.part for each in appearances(DATA, table(tmp_path, *lines))} == expected
+    assert {each.path: each.part for each in visible_paths(DATA, table(tmp_path, *lines))} == expected
 
 
 def test_a_part_that_containers_may_mount_is_hidden_from_host_paths(tmp_path: pathlib.Path) -> None:
     for name in ("data/volumes/claim", "data/node/pods/one", "data/pki", "other"):
         (tmp_path / name).mkdir(parents=True)
-    masked = MaskedPaths((str(tmp_path / "data"),), str(tmp_path / "data/node/pods/one"))
-    assert Appearance(str(tmp_path / "data")).path in masked.paths
+    hidden = HiddenDirectories((str(tmp_path / "data"),), str(tmp_path / "data/node/pods/one"))
+    assert VisiblePath(str(tmp_path / "data")).path in hidden.paths
 
     def hides(name: str, *, host_path: bool = False) -> bool:
         opened = os.open(tmp_path / name, os.O_PATH)
         try:
-            return masked.hides(str(tmp_path / name), opened, host_path=host_path)
+            return hidden.hides(str(tmp_path / name), opened, host_path=host_path)
         finally:
             os.close(opened)
 
@@ -69,10 +69,10 @@ def test_a_part_that_containers_may_mount_is_hidden_from_host_paths(tmp_path: pa
 
 def test_a_directory_whose_parent_was_renamed_meanwhile_is_hidden(tmp_path: pathlib.Path) -> None:
     (tmp_path / "above/data/pki").mkdir(parents=True)
-    masked = MaskedPaths((str(tmp_path / "above/data"),))
+    hidden = HiddenDirectories((str(tmp_path / "above/data"),))
     (tmp_path / "above").rename(tmp_path / "renamed")
     opened = os.open(tmp_path / "renamed/data/pki", os.O_PATH)
     try:
-        assert masked.hides(str(tmp_path / "renamed/data/pki"), opened, host_path=False)
+        assert hidden.hides(str(tmp_path / "renamed/data/pki"), opened, host_path=False)
     finally:
         os.close(opened)
