@@ -31,6 +31,10 @@ class Role:
     """The operator creates a batch Job, whose controller creates the pod of the role."""
     shared_port: bool = False
     """The environment variables of the kind hold one port for the whole role: only one replica per node can listen."""
+    prints: bool = True
+    """False: its replicas usually print nothing, because they serve others. Their silence is no sign of a hang."""
+    computes: bool = True
+    """False: its replicas usually use no CPU, because they wait for others."""
 
     @property
     def label(self) -> str:

@@ -115,7 +115,7 @@ KIND = JobKind(
     kind="TFJob",
     framework="tensorflow",
     spec=Spec,
-    roles=(Role("Chief"), Role("Evaluator"), Role("Master"), Role("PS"), Role("Worker")),
+    roles=(Role("Chief"), Role("Evaluator", computes=False), Role("Master"), Role("PS", prints=False), Role("Worker")),
     leaders=("Chief", "Master", "Worker"),
     pods=PodConfig(env, CONTAINER, PORT, env_in="main"),
     lifecycle=Lifecycle(

@@ -86,7 +86,7 @@ KIND: JobKind = JobKind(
     kind="MPIJob",
     framework="mpi",
     spec=spec.Spec,
-    roles=(Role("Launcher", indexed=False), Role("Worker", replicas=0)),
+    roles=(Role("Launcher", indexed=False, computes=False), Role("Worker", replicas=0, prints=False)),
     leaders=("Launcher",),
     managers=spec.MANAGERS,
     pods=PodConfig(

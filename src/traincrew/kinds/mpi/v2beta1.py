@@ -53,8 +53,8 @@ KIND: JobKind = JobKind(
     operator_name="mpi-operator",
     spec=spec.Spec,
     roles=(
-        Role("Launcher", restart_policy="OnFailure", indexed=False, delegated=True),
-        Role("Worker", replicas=0),
+        Role("Launcher", restart_policy="OnFailure", indexed=False, delegated=True, computes=False),
+        Role("Worker", replicas=0, prints=False),
     ),
     leaders=("Launcher",),
     managers=spec.MANAGERS,
