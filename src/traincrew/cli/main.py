@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+from typing import Any
 
 import click
 
@@ -48,6 +50,12 @@ class _Verbs(click.Group):
         module = importlib.import_module(f"traincrew.cli.commands.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

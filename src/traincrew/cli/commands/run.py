@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from traincrew import errors
 from traincrew.cli import cluster_target
+from traincrew.cli.render import terminal
 
 
 @click.command()
@@ -74,4 +75,8 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
         parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:
         parsed = run_input.from_files(arguments, flags)
-    sys.exit(asyncio.run(run_job.run(parsed, target_options, options)))
+    try:
+        sys.exit(asyncio.run(run_job.run(parsed, target_options, options)))
+    except KeyboardInterrupt:
+        terminal.echo("Interrupted. Nothing was created.", err=True)
+        sys.exit(130)

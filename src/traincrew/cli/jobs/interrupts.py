@@ -7,16 +7,31 @@ import contextlib
 import enum
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
 
 from traincrew.cli.jobs import stdin
 from traincrew.cli.jobs.console import Console
+
+T = TypeVar("T")
 
 
 class InterruptChoice(enum.Enum):
     DELETE = "delete"
     CONTINUE = "continue"
     DETACH = "detach"
+
+
+class Interrupted(Exception):
+    """The user interrupted the command."""
+
+    def __init__(self, choice: InterruptChoice, number: int) -> None:
+        super().__init__(choice.value)
+        self.choice, self.number = choice, number
+
+    @property
+    def exit_code(self) -> int:
+        return 128 + (self.number or signal.SIGINT)
 
 
 class Interrupts:
@@ -39,6 +54,22 @@ class Interrupts:
 
     async def next(self) -> int:
         return await self._signals.get()
+
+    async def cancel_on_signal(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of the work. A signal cancels it; Interrupted is raised when the work has ended."""
+        running = asyncio.ensure_future(work)
+        signalled = asyncio.ensure_future(self.next())
+        try:
+            await asyncio.wait({running, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            if not signalled.done():
+                return await running
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            raise Interrupted(InterruptChoice.DELETE, signalled.result())
+        finally:
+            for task in (running, signalled):
+                task.cancel()
+            await asyncio.gather(running, signalled, return_exceptions=True)
 
     async def ask(self, number: int, jobs: str, console: Console) -> InterruptChoice:
         """Ask what to do. SIGTERM, and an interrupt without a terminal, delete the jobs."""

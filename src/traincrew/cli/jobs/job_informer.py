@@ -40,6 +40,10 @@ class JobKey:
     uid: str = ""
     """Empty: any job of the name."""
 
+    @property
+    def reference(self) -> str:
+        return f"{self.kind.singular}/{self.name}"
+
 
 class JobInformer:
     """`changes` counts the observed changes; `changed` waits for the next one."""

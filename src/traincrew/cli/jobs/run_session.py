@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import deletion, manifests, query, unmanaged_objects, unmapped_images
 from traincrew.cli.jobs.console import Console
-from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupts
+from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
 from traincrew.cli.jobs.submit import CreatedObject, Submission
 from traincrew.client.remote import RemoteClient
@@ -34,70 +33,91 @@ async def run(
     """Submit the objects and return the exit code of the jobs."""
     async with query.connected(target_options) as (client, target):
         await unmanaged_objects.reject_if_embedded(wanted, client)
-        submission = Submission(client, target.namespace, console.message)
-        created = await submission.submit(wanted, replace=options.replace)
-        jobs = [entry for entry in created if entry.wanted.job is not None]
-        if target.local is not None:
-            for warning in unmapped_images.warnings((entry.wanted for entry in jobs), target.local):
-                console.message(warning)
-        if options.detach or not jobs:
-            _print_next_steps(jobs, console)
-            return 0
-        return await RunSession(client, target, submission, console).wait(jobs, remove=options.remove)
+        interrupts = Interrupts()
+        with interrupts.caught():
+            await asyncio.sleep(0)  # ends here after an earlier Ctrl-C, when nothing is created yet
+            session = RunSession(client, target, Submission(client, target.namespace, console.message), console, interrupts)
+            return await session.run(wanted, options)
 
 
 @dataclasses.dataclass(frozen=True)
 class RunSession:
+    """An interrupt at any time after the first request deletes what the session created."""
+
     client: RemoteClient
     target: cluster_target.ClusterTarget
     submission: Submission
     console: Console
+    interrupts: Interrupts
 
-    async def wait(self, jobs: list[CreatedObject], *, remove: bool) -> int:
-        """Wait until the jobs end or the user interrupts; return the exit code."""
+    async def run(self, wanted: Sequence[manifests.ManifestObject], options: RunOptions) -> int:
+        try:
+            created = await self.interrupts.cancel_on_signal(self.submission.submit(wanted, replace=options.replace))
+            return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
+        except Interrupted as interrupted:
+            if interrupted.choice is InterruptChoice.DETACH:
+                _print_next_steps(self._jobs(), self.console)
+                return 0
+            await self._delete()
+            return interrupted.exit_code
+
+    async def _follow(self, jobs: list[CreatedObject], options: RunOptions) -> int:
+        if self.target.local is not None:
+            for warning in unmapped_images.warnings((entry.wanted for entry in jobs), self.target.local):
+                self.console.message(warning)
+        if options.detach or not jobs:
+            _print_next_steps(jobs, self.console)
+            return 0
         # Imported after the submission: the import takes time, in which the cluster works.
         from traincrew.cli.jobs import wait
 
         waiter = wait.JobWaiter(self.client, self.console, self.target.log_root)
-        interrupts = Interrupts()
-        with interrupts.caught():
-            try:
-                code = await waiter.wait([_key(job) for job in jobs], interrupts)
-            except BrokenPipeError:
-                self.console.message("Output closed. The job keeps running.")
-                return 0
-            except wait.Interrupted as interrupted:
-                if interrupted.choice is InterruptChoice.DETACH:
-                    _print_next_steps(jobs, self.console)
-                    return 0
-                await self._delete()
-                return 128 + (interrupted.number or signal.SIGINT)
-            if remove:
-                await self._delete()
+        try:
+            code = await waiter.wait([_key(job) for job in jobs], self.interrupts)
+        except BrokenPipeError:
+            self.console.message("Output closed. The job keeps running.")
+            return 0
+        if options.remove:
+            await self._delete()
         if self.target.local is not None:
             self.console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
         return code
 
+    def _jobs(self) -> list[CreatedObject]:
+        return [created for created in self.submission.created if created.wanted.job is not None]
+
     async def _delete(self) -> None:
         """Delete the created objects, and wait until the jobs and their pods are deleted."""
+        if not self.submission.created and not self.submission.uncertain:
+            self.console.message("Interrupted. Nothing was created.")
+            return
+        for key in self.submission.uncertain:
+            self.console.message(f"The API server did not respond to the creation of {key}. Check whether the object exists.")
         kept = await self.submission.rollback()
-        jobs = [
-            deletion.JobIdentity(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
-            for created in self.submission.created
-            if created.wanted.job is not None
-        ]
-        self.console.message(f"Deleting {', '.join(job.reference for job in jobs)}.")
+        others = [created for created in self.submission.created if created.wanted.job is None and created not in kept]
+        self.console.message(f"Deleting {', '.join(str(created.key) for created in (*self._jobs(), *others))}.")
+        await self._wait_until_deleted()
+        for created in kept:
+            self.console.message(f"{created.key} and its data are kept.")
+
+    async def _wait_until_deleted(self) -> None:
+        """A further signal ends the wait."""
         try:
             async with asyncio.timeout(DELETION_TIMEOUT):
-                for job in jobs:
-                    with contextlib.suppress(errors.TemporaryError):
-                        await deletion.wait_until_deleted(self.client, job)
+                await self.interrupts.cancel_on_signal(self._jobs_deleted())
         except TimeoutError:
             self.console.message(
                 f"The pods are still terminating after {DELETION_TIMEOUT:.0f} s. They are deleted in the background."
             )
-        for created in kept:
-            self.console.message(f"{created.key} and its data are kept.")
+        except Interrupted:
+            self.console.message("The pods are still terminating. They are deleted in the background.")
+
+    async def _jobs_deleted(self) -> None:
+        for created in self._jobs():
+            assert created.wanted.job is not None
+            job = deletion.JobIdentity(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
+            with contextlib.suppress(errors.TemporaryError):
+                await deletion.wait_until_deleted(self.client, job)
 
 
 def _key(created: CreatedObject) -> job_informer.JobKey:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from traincrew.model.resources import Resource
 
 KEPT_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition")
 """Kinds that hold data or objects of others: they are not deleted together with a job."""
+CREATE_TIMEOUT = 10.0
+"""Seconds to wait for the response to a create after an interrupt."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +51,14 @@ class Submission:
         self._client, self._namespace, self._report = client, namespace, report
         self._mapping = RestMapping(client)
         self.created: list[CreatedObject] = []
+        self.uncertain: list[ObjectKey] = []
+        """Objects of interrupted requests without a response. The API server may have created them."""
 
     async def submit(self, wanted: Sequence[ManifestObject], *, replace: bool) -> list[CreatedObject]:
-        """Return the created objects in order, without objects that existed before."""
+        """Return the created objects in order, without objects that existed before.
+
+        A cancelled submission keeps what it created, for `rollback`.
+        """
         keys = [await self._key(entry) for entry in wanted]
         existing = [await self._get(key) for key in keys]
         if not replace:
@@ -58,7 +66,7 @@ class Submission:
         try:
             for entry, key, current in zip(wanted, keys, existing, strict=True):
                 await self._apply(entry, key, current)
-        except BaseException:
+        except Exception:
             await self.rollback()
             raise
         return self.created
@@ -109,16 +117,29 @@ class Submission:
 
     async def _apply(self, wanted: ManifestObject, key: ObjectKey, current: dict[str, Any] | None) -> None:
         if current is None:
-            await self._create(wanted, key)
+            await self._create_to_the_end(wanted, key)
         elif wanted.job is not None:
             old = deletion.identify(wanted.job, msgspec.json.encode(current))
             await deletion.delete(self._client, old)
             await deletion.wait_until_deleted(self._client, old)
-            await self._create(wanted, key)
+            await self._create_to_the_end(wanted, key)
         elif not merge_patch_diff.contains(current, wanted.document):
             body = msgspec.json.encode(wanted.document)
             await self._client.patch(key.resource, key.namespace, key.name, body)
             self._report(f"{key} configured")
+
+    async def _create_to_the_end(self, wanted: ManifestObject, key: ObjectKey) -> None:
+        """A cancelled request may still create the object. Its response is awaited, so that `rollback` deletes the object."""
+        creating = asyncio.ensure_future(self._create(wanted, key))
+        try:
+            await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            done, _ = await asyncio.wait({creating}, timeout=CREATE_TIMEOUT)
+            if not done:
+                creating.cancel()
+                self.uncertain.append(key)
+            await asyncio.gather(creating, return_exceptions=True)
+            raise
 
     async def _create(self, wanted: ManifestObject, key: ObjectKey) -> None:
         body = msgspec.json.encode(wanted.document)

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from traincrew.cli.jobs import job_informer, log_streams
 from traincrew.cli.jobs.console import Console
-from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupts
+from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.render import observed_job, tables, waiting_reasons
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
@@ -25,14 +25,6 @@ DRAIN = 10.0
 """Seconds to wait for the last lines of terminated containers."""
 
 
-class Interrupted(Exception):
-    """The user interrupted the wait."""
-
-    def __init__(self, choice: InterruptChoice, number: int) -> None:
-        super().__init__(choice.value)
-        self.choice, self.number = choice, number
-
-
 @dataclasses.dataclass
 class WaitedJob:
     informer: job_informer.JobInformer
@@ -42,7 +34,7 @@ class WaitedJob:
 
     @property
     def reference(self) -> str:
-        return f"{self.informer.key.kind.singular}/{self.informer.key.name}"
+        return self.informer.key.reference
 
     @property
     def finished(self) -> bool:
@@ -90,19 +82,23 @@ class JobWaiter:
     async def wait(self, keys: Sequence[job_informer.JobKey], interrupts: Interrupts) -> int:
         """Return the exit code of the first failed job, else 0. Raise Interrupted if the user interrupts."""
         async with contextlib.AsyncExitStack() as stack:
-            for key in keys:
-                await stack.enter_async_context(self._watch(key, several=len(keys) > 1))
-            waiting = asyncio.create_task(self._wait_until_finished())
+            waiting = asyncio.create_task(self._watch_until_finished(keys, stack))
             try:
-                await self._wait_or_interrupt(waiting, interrupts)
+                await self._wait_or_interrupt(waiting, interrupts, keys)
             finally:
                 waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
                 self._console.state("")
             for job in self.jobs:
                 await job.linger()
                 await job.logs.drain(DRAIN)
             self._print_results()
         return next((code for job in self.jobs if (code := job.exit_code())), 0)
+
+    async def _watch_until_finished(self, keys: Sequence[job_informer.JobKey], stack: contextlib.AsyncExitStack) -> None:
+        for key in keys:
+            await stack.enter_async_context(self._watch(key, several=len(keys) > 1))
+        await self._wait_until_finished()
 
     @contextlib.asynccontextmanager
     async def _watch(self, key: job_informer.JobKey, several: bool) -> AsyncIterator[None]:
@@ -119,14 +115,17 @@ class JobWaiter:
                 await asyncio.gather(running, return_exceptions=True)
                 await logs.close()
 
-    async def _wait_or_interrupt(self, waiting: asyncio.Task[None], interrupts: Interrupts) -> None:
+    async def _wait_or_interrupt(
+        self, waiting: asyncio.Task[None], interrupts: Interrupts, keys: Sequence[job_informer.JobKey]
+    ) -> None:
         while not waiting.done():
             signalled = asyncio.ensure_future(interrupts.next())
             await asyncio.wait({waiting, signalled}, return_when=asyncio.FIRST_COMPLETED)
             if not signalled.done():
                 signalled.cancel()
                 break
-            jobs = ", ".join(job.reference for job in self.jobs if not job.finished)
+            finished = [job.reference for job in self.jobs if job.finished]
+            jobs = ", ".join(key.reference for key in keys if key.reference not in finished)
             choice = await interrupts.ask(signalled.result(), jobs, self._console)
             if choice is not InterruptChoice.CONTINUE:
                 raise Interrupted(choice, signalled.result())
