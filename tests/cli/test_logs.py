@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import pathlib
 
 import pytest
+import yaml
 from tests.cli.cluster_fixture import JobCluster, write_manifests
 from tests.cluster import manifests
 
@@ -47,6 +49,17 @@ async def test_logs_of_all_replicas_are_sorted_by_time(running_job: JobCluster) 
 )
 async def test_options_select_lines(running_job: JobCluster, options: tuple[str, ...], shown: str) -> None:
     assert (await running_job("logs", "j", *options))[:2] == (0, shown)
+
+
+async def test_lines_are_documents_for_programs(running_job: JobCluster) -> None:
+    expected = [
+        {"replica": "worker-1", "time": "2024-05-01T10:00:00.000000000Z", "line": "line 0"},
+        {"replica": "worker-1", "time": "2024-05-01T10:00:03.000000000Z", "line": "line 3"},
+    ]
+    selection = ("logs", "j", "--replica", "worker-1", "-o")
+    assert [json.loads(line) for line in (await running_job(*selection, "json"))[1].splitlines()] == expected
+    assert yaml.safe_load((await running_job(*selection, "yaml"))[1]) == expected
+    assert (await running_job(*selection, "name"))[1] == "pod/j-worker-1\n"
 
 
 async def test_previous_prints_the_run_before_the_restart(running_job: JobCluster) -> None:

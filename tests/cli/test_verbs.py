@@ -165,6 +165,24 @@ async def test_finished_jobs_are_deleted_together(job_cluster: JobCluster, tmp_p
     assert (await job_cluster("delete"))[0] == 2
 
 
+async def test_delete_deletes_what_it_finds_and_reports_the_rest(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    jobs = [manifests.job("PyTorchJob", name, Master=1) for name in ("a", "b", "kept")]
+    await job_cluster("run", "--detach", write_manifests(tmp_path, *jobs))
+    code, out, err = await job_cluster("delete", "a", "nosuch", "b")
+    assert (code, out) == (2, "pytorchjob/a deleted\npytorchjob/b deleted\n")
+    assert err.startswith(f'error: job "nosuch" not found in namespace "{job_cluster.namespace}"')
+    assert (await job_cluster("ls", "-o", "name"))[1] == "pytorchjob.kubeflow.org/kept\n"
+
+
+async def test_every_verb_prints_names_and_documents(running_job: JobCluster) -> None:
+    name = "pytorchjob.kubeflow.org/j"
+    for command in (["ls"], ["describe", "j"], ["why", name], ["scale", "j", "2"], ["suspend", "j"], ["resume", "j"]):
+        assert await running_job(*command, "-o", "name") == (0, f"{name}\n", ""), command
+    assert json.loads((await running_job("scale", "j", "2", "-o", "json"))[1])["kind"] == "PyTorchJob"
+    assert yaml.safe_load((await running_job("suspend", "j", "-o", "yaml"))[1])["spec"]["runPolicy"]["suspend"] is True
+    assert json.loads((await running_job("delete", "j", "-o", "json"))[1])["metadata"]["name"] == "j"
+
+
 async def test_an_ambiguous_name_requires_the_kind(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     await job_cluster("run", "--detach", write_manifests(tmp_path, JOB, manifests.job("TFJob", "j", Worker=1)))
     code, _, err = await job_cluster("why", "j")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from typing import Any
 
 import click
 
 from traincrew import errors
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 
 
 @click.command()
@@ -16,19 +18,22 @@ from traincrew.cli import cluster_target
 @click.option("--finished", is_flag=True, help="Delete only finished jobs. Use with --all.")
 @click.option("--wait/--no-wait", default=False, show_default=True, help="Wait until the jobs and their pods are deleted.")
 @click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="Maximum time to wait with --wait.")
+@output_options.option()
 @cluster_target.options
-def delete(
-    jobs: tuple[str, ...], all_jobs: bool, finished: bool, target_options: cluster_target.TargetOptions, **waiting: float
-) -> None:
+def delete(jobs: tuple[str, ...], all_jobs: bool, target_options: cluster_target.TargetOptions, **flags: Any) -> None:
     """Delete jobs with their pods, services and config maps. PersistentVolumeClaims and their data are kept.
+
+    A job that is not found is reported, the other jobs are deleted, and the exit code is 2.
 
     \b
     traincrew delete mnist --wait
+    traincrew delete mnist resnet
     traincrew delete --all --finished
     """
     if bool(jobs) == all_jobs:
         raise errors.SettingsError("specify the jobs to delete, or --all")
     from traincrew.cli.jobs import deletion
 
-    timeout = waiting["timeout"] if waiting["wait"] else 0.0
-    asyncio.run(deletion.delete_jobs(jobs, target_options, finished_only=finished, max_wait=timeout))
+    timeout = flags["timeout"] if flags["wait"] else 0.0
+    request = deletion.DeletionRequest(jobs, finished_only=flags["finished"], max_wait=timeout, form=flags["form"])
+    sys.exit(asyncio.run(deletion.delete_jobs(request, target_options)))

@@ -6,13 +6,13 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 from traincrew.cli.render import terminal
 
 
 @click.command()
 @click.argument("job", metavar="JOB")
-@click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True, help="Output format.")
+@output_options.option()
 @cluster_target.options
 def describe(job: str, form: str, target_options: cluster_target.TargetOptions) -> None:
     """Show the details of a job: replicas, pods, conditions, failures and events.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from traincrew.apimachinery.terminal_text import printable
-from traincrew.cli.render import terminal
+from traincrew.cli import output_options
+from traincrew.cli.render import serialization, terminal
 from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @click.command()
 @click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
-def doctor(data: str, output: str) -> None:
+@output_options.option()
+def doctor(data: str, form: str) -> None:
     """Check whether this machine can run `traincrew up`. The checks change nothing and need no running cluster.
 
     Each check prints ok, warn (works with restrictions) or fail, and what to do. The exit code is 1 if a check fails.
+    -o name prints the names of the checks that are not ok.
     """
     from traincrew.cli.doctor import checks
 
@@ -31,10 +32,12 @@ def doctor(data: str, output: str) -> None:
     findings = []
     for finding in checks.run(directory):
         findings.append(finding)
-        if output == "text":
+        if form == "text":
             _print(finding)
-    if output == "json":
-        terminal.echo_unchanged(json.dumps([finding._asdict() for finding in findings], indent=2))
+    if form in ("json", "yaml"):
+        serialization.show([{**finding._asdict(), "grade": str(finding.grade)} for finding in findings], form)
+    elif form == "name":
+        terminal.echo("".join(f"{finding.subject}\n" for finding in findings if finding.grade != "ok"), nl=False)
     if any(finding.grade == "fail" for finding in findings):
         raise SystemExit(1)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from traincrew.cli.render import terminal
+from traincrew.cli import output_options
+from traincrew.cli.render import serialization, terminal
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,15 +61,17 @@ def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
 
 
 @image.command("list")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
+@output_options.option()
 @_file_options
-def list_(data: str, cluster: bool, output: str) -> None:
+def list_(data: str, cluster: bool, form: str) -> None:
     """List the image mappings of the user and of the cluster on this machine. The cluster's mappings override the user's."""
     from traincrew.cli.local_cluster import image_mappings
 
     found = image_mappings.entries(data, cluster)
-    if output == "json":
-        terminal.echo_unchanged(json.dumps([{**entry.plain(), "file": str(path)} for path, entry in found], indent=2))
+    if form in ("json", "yaml"):
+        serialization.show([{**entry.plain(), "file": str(path)} for path, entry in found], form)
+    elif form == "name":
+        terminal.echo("".join(f"{entry.pattern}\n" for _, entry in found), nl=False)
     elif not found:
         terminal.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
     else:

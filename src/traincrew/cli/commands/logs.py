@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 
 
 @click.command()
@@ -38,17 +38,20 @@ from traincrew.cli import cluster_target
 @click.option(
     "--prefix/--no-prefix", default=None, help="Print the replica's name before each line. Default: only with several replicas."
 )
+@output_options.option()
 @cluster_target.options
 def logs(job: str, target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
     """Print the logs of a job's replicas, sorted by time.
 
     On the cluster of this machine this includes earlier container runs, deleted pods and deleted jobs while their logs are kept.
+    -o json prints one JSON object for each line, -o name the names of the pods.
 
     \b
     traincrew logs mnist
     traincrew logs mnist -f --replica worker-1
     traincrew logs mnist --since 5m --tail 100
     traincrew logs mnist --previous
+    traincrew logs mnist -o json
     """
     from traincrew.cli.jobs import log_printer
 

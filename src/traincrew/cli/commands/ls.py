@@ -8,20 +8,13 @@ import sys
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 from traincrew.cli.render import terminal
 
 
 @click.command()
 @click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="List the jobs of all namespaces.")
-@click.option(
-    "-o",
-    "form",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@output_options.option("wide")
 @cluster_target.options
 def ls(all_namespaces: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """List the jobs of all kinds with their state and the reason why they are waiting or failed.

@@ -6,13 +6,14 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 
 
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@output_options.option()
 @cluster_target.options
-def resume(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions) -> None:
+def resume(jobs: tuple[str, ...], form: str, target_options: cluster_target.TargetOptions) -> None:
     """Resume suspended jobs.
 
     \b
@@ -20,4 +21,4 @@ def resume(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions) 
     """
     from traincrew.cli.jobs import suspension
 
-    asyncio.run(suspension.set_suspended(jobs, target_options, False))
+    asyncio.run(suspension.set_suspended(jobs, target_options, False, form))

@@ -6,7 +6,7 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 
 
 @click.command()
@@ -15,8 +15,9 @@ from traincrew.cli import cluster_target
 @click.option(
     "--force", is_flag=True, help="Scale beyond the limits of the elastic policy, and scale running jobs that are not elastic."
 )
+@output_options.option()
 @cluster_target.options
-def scale(job: str, replicas: int, force: bool, target_options: cluster_target.TargetOptions) -> None:
+def scale(job: str, replicas: int, force: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """Change the number of workers of a job to N. N does not include the master, chief or launcher.
 
     An elastic job continues with the new number of workers, within the limits of its policy. Suspend any other job first: its
@@ -27,4 +28,4 @@ def scale(job: str, replicas: int, force: bool, target_options: cluster_target.T
     """
     from traincrew.cli.jobs import scaling
 
-    asyncio.run(scaling.scale(job, replicas, target_options, force=force))
+    asyncio.run(scaling.scale(job, replicas, target_options, force=force, form=form))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import click
 
-from traincrew.cli.render import terminal
+from traincrew.cli import output_options
+from traincrew.cli.render import serialization, terminal
 from traincrew.embedded import data_directory
 
 
 @click.command()
 @click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
-def status(data: str, output: str) -> None:
+@output_options.option()
+def status(data: str, form: str) -> None:
     """Show the state of the cluster on this machine: node, free resources, jobs and pods.
 
     The exit code is 1 if the cluster is not running. Run `traincrew doctor` to check this machine.
@@ -23,23 +23,25 @@ def status(data: str, output: str) -> None:
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     announced = directory.running()
     if announced is None:
-        _print_stopped(directory, output)
+        _print_stopped(directory, form)
         raise SystemExit(1)
     from traincrew.cli.local_cluster import status_query
     from traincrew.cli.render import cluster_status
 
     state: dict[str, Any] = {"running": True, **announced, "data": str(directory.data), "kubeconfig": str(directory.kubeconfig)}
     state |= asyncio.run(status_query.read(directory, str(announced.get("node", ""))))
-    if output == "json":
-        terminal.echo_unchanged(json.dumps(state, indent=2))
+    if form == "name":
+        terminal.echo(f"node/{state['node']['name']}\n" if state["node"] is not None else "", nl=False)
+    elif form != "text":
+        serialization.show(state, form)
     else:
         terminal.echo(cluster_status.text(state))
 
 
-def _print_stopped(directory: data_directory.DataDirectory, output: str) -> None:
+def _print_stopped(directory: data_directory.DataDirectory, form: str) -> None:
     pid = directory.owner_pid()
-    if output == "json":
-        terminal.echo_unchanged(json.dumps({"running": False, "data": str(directory.data)}, indent=2))
+    if form in ("json", "yaml"):
+        serialization.show({"running": False, "data": str(directory.data)}, form)
     elif pid:
         terminal.echo(f"The cluster in {directory.data} is starting or stopping (process {pid}).")
     else:

@@ -6,13 +6,14 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, output_options
 
 
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@output_options.option()
 @cluster_target.options
-def suspend(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions) -> None:
+def suspend(jobs: tuple[str, ...], form: str, target_options: cluster_target.TargetOptions) -> None:
     """Suspend jobs: stop their pods and keep the jobs.
 
     `traincrew resume` starts the pods again. A job that writes checkpoints continues from its last one.
@@ -22,4 +23,4 @@ def suspend(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions)
     """
     from traincrew.cli.jobs import suspension
 
-    asyncio.run(suspension.set_suspended(jobs, target_options, True))
+    asyncio.run(suspension.set_suspended(jobs, target_options, True, form))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_references, query
+from traincrew.cli.jobs import action_report, job_references, query
 from traincrew.cli.render import observed_job, terminal
 from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
@@ -35,23 +36,49 @@ def identify(kind: JobKind, raw: bytes) -> JobIdentity:
     return JobIdentity(kind, job.namespace, job.name, job.metadata.uid, job.status.finished)
 
 
-async def delete_jobs(
-    names: tuple[str, ...], target_options: cluster_target.TargetOptions, *, finished_only: bool, max_wait: float
-) -> None:
-    """Delete the named jobs, or all jobs of the namespace without names. max_wait: seconds to wait until they are deleted."""
+@dataclasses.dataclass(frozen=True)
+class DeletionRequest:
+    names: tuple[str, ...] = ()
+    """Empty: all jobs of the namespace."""
+    finished_only: bool = False
+    max_wait: float = 0.0
+    """Seconds to wait until the jobs are deleted."""
+    form: str = "text"
+
+
+async def delete_jobs(request: DeletionRequest, target_options: cluster_target.TargetOptions) -> int:
+    """Delete the jobs that exist. Return 2 if another job was named, else 0."""
+    report = action_report.ActionReport(request.form)
     async with query.connected(target_options) as (client, target):
-        if names:
-            found = [await job_references.find(client, target.namespace, name) for name in names]
-        else:
-            found = await job_references.list_jobs(client, target.namespace)
-        jobs = [job for each in found if (job := identify(each.kind, each.raw)).finished or not finished_only]
-        for job in jobs:
+        found, missing = await _find_all(client, target.namespace, request.names)
+        identified = [(identify(each.kind, each.raw), each.raw) for each in found]
+        jobs = [(job, raw) for job, raw in identified if job.finished or not request.finished_only]
+        for job, raw in jobs:
             await delete(client, job)
-            terminal.echo(f"{job.reference} deleted")
-        if max_wait:
-            await _wait_for_all(client, jobs, max_wait)
-    if not jobs:
+            report.add(f"{job.reference} deleted", raw)
+        for error in missing:
+            terminal.echo(f"error: {error}", err=True)
+        if request.max_wait:
+            await _wait_for_all(client, [job for job, _ in jobs], request.max_wait)
+    report.close()
+    if not jobs and not missing:
         terminal.echo("No jobs to delete.", err=True)
+    return 2 if missing else 0
+
+
+async def _find_all(
+    client: interfaces.Client, namespace: str, names: tuple[str, ...]
+) -> tuple[list[job_references.JobObject], list[errors.UserError]]:
+    """The jobs, and an error for each name that names no job or several."""
+    if not names:
+        return await job_references.list_jobs(client, namespace), []
+    found, missing = list[job_references.JobObject](), list[errors.UserError]()
+    for name in names:
+        try:
+            found.append(await job_references.find(client, namespace, name))
+        except errors.UserError as error:
+            missing.append(error)
+    return found, missing
 
 
 async def _wait_for_all(client: interfaces.Client, jobs: Iterable[JobIdentity], max_wait: float) -> None:

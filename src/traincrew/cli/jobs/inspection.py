@@ -14,8 +14,10 @@ from traincrew.client import clock
 
 async def explain(name: str, form: str, target_options: cluster_target.TargetOptions) -> str:
     async with query.connected(target_options) as (client, target):
-        job, _ = await query.get_job(client, target.namespace, name)
+        job, stored = await query.get_job(client, target.namespace, name)
         evidence = await query.evidence(client, job)
+    if form == "name":
+        return serialization.names([json.loads(stored.raw)])
     found = explanation.explain(job, evidence, clock.now())
     return printable(f"{explanation.text(found)}\n") if form == "text" else serialization.dump(found.as_json(), form)
 
@@ -26,7 +28,8 @@ async def describe(name: str, form: str, target_options: cluster_target.TargetOp
         evidence = await query.evidence(client, job)
     if form == "text":
         return printable(f"{description.describe(job, evidence, clock.now())}\n")
-    return serialization.dump(json.loads(stored.raw), form)
+    document = json.loads(stored.raw)
+    return serialization.names([document]) if form == "name" else serialization.dump(document, form)
 
 
 class JobList(NamedTuple):
@@ -43,6 +46,8 @@ async def list_jobs(form: str, target_options: cluster_target.TargetOptions, *, 
             await query.require_namespace(client, target.namespace)
     if form in ("json", "yaml"):
         text = serialization.dump(serialization.as_list([json.loads(each) for each in raw]), form)
+    elif form == "name":
+        text = serialization.names(json.loads(each) for each in raw)
     elif jobs:
         chosen = query.sort_by_creation(jobs)
         text = printable(f"{tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns)}\n")

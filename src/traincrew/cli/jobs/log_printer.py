@@ -17,6 +17,7 @@ from traincrew.cli.jobs import (
     container_runs,
     job_informer,
     job_references,
+    log_documents,
     log_merge,
     log_streams,
     query,
@@ -24,7 +25,7 @@ from traincrew.cli.jobs import (
     time_arguments,
 )
 from traincrew.cli.jobs.console import Console
-from traincrew.cli.render import observed_job
+from traincrew.cli.render import observed_job, terminal
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects
@@ -43,6 +44,7 @@ class LogRequest:
     previous: bool = False
     timestamps: bool = False
     prefix: bool | None = None
+    form: str = "text"
 
     def wanted(self) -> pod_logs.Wanted:
         since = ""
@@ -67,17 +69,30 @@ class LogSource:
 async def print_logs(name: str, target_options: cluster_target.TargetOptions, request: LogRequest) -> None:
     if request.follow and request.previous:
         raise errors.SettingsError("--previous cannot be used with --follow")
+    if request.follow and request.form == "name":
+        raise errors.SettingsError("-o name cannot be used with --follow")
     request.wanted()  # report invalid values first
-    console = Console(sys.stdout.buffer, sys.stderr.buffer)
+    if request.form in ("json", "yaml"):
+        request = dataclasses.replace(request, prefix=True)
+    console = _console(request.form)
     try:
         async with query.connected(target_options) as (client, target):
             root = target.local.data / "logs" if target.local is not None else None
             if request.follow:
                 await _follow(client, target, name, request, console)
-            else:
-                await _print_sorted(client, root, await _sources(client, target, root, name, request), request, console)
+                return
+            sources = await _sources(client, target, root, name, request)
+            if request.form == "name":
+                terminal.echo("".join(f"pod/{pod}\n" for pod in dict.fromkeys(each.position.pod for each in sources)), nl=False)
+                return
+            await _print_sorted(client, root, sources, request, console)
     except BrokenPipeError:
         _discard_output()
+
+
+def _console(form: str) -> Console:
+    out, err = sys.stdout.buffer, sys.stderr.buffer
+    return Console(out, err) if form == "text" else log_documents.LogDocuments(out, err, form)
 
 
 def _discard_output() -> None:

@@ -8,15 +8,14 @@ import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import query
-from traincrew.cli.render import terminal
+from traincrew.cli.jobs import action_report, query
 from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.kinds import autoscaling
 
 ROLE = "Worker"
 
 
-async def scale(name: str, replicas: int, target_options: cluster_target.TargetOptions, *, force: bool) -> None:
+async def scale(name: str, replicas: int, target_options: cluster_target.TargetOptions, *, force: bool, form: str) -> None:
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
         if job.job.status.finished:
@@ -30,7 +29,11 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
             change, subresource = {"spec": {stored.kind.replicas_field: {key: {"replicas": replicas}}}}, ""
         body = msgspec.json.encode(change)
         await client.patch(stored.kind.resource, target.namespace, job.job.name, body, subresource=subresource)
-    terminal.echo(f"{job.reference} scaled from {job.job.count(ROLE)} to {replicas} workers{_other_roles(job)}")
+        # The response of the subresource is a Scale.
+        changed = await client.get(stored.kind.resource, target.namespace, job.job.name) if form != "text" else b""
+    report = action_report.ActionReport(form)
+    report.add(f"{job.reference} scaled from {job.job.count(ROLE)} to {replicas} workers{_other_roles(job)}", changed)
+    report.close()
 
 
 def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_references, query
-from traincrew.cli.render import observed_job, terminal
+from traincrew.cli.jobs import action_report, job_references, query
+from traincrew.cli.render import observed_job
 
 
-async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool) -> None:
+async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool, form: str) -> None:
+    report = action_report.ActionReport(form)
+    with contextlib.closing(report):  # also after an error: the earlier jobs are changed
+        await _set_suspended(names, target_options, suspended, report)
+
+
+async def _set_suspended(
+    names: tuple[str, ...],
+    target_options: cluster_target.TargetOptions,
+    suspended: bool,
+    report: action_report.ActionReport,
+) -> None:
     async with query.connected(target_options) as (client, target):
         for name in names:
             stored = await job_references.find(client, target.namespace, name)
@@ -18,8 +31,8 @@ async def set_suspended(names: tuple[str, ...], target_options: cluster_target.T
             if job.job.status.finished:
                 raise errors.SettingsError(f"{job.reference} is already finished ({job.state})")
             if job.job.suspended is suspended:
-                terminal.echo(f"{job.reference} is {'already suspended' if suspended else 'not suspended'}")
+                report.add(f"{job.reference} is {'already suspended' if suspended else 'not suspended'}", stored.raw)
                 continue
             body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": suspended}}})
-            await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
-            terminal.echo(f"{job.reference} {'suspended' if suspended else 'resumed'}")
+            changed = await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
+            report.add(f"{job.reference} {'suspended' if suspended else 'resumed'}", changed)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from typing import Any
 
 from traincrew.validation import manifest_review
 
@@ -40,7 +40,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
 
 
-def as_json(reviews: Reviews) -> str:
+def invalid_files(reviews: Reviews) -> list[str]:
+    return [name for name, review in reviews.items() if any(remark.level == "error" for remark in review.remarks)]
+
+
+def as_json(reviews: Reviews) -> dict[str, Any]:
     remarks = [
         {"file": name, "line": remark.line, "path": remark.path, "message": remark.message, "level": remark.level}
         for name, review in reviews.items()
@@ -50,4 +54,4 @@ def as_json(reviews: Reviews) -> str:
         "jobs": sum(review.jobs for review in reviews.values()),
         "others": sum(review.others for review in reviews.values()),
     }
-    return json.dumps({"files": len(reviews), **counts, "remarks": remarks}, indent=2, ensure_ascii=False)
+    return {"files": len(reviews), **counts, "remarks": remarks}
