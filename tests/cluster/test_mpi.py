@@ -9,7 +9,6 @@ from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import PREFIX, Submit
 
 KUBEXEC = """#!/bin/sh
-set -x
 POD_NAME=$1
 shift
 /opt/kube/kubectl exec ${POD_NAME} -- /bin/sh -c "$*\""""

@@ -16,7 +16,6 @@ from tests.cluster.submitted_job import env
 from tools.kube import cluster
 
 KUBEXEC = """#!/bin/sh
-set -x
 POD_NAME=$1
 shift
 /opt/kube/kubectl exec ${POD_NAME} -- /bin/sh -c "$*\""""

@@ -63,7 +63,7 @@ def test_a_v1_launcher_with_gpus_is_the_first_host(resource: str) -> None:
 
 
 def test_v1_kubexec_runs_a_command_in_the_worker() -> None:
-    script = '#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${POD_NAME}%s -- /bin/sh -c "$*"'
+    script = '#!/bin/sh\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${POD_NAME}%s -- /bin/sh -c "$*"'
     assert v1_files(manifests.job("MPIJob", Launcher=1, Worker=1))["kubexec.sh"] == script % ""
     named = manifests.job("MPIJob", Launcher=1, Worker=1, spec={"mainContainer": "main"})
     assert v1_files(named)["kubexec.sh"] == script % " --container main"

@@ -27,7 +27,7 @@ def _kubexec(job: jobs.Job) -> str:
     # The API server accepts any string as the name of a container.
     container = f" --container {shlex.quote(job.spec.main_container)}" if job.spec.main_container else ""
     pod = f"${{1%{host_discovery.ALIAS_SUFFIX}*}}" if launch_command.is_elastic(job) else "$1"
-    lines = ("#!/bin/sh", "set -x", f"POD_NAME={pod}", "shift")
+    lines = ("#!/bin/sh", f"POD_NAME={pod}", "shift")
     return "\n".join((*lines, f'/opt/kube/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"'))
 
 
