@@ -24,6 +24,9 @@ class Planning:
     """First and last port that can be allocated to replicas with hostNetwork. None: no ports are allocated."""
     host_ports_for_all: bool = False
     """Allocate ports to all replicas, also to those without hostNetwork."""
+    init_image: str = ""
+    """Image of the init containers that the operator adds: it has `sh`, `nslookup`, `kubectl` and `traincrew-wait`. Empty: public
+    images are used, and nothing waits for the workers of a v2beta1 MPIJob."""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Settings of kinds, by flag name, as declared in `JobKind.options`."""
 

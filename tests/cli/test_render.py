@@ -201,7 +201,9 @@ def test_why_has_a_remedy_for_exit_codes(failure: dict[str, Any], word: str) -> 
     ("reason", "message", "word"),
     [("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.", "--device"),
      ("Unschedulable", "0/1 nodes are available: 1 Insufficient memory.", "--overcommit memory"),
-     ("ErrImagePull", "", "traincrew image set"), ("CrashLoopBackOff", "", "traincrew logs pytorchjob/j --previous"),
+     ("ErrImagePull", "", "traincrew image set"),
+     ("ImagePullBackOff", "container wait-for-workers of pod j-launcher: Back-off pulling image", "--init-image"),
+     ("CrashLoopBackOff", "", "traincrew logs pytorchjob/j --previous"),
      ("QuotaExceeded", "", "quota"), ("Whatever", "new", "")],
 )  # fmt: skip
 def test_waiting_reasons_have_remedies(reason: str, message: str, word: str) -> None:

@@ -31,9 +31,9 @@ class IsolatedNamespace:
     def submit(self, body: Object) -> SubmittedJob:
         return SubmittedJob(self.api, self.namespace, body)
 
-    def operator(self, *flags: str) -> contextlib.AbstractContextManager[OperatorProcess]:
+    def operator(self, *flags: str, env: dict[str, str] | None = None) -> contextlib.AbstractContextManager[OperatorProcess]:
         """An operator for this namespace only."""
-        return operators.running(self.operator_kubeconfig, "--namespace", self.namespace, *flags)
+        return operators.running(self.operator_kubeconfig, "--namespace", self.namespace, *flags, env=env)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,11 @@ from collections.abc import Iterator
 
 from tests.cluster.api import eventually
 
+from traincrew import __version__
+
+INIT_IMAGE = f"traincrew:{__version__}"
+"""The image of init containers, as on one machine: the operator of a test has no pod whose image it could use."""
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -34,7 +39,7 @@ class OperatorProcess:
         command = [
             sys.executable, "-m", "traincrew.cli.main", "operator", "--kubeconfig", str(kubeconfig),
             "--metrics-bind-address", f"127.0.0.1:{self.metrics_port}",
-            "--health-probe-bind-address", f"127.0.0.1:{self.health_port}", *flags,
+            "--health-probe-bind-address", f"127.0.0.1:{self.health_port}", "--init-image", INIT_IMAGE, *flags,
         ]  # fmt: skip
         self.process = subprocess.Popen(command, stdout=handle, stderr=handle, env={**os.environ, **(env or {})})
         os.close(handle)

@@ -12,6 +12,7 @@ from tests.cluster import manifests, mpi
 from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
+from tests.cluster.operators import INIT_IMAGE
 from tests.cluster.submitted_job import Submit, SubmittedJob, env
 from tools.kube import build, cluster
 
@@ -35,7 +36,7 @@ def test_an_init_container_brings_kubectl(submit: Submit, namespace: str) -> Non
     spec = launcher(submit(mpi.job(1)))
     (init,) = spec["initContainers"]
     room = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
-    assert (init["name"], init["image"]) == ("kubectl-delivery", "kubeflow/kubectl-delivery:latest")
+    assert (init["name"], init["image"]) == ("kubectl-delivery", INIT_IMAGE)
     assert init["imagePullPolicy"] == "IfNotPresent"
     assert init["env"] == [{"name": "TARGET_DIR", "value": "/opt/kube"}, {"name": "NAMESPACE", "value": namespace}]
     assert init["resources"] == {"requests": room, "limits": room}
@@ -47,6 +48,12 @@ def test_the_image_that_brings_kubectl_is_a_flag_of_the_operator(isolated: Isola
     with isolated.operator("--mpi-kubectl-delivery-image", "mirror.example/kubectl:1.32"):
         (init,) = launcher(isolated.submit(mpi.job(1)))["initContainers"]
         assert init["image"] == "mirror.example/kubectl:1.32"
+
+
+def test_an_operator_that_does_not_know_its_image_uses_a_public_one(isolated: IsolatedNamespace) -> None:
+    with isolated.operator("--init-image", ""):
+        (init,) = launcher(isolated.submit(mpi.job(1)))["initContainers"]
+        assert init["image"] == "kubeflow/kubectl-delivery:latest"
 
 
 @pytest.mark.checklist(118)

@@ -10,7 +10,7 @@ from tests.cluster import manifests
 from tests.cluster.api import Api, Object
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
-from tests.cluster.operators import OperatorProcess
+from tests.cluster.operators import INIT_IMAGE, OperatorProcess
 from tests.cluster.submitted_job import SubmittedJob
 
 TEMPLATE = """
@@ -29,7 +29,7 @@ def test_workers_wait_for_a_master_that_is_in_the_spec(
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
         (waiting,) = kubelet.pod(name)["spec"]["initContainers"]
-        assert (waiting["name"], waiting["image"], waiting["imagePullPolicy"]) == ("init-pytorch", "alpine:3.10", "IfNotPresent")
+        assert (waiting["name"], waiting["image"], waiting["imagePullPolicy"]) == ("init-pytorch", INIT_IMAGE, "IfNotPresent")
         limits, requests = {"cpu": "100m", "memory": "20Mi"}, {"cpu": "50m", "memory": "10Mi"}
         assert waiting["resources"] == {"limits": limits, "requests": requests}
     assert "initContainers" not in kubelet.pod("j-master-0")["spec"]
@@ -94,7 +94,39 @@ def test_a_template_file_that_cannot_be_read_replaces_nothing(isolated: Isolated
     with isolated.operator("--pytorch-init-container-template-file", str(tmp_path / "absent.yaml")):
         isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
         (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
-    assert (waiting["name"], waiting["image"]) == ("init-pytorch", "alpine:3.10")
+    assert (waiting["name"], waiting["image"]) == ("init-pytorch", INIT_IMAGE)
+
+
+@pytest.mark.checklist(87)
+def test_the_default_image_is_that_of_the_operators_own_pod(isolated: IsolatedNamespace) -> None:
+    containers = [{"name": "sidecar", "image": "proxy:1"}, {"name": "traincrew", "image": "mirror.example/traincrew:1"}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "operator"}, "spec": {"containers": containers}}
+    isolated.api.create(isolated.namespace, pod)
+    own = {"POD_NAME": "operator", "POD_NAMESPACE": isolated.namespace}
+    with isolated.operator("--init-image", "", env=own):
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    assert (waiting["name"], waiting["image"]) == ("init-pytorch", "mirror.example/traincrew:1")
+
+
+@pytest.mark.parametrize("env", [{}, {"POD_NAME": "absent"}], ids=["not in a pod", "a pod that cannot be read"])
+def test_an_operator_that_does_not_know_its_image_uses_a_public_one(isolated: IsolatedNamespace, env: dict[str, str]) -> None:
+    with isolated.operator("--init-image", "", env=env) as operator:
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+        assert (waiting["name"], waiting["image"]) == ("init-pytorch", "alpine:3.10")
+        assert "init containers use public images. Set --init-image" in operator.log
+
+
+def test_an_image_without_nslookup_is_named_at_once(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
+    with isolated.operator():
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    result = subprocess.run(waiting["command"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert result.returncode == 127
+    assert result.stdout.startswith("nslookup: not found")
+    assert "--pytorch-init-container-image" in result.stdout
 
 
 def _run(container: Object, directory: pathlib.Path, found_at: int | None) -> tuple[int, int]:

@@ -66,6 +66,7 @@ def _observed(kind: JobKind, job: Manifest, case: Manifest) -> Observed:
         cluster_domain=case.get("clusterDomain", ""),
         host_ports=tuple(case["hostPorts"]) if "hostPorts" in case else None,
         host_ports_for_all=case.get("hostPortsForAll", False),
+        init_image=case.get("initImage", "traincrew:1"),
     )
     known = frozenset((plural, name) for plural, name in (entry.split("/") for entry in case.get("known", [])))
     return Observed(**found, known=known, used_ports=frozenset(case.get("portsTaken", [])), planning=planning)

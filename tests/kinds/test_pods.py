@@ -74,17 +74,21 @@ def test_the_last_log_lines_become_the_termination_message_unless_the_user_wants
     assert policies == ["FallbackToLogsOnError", "File", "FallbackToLogsOnError"]
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "MPIJob"])
-def test_injected_containers_are_as_restricted_as_the_one_that_trains(kind: str) -> None:
-    roles: dict[str, Manifest] = {"PyTorchJob": {"Master": 1, "Worker": 1}, "MPIJob": {"Launcher": 1}}
-    job = manifests.job(kind, **roles[kind])
-    specs = job["spec"][manifests.BY_NAME[kind].replicas_field]
-    role = "Worker" if kind == "PyTorchJob" else "Launcher"
+@pytest.mark.parametrize(
+    ("job", "role", "injected"),
+    [
+        (manifests.job("PyTorchJob", Master=1, Worker=1), "Worker", "init-pytorch"),
+        (manifests.job("MPIJob", Launcher=1), "Launcher", "kubectl-delivery"),
+        (manifests.ssh_job(Launcher=1, Worker=1), "Launcher", "wait-for-workers"),
+    ],
+)
+def test_injected_containers_are_as_restricted_as_the_one_that_trains(job: Manifest, role: str, injected: str) -> None:
+    specs = job["spec"][manifests.BY_NAME[job["kind"]].replicas_field]
     restricted = {"runAsNonRoot": True, "allowPrivilegeEscalation": False}
     specs[role]["template"]["spec"]["containers"][0]["securityContext"] = restricted
     specs[role]["template"]["spec"]["initContainers"] = [{"name": "mine", "image": "i"}]
-    made = built(job, role)["spec"]["initContainers"]
-    assert [container["name"] for container in made] == ["mine", "init-pytorch" if kind == "PyTorchJob" else "kubectl-delivery"]
+    made = built(job, role, init_image="traincrew:1")["spec"]["initContainers"]
+    assert [container["name"] for container in made] == ["mine", injected]
     assert made[1]["securityContext"] == restricted
 
 

@@ -67,7 +67,6 @@ def mpi(name: str, bystander: str) -> Object:
 _OPTIONS = "-p 2222 -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 _SSH = f"""set -e
 for host in $(cut -d' ' -f1 /etc/mpi/hostfile); do
-  until ssh {_OPTIONS} $host true; do sleep 0.2; done
   echo rank at $(ssh {_OPTIONS} $host hostname)
 done"""
 _SSHD = """set -e

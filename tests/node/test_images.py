@@ -136,3 +136,34 @@ def test_with_strict_images_an_unknown_image_waits_with_the_remedy_in_its_event(
     assert "traincrew image set my/own:1 --env DIR" in text
     strict.create(mpi("strict", "true"))
     eventually(lambda: "kubectl" in " ".join(message for _, message in strict.events("strict-launcher")))
+
+
+_SERVE = """import socket, time
+time.sleep(1)
+server = socket.create_server(("", 2222), backlog=64)
+while True:
+    server.accept()[0].close()"""
+_CONNECT = """import socket
+for line in open("/etc/mpi/hostfile"):
+    socket.create_connection((line.split()[0], 2222), 5).close()
+    print("reached", line.split(".")[0])"""
+
+
+def test_the_launcher_of_a_v2beta1_mpi_job_starts_when_all_its_workers_listen(cluster: LocalCluster) -> None:
+    """Its first connection to each worker succeeds, although the workers listen a second after they start."""
+    launcher = replicas(1, {"name": "mpi", "command": ["python3", "-c", _CONNECT]}) | {"restartPolicy": "Never"}
+    worker = replicas(2, {"name": "mpi", "command": ["python3", "-c", _SERVE]})
+    body = job("MPIJob", "listening", "mpiReplicaSpecs", Launcher=launcher, Worker=worker) | {
+        "apiVersion": "kubeflow.org/v2beta1"
+    }
+    body["spec"] |= {"runPolicy": {"backoffLimit": 0}}
+    cluster.create(body)
+    eventually(lambda: _is_finished(cluster, "listening"), 60)
+    assert cluster.api.get("jobs", "default", "listening-launcher")["status"].get("failed", 0) == 0
+    (found,) = cluster.api.all("pods", "default", labels="batch.kubernetes.io/job-name=listening-launcher")
+    assert cluster.logs(found["metadata"]["name"]) == "reached listening-worker-0\nreached listening-worker-1\n"
+
+
+def _is_finished(cluster: LocalCluster, name: str) -> bool:
+    conditions = cluster.api.get("mpijobs", "default", name, version="v2beta1").get("status", {}).get("conditions", [])
+    return any(each["type"] in ("Succeeded", "Failed") and each["status"] == "True" for each in conditions)

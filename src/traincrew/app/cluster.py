@@ -30,8 +30,10 @@ LEAVE_PODS = signal.SIGUSR1
 SHUTDOWN_TIMEOUT = 30.0
 """Seconds from the stop signal until the process is killed, in addition to the grace period of pods. All acknowledged writes
 are on disk by then."""
-OPERATOR = settings.Operator(metrics_address="0", health_address="0")
-HOST_NETWORK_PLANNING = settings.Planning(host_ports=(20000, 29999), host_ports_for_all=True)
+PLANNING = settings.Planning(init_image=f"traincrew:{__version__}")
+"""The kubelet of this machine has the programs of the operator's image: nothing is pulled."""
+OPERATOR = settings.Operator(metrics_address="0", health_address="0", planning=PLANNING)
+HOST_NETWORK_PLANNING = dataclasses.replace(PLANNING, host_ports=(20000, 29999), host_ports_for_all=True)
 """For pods in the host's network. Linux does not use these ports as ephemeral ports."""
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import pathlib
 
 from traincrew import errors, settings
-from traincrew.app import event_loop, signals
+from traincrew.app import event_loop, own_image, signals
 from traincrew.client import connection, kubeconfig, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.kinds import KINDS
@@ -51,4 +52,7 @@ async def _operate(options: settings.Operator, target: connection.Connection, ki
 
         work = await client("operator", retries.Limits(in_flight=options.in_flight))
         lease = await client("leader election", retries.Limits()) if options.election.enabled else None
+        if not options.planning.init_image:
+            image = await own_image.find(work, own_namespace(), stop)
+            options = dataclasses.replace(options, planning=dataclasses.replace(options.planning, init_image=image))
         await Operator(Clients(work, lease), kinds, options, metrics).run(stop)

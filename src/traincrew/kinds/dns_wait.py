@@ -9,7 +9,11 @@ import yaml
 from traincrew.kinds.kind import Option
 from traincrew.kinds.replica import Manifest, Replica
 
-SCRIPT = """i=0
+SCRIPT = """if ! command -v nslookup >/dev/null; then
+  echo "nslookup: not found in the image of this container. Set the operator's flag --{flag} to an image that has it."
+  exit 127
+fi
+i=0
 while [ "$i" -lt {tries} ]; do
   if nslookup {master} >/dev/null 2>&1; then exit 0; fi
   i=$((i + 1))
@@ -27,7 +31,8 @@ class DnsWait:
     flags: str
     """Common prefix of the operator's flags."""
     former_image_flag: str = ""
-    image: str = "alpine:3.10"
+    public_image: str = "alpine:3.10"
+    """The image if the operator does not know its own."""
     tries: str = "100"
 
     @property
@@ -36,8 +41,8 @@ class DnsWait:
         return (
             Option(
                 f"{self.flags}-image",
-                self.image,
-                "image of the container that waits until the master's name resolves",
+                "",
+                "image with sh and nslookup for the container that waits until the master's name resolves. Default: --init-image",
                 former_flag=self.former_image_flag,
             ),
             Option(f"{self.flags}-template-file", "/etc/config/initContainer.yaml", template_help, is_file=True),
@@ -50,7 +55,7 @@ class DnsWait:
 
     def containers(self, replica: Replica, master: str) -> list[Manifest]:
         options = replica.planning.options
-        image = options.get(f"{self.flags}-image") or self.image
+        image = options.get(f"{self.flags}-image") or replica.planning.init_image or self.public_image
         tries = options.get(f"{self.flags}-max-tries") or self.tries
         if template := options.get(f"{self.flags}-template-file"):
             return _from_template(template, {"MasterAddr": master, "InitContainerImage": image, "MaxTries": tries})
@@ -62,7 +67,7 @@ class DnsWait:
                 "limits": {"cpu": "100m", "memory": "20Mi"},
                 "requests": {"cpu": "50m", "memory": "10Mi"},
             },
-            "command": ["sh", "-c", SCRIPT.format(master=master, tries=tries)],
+            "command": ["sh", "-c", SCRIPT.format(master=master, tries=tries, flag=f"{self.flags}-image")],
         }
         return [container]
 

@@ -257,6 +257,11 @@ class JobKind:
             created += kind.dependents.resources
         return tuple(dict.fromkeys(created))
 
+    @property
+    def wait_containers(self) -> tuple[str, ...]:
+        """The names of all init containers that the operator adds to pods of this kind and of its variants."""
+        return tuple(name for kind in (self, *self.variants.values()) for name in kind.pods.wait_containers)
+
     def role(self, key: str) -> Role | None:
         """The role for a key of the replica map. Case does not matter, unless the kind is strict."""
         for role in self.roles:

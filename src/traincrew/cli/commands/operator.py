@@ -28,7 +28,11 @@ def _kind_options(command: Any) -> Any:
         for option in reversed(kind.options):
             name = option.flag.replace("-", "_")
             command = click.option(
-                f"--{option.flag}", name, default=option.default, show_default=True, help=f"{kind.kind}: {option.help}."
+                f"--{option.flag}",
+                name,
+                default=option.default,
+                show_default=bool(option.default),
+                help=f"{kind.kind}: {option.help}.",
             )(command)
     return command
 
@@ -89,6 +93,13 @@ def _kind_options(command: Any) -> Any:
 )
 @click.option("--host-ports-for", type=click.Choice(["hostNetwork", "all"]), default="hostNetwork", show_default=True,
               help="Replicas that get a port from --host-ports. Use `all` if nodes have no pod network.")  # fmt: skip
+@click.option(
+    "--init-image",
+    default="",
+    metavar="IMAGE",
+    help="Image of the init containers that the operator adds, with sh, nslookup, kubectl and traincrew-wait. "
+    "Default: the image of the operator's own pod ($POD_NAME in $POD_NAMESPACE), else public images.",
+)
 @node_options.log_options
 @_kind_options
 @ignored_flags
@@ -111,6 +122,7 @@ def operator(**flags: Any) -> None:
             finished_job_pod_grace=flags["leftover_grace"],
             host_ports=_parse_port_range(flags["host_ports"]),
             host_ports_for_all=flags["host_ports_for"] == "all",
+            init_image=flags["init_image"],
             options={option.flag: _option_value(option, flags) for kind in KINDS for option in kind.options},
         ),
         election=settings.Election(

@@ -50,7 +50,7 @@ def _trainers(names: list[str]) -> list[str]:
     """Without the init containers that the operator adds: their logs do not matter once they have ended."""
     from traincrew.kinds import KINDS
 
-    added = {name for kind in KINDS for name in kind.pods.wait_containers}
+    added = {name for kind in KINDS for name in kind.wait_containers}
     return [name for name in names if name not in added]
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
+from traincrew.kinds import KINDS
 from traincrew.model.status import Failure
+
+_ADDED = "|".join(name for kind in KINDS for name in kind.wait_containers)
+"""The init containers that the operator adds."""
 
 _WAITING: tuple[tuple[str, str], ...] = (
     (r"Insufficient nvidia|Insufficient [\w.-]*gpu",
@@ -17,6 +21,8 @@ _WAITING: tuple[tuple[str, str], ...] = (
     (r"didn't match|node affinity|node selector", "Compare nodeSelector and affinity with `kubectl get nodes --show-labels`."),
     (r"untolerated taint", "Add a toleration, or remove the taint with `kubectl taint`."),
     (r"unbound|persistentvolumeclaim|PersistentVolumeClaim", "Check the claim: `kubectl get pvc,pv`."),
+    (rf"(?:ErrImagePull|ImagePullBackOff|InvalidImageName) container (?:{_ADDED}) ",
+     "The operator adds this container. Set its image with the operator's flag --init-image, or make its registry reachable."),
     (r"ErrImagePull|ImagePullBackOff|InvalidImageName",
      "Check the image name. On one machine, map it with `traincrew image set PATTERN --env DIR`."),
     (r"CreateContainerConfigError|FailedMount|configmap|secret",

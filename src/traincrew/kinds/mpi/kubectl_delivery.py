@@ -12,7 +12,9 @@ from traincrew.kinds.replica import Manifest, Replica, env_vars
 from traincrew.model import jobs
 
 CONTAINER = "kubectl-delivery"
-IMAGE = Option("mpi-kubectl-delivery-image", "kubeflow/kubectl-delivery:latest", "image that brings kubectl into launcher pods")
+IMAGE = Option("mpi-kubectl-delivery-image", "", "image that brings kubectl into launcher pods. Default: --init-image")
+PUBLIC_IMAGE = "kubeflow/kubectl-delivery:latest"
+"""The image if the operator does not know its own."""
 TARGET = "/opt/kube"
 VOLUME = "mpi-job-kubectl"
 
@@ -20,7 +22,10 @@ VOLUME = "mpi-job-kubectl"
 # line, so grep counts pods. Most workers are ready in a moment, hence the short first intervals (if `sleep` knows fractions).
 _SCRIPT = """set -eu
 kubectl="$(command -v kubectl || true)"
-if [ -z "$kubectl" ]; then echo "no kubectl in this image: give the operator an image that has one"; exit 1; fi
+if [ -z "$kubectl" ]; then
+  echo "kubectl: not found in the image of this container. Set the operator's flag --{flag} to an image that has it."
+  exit 127
+fi
 cp "$kubectl" "$TARGET_DIR/kubectl"
 workers={selector}
 tries=0
@@ -43,7 +48,7 @@ def container(replica: Replica, workers: str) -> Manifest:
     resources = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
     return {
         "name": CONTAINER,
-        "image": replica.planning.options.get(IMAGE.flag) or IMAGE.default,
+        "image": replica.planning.options.get(IMAGE.flag) or replica.planning.init_image or PUBLIC_IMAGE,
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", script(replica.job, workers)],
         "env": env_vars({"TARGET_DIR": TARGET, "NAMESPACE": replica.job.namespace}),
@@ -55,4 +60,5 @@ def container(replica: Replica, workers: str) -> Manifest:
 def script(job: jobs.Job, workers: str) -> str:
     minimum = launch_command.minimum_workers(job)
     counted = f"$(grep -c '^{job.name}-worker-' {MOUNT}/hostfile || true)"
-    return _SCRIPT.format(need=f'need="{counted}"' if minimum is None else f"need={minimum}", selector=workers)
+    need = f'need="{counted}"' if minimum is None else f"need={minimum}"
+    return _SCRIPT.format(need=need, selector=workers, flag=IMAGE.flag)

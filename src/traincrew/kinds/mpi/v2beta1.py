@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.kinds import validation_rules
 from traincrew.kinds.condition_messages import ConditionMessages
 from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, launch_command, spec, v2beta1_pods, v2beta1_validation
+from traincrew.kinds.mpi import files, launch_command, spec, v2beta1_pods, v2beta1_validation, worker_wait
 from traincrew.kinds.mpi.implementations import IMPLEMENTATIONS
 from traincrew.kinds.replica import PodsByRole, Role
 from traincrew.model import jobs, naming, resources
@@ -65,6 +65,7 @@ KIND: JobKind = JobKind(
         services=False,
         customize=lambda pod, replica: v2beta1_pods.customize(KIND, pod, replica),
         labels=lambda replica: v2beta1_pods.labels(KIND, replica),
+        wait_containers=(worker_wait.CONTAINER,),
     ),
     dependents=Dependents(
         dependents,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import JobKind
-from traincrew.kinds.mpi import implementations, launch_command, spec
+from traincrew.kinds.mpi import implementations, launch_command, spec, worker_wait
 from traincrew.kinds.replica import Env, Manifest, Replica
 from traincrew.model import jobs, naming
 
@@ -51,6 +51,8 @@ def customize(kind: JobKind, pod: Manifest, replica: Replica) -> None:
     pod_templates.mount(kind, pod, "ssh-auth", job.spec.ssh_auth_mount_path or SSH_PATH, _keys(job))
     if replica.role.name == "Launcher":
         pod_templates.mount(kind, pod, spec.CONFIG_VOLUME, spec.MOUNT, spec.config_volume(job, _LAUNCHER_FILES))
+        if (waiting := worker_wait.container(replica)) is not None:
+            pod_templates.add_init_containers(kind, pod, [waiting])
         return
     if not main.get("command") and not main.get("args"):
         main["command"] = ["/usr/sbin/sshd", "-De"]

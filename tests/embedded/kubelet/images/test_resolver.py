@@ -213,15 +213,18 @@ def test_a_container_without_a_command_is_rejected() -> None:
 
 
 def test_init_containers_of_operators_are_recognized_by_their_command() -> None:
-    waiting = {"name": "any", "command": ["sh", "-c", dns_wait.SCRIPT.format(master="m", tries=3)]}
+    waiting = {"name": "any", "command": ["sh", "-c", dns_wait.SCRIPT.format(master="m", tries=3, flag="f")]}
     target = [{"name": "TARGET_DIR", "value": "/opt/kube"}]
-    script = kubectl_delivery._SCRIPT.format(need="need=1", selector="a=b")
+    script = kubectl_delivery._SCRIPT.format(need="need=1", selector="a=b", flag="f")
     bringing = {"name": "other", "command": ["/bin/sh", "-c", script], "env": target}
     plain = {"name": "kubectl-delivery", "env": target}
     main = {"name": "main", "command": ["nslookup", "x"]}
     mine = {"name": "mine", "command": ["sh", "-c", "/usr/bin/nslookup x"]}
-    pod = {"spec": {"initContainers": [waiting, bringing, plain, mine], "containers": [main]}}
-    assert [tool_role(pod, each) for each in (waiting, bringing, plain, mine, main)] == ["nslookup", "kubectl", "kubectl", "", ""]
+    workers = {"name": "workers", "command": ["traincrew-wait", "--hosts-file=/etc/mpi/hostfile"]}
+    pod = {"spec": {"initContainers": [waiting, bringing, plain, mine, workers], "containers": [main]}}
+    roles = {each["name"]: tool_role(pod, each) for each in (waiting, bringing, plain, mine, workers, main)}
+    known = {"any": "nslookup", "other": "kubectl", "kubectl-delivery": "kubectl", "workers": "traincrew-wait"}
+    assert roles == {**known, "mine": "", "main": ""}
 
 
 def test_init_containers_of_operators_get_the_tools_even_in_strict_mode(file: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 from traincrew.apimachinery.unstructured import Object
 
-NSLOOKUP, KUBECTL = "nslookup", "kubectl"
+NSLOOKUP, KUBECTL, WAIT = "nslookup", "kubectl", "traincrew-wait"
 
 _NSLOOKUP = re.compile(r"(?<![\w./-])nslookup(?![\w.-])")
 _KUBECTL = re.compile(r"(?<![\w.-])kubectl(?![\w.-])")
@@ -23,4 +23,6 @@ def tool_role(pod: Object, container: Object) -> str:
         return KUBECTL
     if _NSLOOKUP.search(words):
         return NSLOOKUP
+    if (container.get("command") or ("",))[0] == WAIT:
+        return WAIT
     return ""

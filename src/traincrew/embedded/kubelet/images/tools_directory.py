@@ -1,4 +1,4 @@
-"""The tools that this node mounts into containers: kubectl and nslookup for init containers and launchers, and exec sockets.
+"""The tools that this node mounts into containers: commands of init containers and launchers, and exec sockets.
 
 Each release compiles the tools and writes them below the data directory once. Every container mounts them read-only, so that
 a script that an init container copied (`/opt/kube/kubectl`) finds its modules.
@@ -14,6 +14,7 @@ import py_compile
 import secrets
 import shlex
 import sys
+from collections.abc import Iterable
 
 from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.images import init_containers
@@ -31,8 +32,12 @@ MODULES = (
     SERVER / "spdy_frames.py",
     SERVER / "spdy_headers.py",
 )
-COMMANDS = ("kubectl", "nslookup")
+COMMANDS = {"kubectl": "kubectl", "nslookup": "nslookup", init_containers.WAIT: "wait"}
+"""The modules of the commands."""
+IMAGE_COMMANDS = ("nslookup", init_containers.WAIT)
+"""The commands that the operator's image has. Its kubectl is the one of Kubernetes, which runs in every image."""
 PACKAGE = "traincrew.embedded.kubelet.images.programs"
+FORMER_COMMANDS = ("kubectl", "nslookup")
 FORMER_PACKAGE = "traincrew.embedded.node.images.builtin"
 """The package of the programs in earlier versions. Scripts that their init containers copied import from it."""
 OTHER_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
@@ -42,7 +47,7 @@ _LAUNCHER = """#!/bin/sh
 for python in {pythons}; do
   for lib in {inside} {outside}; do
     if [ -x "$python" ] && [ -d "$lib" ]; then
-      exec "$python" -IS -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); from {package} import {name}; {name}.main()' "$lib" "$@"
+      exec "$python" -IS -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); from {package} import {module}; {module}.main()' "$lib" "$@"
     fi
   done
 done
@@ -71,12 +76,10 @@ class ContainerTools:
 
 def prepare(data: pathlib.Path, exec_sockets: pathlib.Path | None = None) -> ContainerTools:
     """Writes the tools of this release unless they exist. Those of earlier releases are kept for running pods."""
-    sources = {str(path.relative_to(TOP)): path.read_bytes() for path in MODULES}
-    for name in COMMANDS:
+    sources = _sources(MODULES)
+    for name in FORMER_COMMANDS:
         sources[f"{FORMER_PACKAGE.replace('.', '/')}/{name}.py"] = f"from {PACKAGE}.{name} import main\n".encode()
-    for name in list(sources):
-        # Pods do not need the content of the packages.
-        sources |= {f"{parent}/__init__.py": b"" for parent in list(pathlib.PurePath(name).parents)[:-1]}
+    sources |= _packages(sources)
     digest = hashlib.sha256(repr((sorted(sources.items()), _LAUNCHER, sys.executable, sys.version)).encode()).hexdigest()[:16]
     directory = data / "node" / "tools" / digest
     if not directory.is_dir():
@@ -85,7 +88,22 @@ def prepare(data: pathlib.Path, exec_sockets: pathlib.Path | None = None) -> Con
     return ContainerTools(directory, exec_sockets)
 
 
-def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
+def install(directory: pathlib.Path) -> None:
+    """Writes the commands of the operator's image to a directory that does not exist yet."""
+    sources = _sources([PROGRAMS / f"{COMMANDS[name]}.py" for name in IMAGE_COMMANDS])
+    _write(directory, sources | _packages(sources), IMAGE_COMMANDS)
+
+
+def _sources(modules: Iterable[pathlib.Path]) -> dict[str, bytes]:
+    return {str(path.relative_to(TOP)): path.read_bytes() for path in modules}
+
+
+def _packages(sources: Iterable[str]) -> dict[str, bytes]:
+    """Pods do not need the content of the packages."""
+    return {f"{parent}/__init__.py": b"" for name in sources for parent in list(pathlib.PurePath(name).parents)[:-1]}
+
+
+def _write(directory: pathlib.Path, sources: dict[str, bytes], commands: Iterable[str] = COMMANDS) -> None:
     temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
     (temporary / "bin").mkdir(parents=True)
     for name, content in sources.items():
@@ -95,9 +113,10 @@ def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
         # The name of the directory contains the digest of its content, so that no modification time has to be compared.
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(str(temporary / name), dfile=name, doraise=True, invalidation_mode=mode)
-    for name in COMMANDS:
+    for name in commands:
         _script(temporary / "bin" / name, _launcher(name, directory))
-    _script(temporary / "bin" / "deliver", (PROGRAMS / "deliver.sh").read_text())
+    if "kubectl" in commands:
+        _script(temporary / "bin" / "deliver", (PROGRAMS / "deliver.sh").read_text())
     for each in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
         each.chmod(0o755)
     for each in temporary.rglob("*.pyc"):
@@ -112,7 +131,9 @@ def _write(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
 
 def _launcher(name: str, outside: pathlib.Path) -> str:
     pythons = " ".join(shlex.quote(each) for each in (os.path.realpath(sys.executable), *OTHER_PYTHONS))
-    return _LAUNCHER.format(name=name, package=PACKAGE, pythons=pythons, inside=TOOLS_PATH, outside=shlex.quote(str(outside)))
+    return _LAUNCHER.format(
+        name=name, module=COMMANDS[name], package=PACKAGE, pythons=pythons, inside=TOOLS_PATH, outside=shlex.quote(str(outside))
+    )
 
 
 def _script(path: pathlib.Path, text: str) -> None:

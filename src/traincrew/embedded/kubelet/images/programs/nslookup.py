@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 PORT, TIMEOUT, ATTEMPTS = 53, 1.0, 2
 RETRY_SECONDS, RETRY_INTERVAL = 1.0, 0.05
@@ -26,32 +26,49 @@ def main() -> None:
     if not words:
         sys.exit("usage: nslookup [-port=PORT] NAME [SERVER]")
     port = next((int(word[6:]) for word in sys.argv[1:] if word.startswith("-port=")), PORT)
-    named, searches, dots = _settings(os.environ.get(RESOLV_CONF) or "/etc/resolv.conf")
-    servers = [(server, port) for server in words[1:2] or named or ["127.0.0.1"]]
-    print(f"Server:\t\t{servers[0][0]}\nAddress:\t{servers[0][0]}:{port}\n")
-    candidates = _candidates(words[0], searches, dots)
+    resolver = Resolver(port, words[1:2])
+    server = resolver.servers[0][0]
+    print(f"Server:\t\t{server}\nAddress:\t{server}:{port}\n")
     deadline = time.monotonic() + RETRY_SECONDS
-    while not _look_up(words[0], candidates, servers):
-        if time.monotonic() > deadline:
-            sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
-        time.sleep(RETRY_INTERVAL)
+    try:
+        while not (found := resolver.look_up(words[0])):
+            if time.monotonic() > deadline:
+                sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
+            time.sleep(RETRY_INTERVAL)
+    except NoResponse:
+        print(";; connection timed out; no servers could be reached")
+        sys.exit(1)
+    for name, address in found:
+        print(f"Name:\t{name}\nAddress: {address}")
 
 
-def _look_up(word: str, candidates: list[str], servers: list[Server]) -> bool:
-    names = _read_names(os.environ.get(NAMES, ""))
-    if _print_first(candidates, lambda name: names.get(name.rstrip(".").lower(), [])):
-        return True
-    # If there is a names file, a name without a dot is a name of the cluster: no server knows it.
-    return (NAMES not in os.environ or "." in word) and _print_first(candidates, lambda name: _addresses(name, servers))
+class NoResponse(Exception):
+    """No DNS server has responded."""
 
 
-def _print_first(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
+class Resolver:
+    """The resolver of the pod, with its search domains."""
+
+    def __init__(self, port: int = PORT, servers: Sequence[str] = ()) -> None:
+        named, self._searches, self._dots = _settings(os.environ.get(RESOLV_CONF) or "/etc/resolv.conf")
+        self.servers = [(server, port) for server in servers or named or ["127.0.0.1"]]
+
+    def look_up(self, word: str) -> list[tuple[str, str]]:
+        """Name and address of each entry of the first candidate that has any."""
+        candidates = _candidates(word, self._searches, self._dots)
+        names = _read_names(os.environ.get(NAMES, ""))
+        found = _first(candidates, lambda name: names.get(name.rstrip(".").lower(), []))
+        # If there is a names file, a name without a dot is a name of the cluster: no server knows it.
+        if found or (NAMES in os.environ and "." not in word):
+            return found
+        return _first(candidates, lambda name: _addresses(name, self.servers))
+
+
+def _first(candidates: list[str], look: Callable[[str], list[str]]) -> list[tuple[str, str]]:
     for name in candidates:
         if addresses := look(name):
-            for address in addresses:
-                print(f"Name:\t{name}\nAddress: {address}")
-            return True
-    return False
+            return [(name, address) for address in addresses]
+    return []
 
 
 def _read_names(path: str) -> dict[str, list[str]]:
@@ -103,8 +120,7 @@ def _query(name: str, kind: int, servers: list[Server]) -> list[str]:
             reply = _reply(query, server)
             if reply[:2] == query[:2]:
                 return _parse_reply(reply, kind, 12 + len(question))
-    print(";; connection timed out; no servers could be reached")
-    sys.exit(1)
+    raise NoResponse
 
 
 def _reply(query: bytes, server: Server) -> bytes:
