@@ -13,6 +13,7 @@ import threading
 
 import pytest
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.volumes import atomic_writer
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile
@@ -139,3 +140,22 @@ def test_a_process_that_replaces_new_directories_by_links_does_not_redirect_the_
         finally:
             process.kill()
     assert os.listdir(outside) == []
+
+
+def test_a_very_deep_file_is_written_once_and_changed(tmp_path: pathlib.Path) -> None:
+    """Deeper than the recursion limit of Python."""
+    path = "d/" * 1300 + "f"
+    assert atomic_writer.write(tmp_path, {path: ProjectedFile(b"1")})
+    assert not atomic_writer.write(tmp_path, {path: ProjectedFile(b"1")})
+    assert atomic_writer.write(tmp_path, {path: ProjectedFile(b"2")})
+    assert atomic_writer.write(tmp_path, {"f": ProjectedFile(b"2")})
+    removal.remove_tree(tmp_path)
+
+
+def test_a_file_that_another_process_has_added_or_replaced_is_a_difference(tmp_path: pathlib.Path) -> None:
+    shown = {"a/f": ProjectedFile(b"1"), "g": ProjectedFile(b"2")}
+    atomic_writer.write(tmp_path, shown)
+    for change in ("touch a/h", "mv a/f a/h", "rm g && mkdir g", "ln -sf /etc/passwd g", "truncate -s 1T g"):
+        subprocess.run(["sh", "-c", change], cwd=tmp_path / "..data", check=True)
+        assert atomic_writer.write(tmp_path, shown), change
+        assert not atomic_writer.write(tmp_path, shown)

@@ -69,6 +69,14 @@ def test_invalid_sub_paths_are_rejected(tmp_path: pathlib.Path, inner: str, mess
         build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(tmp_path))}))
 
 
+@pytest.mark.parametrize("inner", ["a/" * 20_000, "a" * 256, "a\0b"], ids=["long", "long name", "zero"])
+def test_a_sub_path_that_no_directory_can_have_is_rejected(tmp_path: pathlib.Path, inner: str) -> None:
+    mounted = MountedVolumes({"v": Volume(str(tmp_path))})
+    with pytest.raises(ConfigError, match='failed to prepare subPath for volumeMount "v" of container "main"'):
+        build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), mounted)
+    assert not list(tmp_path.iterdir())
+
+
 def test_symlinks_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import pathlib
 from typing import Any
@@ -92,7 +93,9 @@ class ContainerConfigBuilder:
         defaults = {**default_variables(pod, container), **self._environment.defaults(self._pod.directory)}
         process = build_process_config(container, image, {**device_variables, **variables}, defaults)
         etc = sandbox_config.etc_mounts(self._pod.directory)
-        mounts = (*etc, *image.mounts, *volumes.build_mounts(container, mounted, variables))
+        # In a thread: a subPath may have thousands of directories, and a volume may be on a slow disk.
+        volume_mounts = await asyncio.to_thread(volumes.build_mounts, container, mounted, variables)
+        mounts = (*etc, *image.mounts, *volume_mounts)
         resolved = ResolvedContainer(process, mounts, devices, mounted.groups)
         return build_container(pod, container, attempt, resolved, self._logs)
 

@@ -14,7 +14,7 @@ import secrets
 import stat
 from collections.abc import Callable
 
-from traincrew.embedded.file_trees import removal
+from traincrew.embedded.file_trees import removal, walk
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile, validate_paths
 
@@ -52,19 +52,22 @@ def _current(directory: RootDirectory) -> str:
 
 
 def _differs(directory: RootDirectory, shown: str, payload: Payload) -> bool:
-    existing = set()
-    for path, _, files, _ in os.fwalk(shown, dir_fd=directory.top):
-        existing |= {os.path.relpath(os.path.join(path, name), shown) for name in files}
-    return existing != payload.keys() or any(_read(directory, f"{shown}/{path}") != file.data for path, file in payload.items())
+    """Whether the files of the payload are not there, or others are."""
+    files = sum(not each.is_directory for each in walk.walk(f"{descriptor_path(directory.top)}/{shown}"))
+    return files != len(payload) or not all(_has(directory, f"{shown}/{path}", file.data) for path, file in payload.items())
 
 
-def _read(directory: RootDirectory, path: str) -> bytes | None:
-    found = directory.open(path)
+def _has(directory: RootDirectory, path: str, data: bytes) -> bool:
     try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            return None
+        found = directory.open(path)
+    except OSError:
+        return False
+    try:
+        status = os.fstat(found)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
+            return False
         with open(descriptor_path(found), "rb") as file:
-            return file.read()
+            return file.read(len(data) + 1) == data
     finally:
         os.close(found)
 

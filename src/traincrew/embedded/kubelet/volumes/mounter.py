@@ -117,7 +117,8 @@ async def _set_up(volume: Object, mounts: _PodMounts) -> None:
             await _apply_to_directory(name, path, mounts)
             mounts.volumes[name] = Volume(path)
         elif (source := volume.get("hostPath")) is not None:
-            mounts.volumes[name] = Volume(host_path.resolve(source, mounts.host.data), host_path=True)
+            path = await asyncio.to_thread(host_path.resolve, source, mounts.host.data)
+            mounts.volumes[name] = Volume(path, host_path=True)
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await _claim(volume, mounts)
         else:
@@ -148,7 +149,7 @@ async def _project(volume: Object, mounts: _PodMounts) -> bool:
         raise VolumeNotReady(setup_failed(name, error)) from None
     path = host.volumes / name
     try:
-        changed = _write_payload(path, payload, mounts)
+        changed = await asyncio.to_thread(_write_payload, path, payload, mounts)
     except (VolumeSourceError, OSError) as error:
         raise VolumeNotReady(setup_failed(name, _message(error) if isinstance(error, OSError) else error)) from None
     mounts.volumes[name] = Volume(str(path), read_only=True)
@@ -180,7 +181,7 @@ async def _apply_to_directory(name: str, path: str, mounts: _PodMounts) -> None:
 
 async def _claim(volume: Object, mounts: _PodMounts) -> None:
     name, host = volume["name"], mounts.host
-    claimed = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects)
+    claimed = await persistent_claims.resolve_claim(volume, mounts.pod, mounts.objects, host.data)
     read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
     if claimed.group is not None:
         mounts.groups.add(claimed.group)

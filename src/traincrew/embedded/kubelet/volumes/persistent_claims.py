@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import pathlib
 from typing import NamedTuple
 
 from traincrew import errors
@@ -30,8 +32,8 @@ class ClaimedVolume(NamedTuple):
     """Whether fsGroup applies to it."""
 
 
-async def resolve_claim(volume: Object, pod: Object, objects: ObjectSource) -> ClaimedVolume:
-    """Raises VolumeError."""
+async def resolve_claim(volume: Object, pod: Object, objects: ObjectSource, data: pathlib.Path | None) -> ClaimedVolume:
+    """data: the cluster's data directory. Raises VolumeError."""
     name, namespace = volume["name"], pod["metadata"]["namespace"]
     claim_name = _claim_name(volume, pod)
     try:
@@ -43,7 +45,7 @@ async def resolve_claim(volume: Object, pod: Object, objects: ObjectSource) -> C
         raise VolumeNotReady(attach_failed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
     if (volume_object["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
         raise VolumeUnsupported(attach_failed(name, f"volume {name} has volumeMode Block, but is specified in volumeMounts"))
-    return _directory(volume_object)
+    return await asyncio.to_thread(directory, volume_object, data)
 
 
 def _claim_name(volume: Object, pod: Object) -> str:
@@ -90,7 +92,8 @@ async def _volume(claim: Object, objects: ObjectSource) -> Object:
     return volume
 
 
-def _directory(volume: Object) -> ClaimedVolume:
+def directory(volume: Object, data: pathlib.Path | None) -> ClaimedVolume:
+    """Raises VolumeError."""
     name, spec = volume["metadata"]["name"], volume["spec"]
     kind = next((each for each in _PATHS if each in spec), "")
     if not kind:
@@ -99,7 +102,7 @@ def _directory(volume: Object) -> ClaimedVolume:
             setup_failed(name, f"volumes of kind {other} are not supported. This node supports hostPath and local.")
         )
     try:
-        path = host_path.resolve(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
+        path = _local(spec["local"]["path"]) if kind == "local" else host_path.resolve(spec["hostPath"], data, claimed=True)
     except VolumeSourceError as error:
         raise VolumeNotReady(setup_failed(name, error)) from None
     group = ((volume["metadata"].get("annotations") or {}).get(GROUP)) or ""

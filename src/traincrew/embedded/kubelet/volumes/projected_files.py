@@ -81,6 +81,8 @@ def validate_paths(payload: Payload) -> Payload:
             raise VolumeSourceError('invalid path: must not be empty: ""')
         if path.startswith("/"):
             raise VolumeSourceError(f"invalid path: must be relative path: {path}")
+        if "\0" in path:
+            raise VolumeSourceError("invalid path: must not contain a zero byte")
         if len(path) > LONGEST_PATH:
             raise VolumeSourceError(f"invalid path: must be less than or equal to {LONGEST_PATH} characters")
         if ".." in parts:

@@ -1,7 +1,8 @@
 """Opens paths below a directory that processes of a pod may change meanwhile: no symbolic link and no `..` leads out of it.
 
-A path is walked name by name and each directory stays open, so the kernel never follows a link, and a directory that is replaced
-by a link during the walk changes nothing. Use the descriptor: a path that is opened again may lead elsewhere.
+A path is walked name by name from one open directory to the next, so the kernel never follows a link, and a directory that is
+replaced by a link during the walk changes nothing. Use the descriptor: a path that is opened again may lead elsewhere. A walk
+takes two descriptors however long the path is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ import stat
 
 _OPEN_FLAGS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_LINKS = 40
+PATH_MAX = 4096
+"""Bytes of a path, with the zero at its end, as in the kernel."""
+
+Identity = tuple[int, int]
+"""Device and inode."""
 
 
 class Resolve(enum.Enum):
@@ -33,14 +39,19 @@ class RootDirectory:
         os.close(self.top)
 
     def open(self, path: str, make: str = "", mode: int = 0o755) -> int:
-        """An O_PATH descriptor. make: "directory" or "file", to create a missing path; mode: of created directories."""
+        """An O_PATH descriptor. make: "directory" or "file", to create a missing path; mode: of created directories.
+
+        Raises OSError, also for a path that is too long or contains a zero byte.
+        """
+        _check(path)
         walk = _Walk(self.top, path, self._resolve, make, mode)
         try:
             while walk.pending:
                 walk.step()
-            return os.dup(walk.stack[-1])
-        finally:
-            walk.close()
+        except BaseException:
+            os.close(walk.here)
+            raise
+        return walk.here
 
     def exists(self, path: str) -> bool:
         try:
@@ -50,10 +61,25 @@ class RootDirectory:
         return True
 
 
+def _check(path: str) -> None:
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
+    if b"\0" in encoded:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    if len(encoded) >= PATH_MAX:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+
+
 class _Walk:
     def __init__(self, top: int, path: str, resolve: Resolve, make: str, mode: int) -> None:
-        self.stack = [os.dup(top)]
+        self._top = top
+        self.here = os.dup(top)
+        """The entry that was reached."""
         self.pending = path.split("/")[::-1]
+        self._above: list[Identity] = []
+        """The directories from the top to the one above the current entry."""
         self._resolve, self._make, self._mode = resolve, make, mode
         self._links = 0
 
@@ -64,34 +90,44 @@ class _Walk:
         if name == "..":
             self._up()
             return
-        here = self._enter(name)
-        if stat.S_ISLNK(os.fstat(here).st_mode):
-            self._follow(here)
+        entered = self._enter(name)
+        if stat.S_ISLNK(os.fstat(entered).st_mode):
+            self._follow(entered)
         else:
-            self.stack.append(here)
+            self._above.append(_identity(self.here))
+            self._move(entered)
 
-    def close(self) -> None:
-        for descriptor in self.stack:
-            os.close(descriptor)
+    def _move(self, entered: int) -> None:
+        os.close(self.here)
+        self.here = entered
 
     def _up(self) -> None:
-        if len(self.stack) > 1:
-            os.close(self.stack.pop())
-        elif self._resolve is not Resolve.IN_ROOT:
-            raise OSError(errno.EXDEV, "leads out of its directory")
+        if not self._above:
+            if self._resolve is not Resolve.IN_ROOT:
+                raise OSError(errno.EXDEV, "leads out of its directory")
+            return
+        parent = os.open("..", _OPEN_FLAGS, dir_fd=self.here)
+        if _identity(parent) != self._above.pop():
+            os.close(parent)
+            raise OSError(errno.ESTALE, "a directory was moved meanwhile")
+        self._move(parent)
 
     def _enter(self, name: str) -> int:
         try:
-            return os.open(name, _OPEN_FLAGS, dir_fd=self.stack[-1])
+            return os.open(name, _OPEN_FLAGS, dir_fd=self.here)
         except FileNotFoundError:
             if not self._make:
                 raise
         created = self._create(name)
-        entered = os.open(name, _OPEN_FLAGS, dir_fd=self.stack[-1])
+        entered = os.open(name, _OPEN_FLAGS, dir_fd=self.here)
         found = os.fstat(entered).st_mode
         if created and stat.S_ISDIR(found):
-            # Whatever the umask is. A group that directories inherit stays.
-            _change_mode(entered, self._mode | found & stat.S_ISGID)
+            try:
+                # Whatever the umask is. A group that directories inherit stays.
+                _change_mode(entered, self._mode | found & stat.S_ISGID)
+            except BaseException:
+                os.close(entered)
+                raise
         return entered
 
     def _create(self, name: str) -> bool:
@@ -99,25 +135,32 @@ class _Walk:
         last = not any(part not in ("", ".") for part in self.pending)
         try:
             if last and self._make == "file":
-                os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=self.stack[-1]))
+                os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=self.here))
             else:
-                os.mkdir(name, 0o700, dir_fd=self.stack[-1])
+                os.mkdir(name, 0o700, dir_fd=self.here)
         except FileExistsError:
             return False
         return True
 
     def _follow(self, link: int) -> None:
-        target = os.readlink("", dir_fd=link)
-        os.close(link)
+        try:
+            target = os.readlink("", dir_fd=link)
+        finally:
+            os.close(link)
         self._links += 1
         if self._links > _MAX_LINKS or self._resolve is Resolve.NO_SYMLINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), target)
         if target.startswith("/"):
             if self._resolve is Resolve.BENEATH:
                 raise OSError(errno.EXDEV, "leads out of its directory")
-            while len(self.stack) > 1:
-                os.close(self.stack.pop())
+            self._above.clear()
+            self._move(os.dup(self._top))
         self.pending.extend(target.split("/")[::-1])
+
+
+def _identity(descriptor: int) -> Identity:
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino
 
 
 def _change_mode(directory: int, mode: int) -> None:
