@@ -48,7 +48,7 @@ async def inspect(client: interfaces.Client, kind: JobKind, job: jobs.JobObject[
         raw = await client.get(action.resource, namespace, action.name)
         existing = msgspec.json.decode(raw, type=_Any).metadata
         ownership = classify(kind, job, action, existing)
-        if ownership is Ownership.OURS and not action.shared:
+        if existing.controller is not None and existing.controller.uid == job.metadata.uid and ownership is Ownership.OURS:
             labels = _missing_labels(action, existing)
             if labels:
                 # Objects of a Go operator may lack the labels that our informers select.
