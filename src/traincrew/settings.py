@@ -62,6 +62,8 @@ class Operator:
     """Largest number of jobs that are reconciled concurrently."""
     planning: Planning = Planning()
     election: Election = Election()
+    ignore_other_operators: bool = False
+    """Reconcile jobs also while a Go operator for the same kinds is running."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -94,6 +94,7 @@ async def _patch_status(client: interfaces.Client, namespace: str | None, name: 
 
 def _pod(version: str) -> Object:
     labels = {"name": "tf-job-operator", "app": "traincrew", "control-plane": "kubeflow-training-operator"}
+    labels["app.kubernetes.io/name"] = "traincrew"  # otherwise it would be mistaken for a Go operator
     container = {"name": CONTAINER, "image": f"traincrew:{version}"}
     spec = {
         "nodeName": NODE,

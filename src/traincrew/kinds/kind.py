@@ -14,6 +14,7 @@ import msgspec
 
 from traincrew.kinds import job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
+from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
 from traincrew.model import jobs, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
@@ -212,6 +213,8 @@ class JobKind:
     """Value of the operator-name label, if it is not `<kind>-controller`."""
     managers: tuple[str, ...] = ("kubeflow.org/training-operator",)
     """Values of runPolicy.managedBy with which this operator reconciles the job."""
+    other_operators: tuple[OtherOperator, ...] = (TRAINING_OPERATOR,)
+    """Go operators for this kind. While one of them is running, jobs of this kind are not reconciled."""
     dependents: Dependents = Dependents()
     lifecycle: Lifecycle = Lifecycle()
     reporting: Reporting = Reporting()

@@ -10,6 +10,7 @@ from traincrew.kinds import autoscaling, job_from_command, pod_templates, valida
 from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.dns_wait import DnsWait
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation, Violation, unenforced
+from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
@@ -172,12 +173,15 @@ def from_command(request: job_from_command.CommandRequest) -> job_from_command.J
     return job_from_command.elastic_workers(request, {"nprocPerNode": str(max(request.gpus, 1)), "elasticPolicy": policy})
 
 
+PYTORCH_OPERATOR = OtherOperator("pytorch-operator", "name=pytorch-operator", ("pytorch-operator", "pytorch-operator.v1"))
+
 KIND = JobKind(
     kind="PyTorchJob",
     framework="pytorch",
     spec=Spec,
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),
+    other_operators=(TRAINING_OPERATOR, PYTORCH_OPERATOR),
     pods=PodConfig(env, CONTAINER, PORT, default_env, customize=customize, wait_containers=(MASTER_WAIT.container,)),
     dependents=autoscaling.dependents("PyTorchJob"),
     lifecycle=Lifecycle(succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size),

@@ -11,11 +11,13 @@ import msgspec
 from traincrew.kinds import job_from_command, violations
 from traincrew.kinds.condition_messages import ConditionMessages
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
+from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"
 PORT = ("tfjob-port", 2222)
+TF_OPERATOR = OtherOperator("tf-job-operator", "name=tf-job-operator", ("tf-operator", "tf-operator.v1", "tf-operator.v1beta2"))
 
 
 DESCRIPTIONS = {
@@ -117,6 +119,7 @@ KIND = JobKind(
     spec=Spec,
     roles=(Role("Chief"), Role("Evaluator", computes=False), Role("Master"), Role("PS", prints=False), Role("Worker")),
     leaders=("Chief", "Master", "Worker"),
+    other_operators=(TRAINING_OPERATOR, TF_OPERATOR),
     pods=PodConfig(env, CONTAINER, PORT, env_in="main"),
     lifecycle=Lifecycle(
         succeeded=succeeded,

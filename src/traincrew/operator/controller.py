@@ -18,9 +18,12 @@ from traincrew.operator import unreadable_objects
 from traincrew.operator.action_executor import ExecutionContext, Outcome
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import JobMemory
+from traincrew.operator.other_operators import OtherOperators
 from traincrew.operator.plan_executor import PlanExecutor
+from traincrew.planner import other_operators
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create, JobEvent, Plan
+from traincrew.planner.other_operators import Evidence
 from traincrew.planner.waiting_reason import NO_PORTS
 
 logger = logging.getLogger(__name__)
@@ -28,13 +31,18 @@ logger = logging.getLogger(__name__)
 MAX_PASSES = 8
 """Plans executed in a row for one job; more would mean that two controllers undo each other's work."""
 
+OTHER_OPERATOR_SECONDS = 10.0
+"""Seconds within which another operator that is running would have acted on a new job."""
 STATUS_BATCH_PERIOD = 0.3
 """Seconds for which a status that changes only counts is delayed."""
 
 
 class Controller:
-    def __init__(self, context: ExecutionContext, queue: WorkQueue[JobKey], now: Callable[[], dt.datetime]) -> None:
+    def __init__(
+        self, context: ExecutionContext, queue: WorkQueue[JobKey], others: OtherOperators, now: Callable[[], dt.datetime]
+    ) -> None:
         self._observer, self._recorder, self._metrics = context.observer, context.recorder, context.metrics
+        self._others = others
         self._executor = PlanExecutor(context)
         self._queue = queue
         self._now = now
@@ -61,6 +69,10 @@ class Controller:
             if job is None:
                 self._queue.forget(key)
                 return
+            if (evidence := self._others.blocking(self._observer.kinds[key.plural])) is not None:
+                self._queue.forget(key)
+                self._leave_to_other_operator(key, job, evidence)
+                return
             kind = self._observer.kinds[key.plural].following(job)
             outcome = await self._reconcile_once(key, kind, job)
             if outcome is not None and outcome.failed is not None:
@@ -75,6 +87,21 @@ class Controller:
                 self._queue.add(key)
                 return
         self._queue.add_rate_limited(key)
+
+    def _leave_to_other_operator(self, key: JobKey, job: jobs.JobObject[Any], evidence: Evidence) -> None:
+        """The other operator acts on the job, or nobody does: then an event on the job says why."""
+        created = job.metadata.creation_timestamp
+        if job.status.conditions or created is None:
+            return
+        wait = OTHER_OPERATOR_SECONDS - (self._now() - created).total_seconds()
+        if wait > 0:
+            self._queue.add_after(key, wait)
+            return
+        memory, kind = self._observer.memory(job.metadata.uid), self._observer.kinds[key.plural].following(job)
+        message = other_operators.not_reconciled(f"{kind.kind} {key.name} is", evidence)
+        if memory.other_operator != message:
+            memory.other_operator = message
+            self._recorder.event(kind, job, JobEvent("Warning", "OtherOperatorRunning", message))
 
     async def _reconcile_once(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any]) -> Outcome | None:
         """Computes one plan and executes it. None: nothing to do."""

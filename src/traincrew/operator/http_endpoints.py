@@ -49,15 +49,16 @@ def metrics_app(metrics: Metrics) -> web.Application:
     return app
 
 
-def health_app(unready_reason: Callable[[], str]) -> web.Application:
-    """unready_reason: why the operator is not ready; empty if it is."""
+def health_app(unready_reason: Callable[[], str], notice: Callable[[], str]) -> web.Application:
+    """unready_reason: why the operator is not ready; empty if it is. notice: what it does not do although it is ready."""
 
     async def healthy(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
     async def readiness(request: web.Request) -> web.Response:
         reason = unready_reason()
-        return web.Response(text=f"{reason or 'ok'}\n", status=503 if reason else 200)
+        lines = [reason] if reason else ["ok", *([notice()] if notice() else [])]
+        return web.Response(text="".join(f"{line}\n" for line in lines), status=503 if reason else 200)
 
     app = web.Application()
     app.router.add_get("/healthz", healthy)

@@ -46,6 +46,8 @@ class JobMemory:
     uncertain: UncertainStatus | None = None
     reported: dict[tuple[str, str], UnreadableObject] = dataclasses.field(default_factory=dict)
     """Unreadable objects that an event on the job and a log line have reported, by kind and name."""
+    other_operator: str = ""
+    """The message of the event that has reported that another operator is running."""
     rejected_status: str = ""
     """The resourceVersion of the job whose new status was rejected; it is not tried again before the job changes."""
 

@@ -37,6 +37,12 @@ class Metrics:
         self.leading = Gauge(
             "traincrew_is_leader", "1 while this process holds the lease of the leader election", registry=self.registry
         )
+        self.other_operators = Gauge(
+            "traincrew_other_operator_running",
+            "1 while a Go operator is running and the jobs of its kinds are not reconciled",
+            ("operator",),
+            registry=self.registry,
+        )
         legacy = {
             "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
             "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",

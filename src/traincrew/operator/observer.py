@@ -24,6 +24,7 @@ from traincrew.operator.create_backoff import ObjectName
 from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import JobMemory
+from traincrew.operator.status_writers import StatusWriters
 from traincrew.operator.unreadable_objects import Decode, UnreadableObjects
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,12 @@ class Observer:
     """Stores of the jobs and of all objects that belong to them."""
 
     def __init__(
-        self, reader: interfaces.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, handler: ChangeHandler
+        self,
+        reader: interfaces.Reader,
+        kinds: tuple[JobKind, ...],
+        options: settings.Operator,
+        handler: ChangeHandler,
+        status_writers: StatusWriters,
     ) -> None:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
@@ -77,9 +83,9 @@ class Observer:
         self._memories: dict[str, JobMemory] = {}
         self.ports = PortAllocations(handler.job_changed)
         namespace = options.namespace or None
-        self._unreadable = UnreadableObjects()
+        self._unreadable, self._status_writers = UnreadableObjects(), status_writers
         self.jobs: dict[str, Store[Any]] = {
-            kind.plural: Store(self._unreadable.noting(kind.resource, _job_decoder(kind)), self._job_changed(kind.plural))
+            kind.plural: Store(self._unreadable.noting(kind.resource, self._job_decoder(kind)), self._job_changed(kind.plural))
             for kind in kinds
         }
         self.objects: dict[Resource, Store[Any]] = {
@@ -98,6 +104,9 @@ class Observer:
 
         return Informer(reader, scope, store, undecodable)
 
+    def _job_decoder(self, kind: JobKind) -> Decode:
+        return self._status_writers.noting(kind, _job_decoder(kind))
+
     def store(self, resource: Resource) -> Store[Any] | None:
         """The store of a resource: of jobs or of objects that they own."""
         return self.objects[resource] if resource in self.objects else self.jobs.get(resource.plural)
@@ -106,6 +115,7 @@ class Observer:
         """The job is gone."""
         self._memories.pop(uid, None)
         self._unreadable.forget(uid)
+        self._status_writers.forget(uid)
         self.ports.forget(uid)
 
     def memory(self, uid: str) -> JobMemory:

@@ -30,6 +30,7 @@ from traincrew.operator.job_key import JobKey
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.missing_crds import MissingCRDs
 from traincrew.operator.observer import Observer
+from traincrew.operator.other_operators import OtherOperators
 from traincrew.planner.events import implied
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,9 @@ class Operator:
         self._queue: WorkQueue[JobKey] = WorkQueue()
         self._active = False
         """Whether this process leads and its workers run."""
-        self.observer = Observer(clients.work, kinds, options, self)
+        self._others = OtherOperators(clients.work, kinds, options, metrics, now)
+        self._others.on_change = self._reconcile_all
+        self.observer = Observer(clients.work, kinds, options, self, self._others.status_writers)
         self._missing_crds = MissingCRDs(self.observer.informers)
         self._event_recorder = EventRecorder(
             clients.work,
@@ -80,7 +83,7 @@ class Operator:
         recorder = JobEventRecorder(self._event_recorder, now)
         self._backfill = EventBackfill(clients.work, recorder, options.namespace, now)
         context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
-        self._controller = Controller(context, self._queue, now)
+        self._controller = Controller(context, self._queue, self._others, now)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 
     def unready_reason(self) -> str:
@@ -88,21 +91,23 @@ class Operator:
         unsynced = [each.scope.resource.plural for each in self.observer.informers if not each.synced.is_set()]
         if unsynced:
             return f"waiting for the first list of {', '.join(unsynced)}"
-        return self._missing_crds.unready_reason()
+        return self._missing_crds.unready_reason() or self._others.unready_reason()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; then finishes the current work and releases the lease."""
-        health = http_endpoints.serve(self._options.health_address, http_endpoints.health_app(self.unready_reason))
+        health = http_endpoints.serve(
+            self._options.health_address, http_endpoints.health_app(self.unready_reason, self._others.notice)
+        )
         metrics = http_endpoints.serve(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
         async with health, metrics:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
-            informers = (each.run() for each in self.observer.informers)
+            informers = (each.run() for each in (*self.observer.informers, *self._others.informers))
             await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), *informers)
         logger.info("stopped")
 
     async def _lead(self, stop: asyncio.Event) -> None:
         async with self._leader_election(stop) as leadership_lost:
-            await _first(stop.wait(), self.observer.synced(), leadership_lost())
+            await _first(stop.wait(), self._synced(), leadership_lost())
             if stop.is_set():
                 return
             async with self._workers() as workers:
@@ -111,6 +116,10 @@ class Operator:
                 self._queue.shut_down()
                 await _first(_all_end(workers, WORKER_SHUTDOWN_SECONDS), leadership_lost())
             await self._event_recorder.drain(EVENT_DRAIN_SECONDS)
+
+    async def _synced(self) -> None:
+        await self.observer.synced()
+        await self._others.synced()
 
     @contextlib.asynccontextmanager
     async def _leader_election(self, stop: asyncio.Event) -> AsyncIterator[Callable[[], Coroutine[Any, Any, object]]]:
@@ -140,12 +149,10 @@ class Operator:
     @contextlib.asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[asyncio.Task[None]]]:
         _tune_garbage_collection()
-        keys = self.observer.keys()
-        logger.info("starting workers", extra={"jobs": len(keys), "pid": os.getpid()})
+        logger.info("starting workers", extra={"jobs": len(self.observer.keys()), "pid": os.getpid()})
         self._backfill_recent_events()
         self._active = True
-        for key in keys:
-            self._queue.add(key)
+        self._reconcile_all()
         workers = [asyncio.create_task(self._controller.run_worker()) for _ in range(self._options.workers)]
         self._metrics.leading.set(1)
         try:
@@ -169,6 +176,10 @@ class Operator:
                             expected.add_created(resource, obj)
                 if expected.events or expected.created:
                     self._backfill.expect(expected)
+
+    def _reconcile_all(self) -> None:
+        for key in self.observer.keys() if self._active else ():
+            self._queue.add(key)
 
     def job_changed(self, key: JobKey) -> None:
         if self._active:

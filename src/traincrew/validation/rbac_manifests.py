@@ -36,7 +36,14 @@ def operator_rules() -> list[Manifest]:
         permissions[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
         # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
         permissions[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
-    return _rules(permissions)
+    return [*_rules(permissions), _read_other_leases()]
+
+
+def _read_other_leases() -> Manifest:
+    """Leases of other operators for the same kinds: whoever holds one is running."""
+    names = sorted({each.lease for kind in KINDS for each in kind.other_operators if each.lease})
+    verbs = ["list", "watch"]
+    return {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names, "verbs": verbs}
 
 
 def lease_rules() -> list[Manifest]:

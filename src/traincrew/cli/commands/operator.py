@@ -100,6 +100,9 @@ def _kind_options(command: Any) -> Any:
     help="Image of the init containers that the operator adds, with sh, nslookup, kubectl and traincrew-wait. "
     "Default: the image of the operator's own pod ($POD_NAME in $POD_NAMESPACE), else public images.",
 )
+@click.option("--ignore-other-operators", is_flag=True,
+              help="Reconcile jobs also while a Go operator for the same kinds is running. Use this flag only if the two serve "
+                   "different namespaces.")  # fmt: skip
 @node_options.log_options
 @_kind_options
 @ignored_flags
@@ -130,6 +133,7 @@ def operator(**flags: Any) -> None:
             name=flags["leader_election_id"],
             namespace=flags["leader_election_namespace"] or app_operator.own_namespace(),
         ),
+        ignore_other_operators=flags["ignore_other_operators"],
     )
     app_operator.run(options, kubeconfig.discover(flags["kubeconfig"], flags["context"]))
 

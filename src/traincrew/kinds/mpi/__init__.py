@@ -11,5 +11,15 @@ import dataclasses
 
 from traincrew.kinds.mpi import v1, v2beta1
 from traincrew.kinds.mpi.spec import contract
+from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 
-KIND = dataclasses.replace(v1.KIND, variants={"v2beta1": v2beta1.KIND}, contract=contract)
+MPI_OPERATOR = OtherOperator(
+    "mpi-operator", "app=mpi-operator", ("mpi-operator", "mpi-operator.v1", "mpi-operator.v2"), lease="mpi-operator"
+)
+
+KIND = dataclasses.replace(
+    v1.KIND,
+    variants={"v2beta1": v2beta1.KIND},
+    contract=contract,
+    other_operators=(TRAINING_OPERATOR, MPI_OPERATOR),
+)

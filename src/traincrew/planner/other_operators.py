@@ -1,0 +1,74 @@
+"""Whether a Go operator for the same kinds is running. Two operators must not act on one job."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from traincrew.kinds.other_operators import OtherOperator
+from traincrew.model.meta import Meta, Struct
+
+LEADER_ELECTION_FLAGS = ("--leader-elect", "--leader-elect=true", "-leader-elect", "-leader-elect=true")
+
+
+class _Container(Struct):
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class _PodSpec(Struct):
+    containers: list[_Container] = []
+
+
+class _PodStatus(Struct):
+    phase: str = ""
+
+
+class OperatorPod(Struct):
+    metadata: Meta
+    spec: _PodSpec = _PodSpec()
+    status: _PodStatus = _PodStatus()
+
+
+class Evidence(Struct):
+    """Why an operator is considered to be running."""
+
+    message: str
+    remedy: str
+
+
+def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> Evidence | None:
+    """elected_in: the namespace in which this operator takes part in leader election; empty if it does not.
+
+    A pod that terminates is still running. One that waits to be scheduled may run at any time.
+    """
+    meta = pod.metadata
+    if pod.status.phase in ("Succeeded", "Failed") or (meta.namespace == elected_in and _is_elected(pod)):
+        return None
+    # mpi-operator has a Deployment of the same name, and so have the others.
+    remedy = f"Run `kubectl -n {meta.namespace} scale deployment {operator.name} --replicas=0`."
+    return Evidence(message=f"pod {meta.namespace}/{meta.name} of {operator.name} exists", remedy=remedy)
+
+
+def _is_elected(pod: OperatorPod) -> bool:
+    """The Go operator waits for the same Lease, so that leader election decides which of the two acts."""
+    return any(
+        flag in LEADER_ELECTION_FLAGS
+        for container in pod.spec.containers
+        for flag in (*(container.command or ()), *(container.args or ()))
+    )
+
+
+def of_lease(operator: OtherOperator, namespace: str) -> Evidence:
+    message = f"{operator.name} holds the Lease {namespace}/{operator.lease}"
+    return Evidence(message=message, remedy=f"Stop {operator.name}. Its Lease expires within a minute.")
+
+
+def of_status_write(operator: OtherOperator, job: str, manager: str, time: dt.datetime | None) -> Evidence:
+    at = f" at {time:%H:%M:%S} UTC" if time is not None else ""
+    message = f"{operator.name} (field manager {manager!r}) wrote the status of {job}{at}"
+    return Evidence(message=message, remedy=f"Stop {operator.name}, then restart traincrew.")
+
+
+def not_reconciled(what: str, evidence: Evidence) -> str:
+    """The sentence for people: what is not reconciled, why, and what to do."""
+    return f"{what} not reconciled: {evidence.message}. {evidence.remedy}"
