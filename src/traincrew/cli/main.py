@@ -24,6 +24,9 @@ VERBS = {
     "resume": "Resume a suspended job.",
     "delete": "Delete jobs and the objects they own.",
     "exec": "Run a command in a replica of a job.",
+    "cp": "Copy files to and from a replica of a job.",
+    "port-forward": "Forward ports of this machine to a replica of a job.",
+    "tensorboard": "Show the TensorBoard of a job.",
     "up": "Start the cluster on this machine.",
     "down": "Stop the cluster. Its data is kept.",
     "status": "Show the state of the cluster: node, resources, jobs and pods.",
@@ -47,8 +50,9 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        module = importlib.import_module(f"traincrew.cli.commands.{name}")
-        command: click.Command = getattr(module, name)
+        identifier = name.replace("-", "_")
+        module = importlib.import_module(f"traincrew.cli.commands.{identifier}")
+        command: click.Command = getattr(module, identifier)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -12,12 +12,9 @@ import termios
 import tty
 from collections.abc import AsyncIterator, Iterator
 
-from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import query, stdin
-from traincrew.cli.render import observed_job
-from traincrew.client import exec_websocket, pod_logs
-from traincrew.model import objects
+from traincrew.cli.jobs import query, replica_selection, stdin
+from traincrew.client import exec_websocket
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,30 +31,11 @@ async def exec_command(
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and not request.no_tty
     async with query.connected(target_options) as (client, target):
         job, _ = await query.get_job(client, target.namespace, name)
-        pod = _pod(job, request.replica)
-        position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(job, pod, request.container))
+        pod = replica_selection.running_pods(job, request.replica)[0]
+        position = replica_selection.container(job, pod, request.container)
         wanted = exec_websocket.Command(command, stdin=terminal or request.stdin, tty=terminal)
         async with exec_websocket.opened(client, position, wanted) as session:
             return await _run_session(session, wanted)
-
-
-def _pod(job: observed_job.ObservedJob, replica: str) -> objects.Pod:
-    chosen = [pod for pod in job.pods if not replica or observed_job.matches(job.replica(pod), replica)]
-    running = [pod for pod in chosen if pod.status.phase == "Running"]
-    if running:
-        return running[0]
-    if chosen:
-        names = ", ".join(f"{job.replica(pod)} ({pod.status.phase})" for pod in chosen)
-        raise errors.NoJob(f"no running replica: {names}. Run `traincrew why {job.reference}` for the reason.")
-    known = ", ".join(job.replica(pod) for pod in job.pods)
-    raise errors.NoJob(f'replica "{replica}" not found in {job.reference}. Its replicas: {known or "none"}.')
-
-
-def _container(job: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> str:
-    names = [each.name for each in pod.status.container_statuses]
-    if wanted and wanted not in names:
-        raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
-    return wanted or (job.kind.pods.container if job.kind.pods.container in names else next(iter(names), ""))
 
 
 async def _run_session(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:

@@ -95,6 +95,12 @@ async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) 
     return [events.decode(event) for event in raw]
 
 
+async def image_message(client: RemoteClient, pod: objects.Pod) -> str:
+    """The kubelet's message about the image of the pod; empty if there is none."""
+    recorded = await _events_of(client, pod.metadata.namespace, pod.name, pod.metadata.uid)
+    return next((event.message for event in reversed(events.in_order(recorded)) if event.reason == "Pulled"), "")
+
+
 async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
     """The last lines of the failed container, unless the status of the job has them."""
     failure = job.failure

@@ -1,0 +1,97 @@
+"""`traincrew cp`, in both directions."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+from tests.cli.cluster_fixture import JobCluster, write_manifests
+from tests.cluster import manifests
+
+from traincrew.cli.jobs import file_copy, tar_streams
+
+
+@pytest.fixture
+async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobCluster:
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=1)))
+    await job_cluster.run("j-master-0", "j-worker-0")
+    return job_cluster
+
+
+async def test_a_file_is_copied_to_a_replica_and_back(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+    content = os.urandom(3_000_000)
+    (tmp_path / "data.bin").write_bytes(content)
+    assert await running_job("cp", f"{tmp_path}/data.bin", "j:copied.bin", "--replica", "worker-0") == (0, "", "")
+    assert (running_job.container("j-worker-0").directory / "copied.bin").read_bytes() == content
+    back = tmp_path / "back"
+    back.mkdir()
+    assert await running_job("cp", "pytorchjob/j:copied.bin", str(back), "--replica", "worker-0") == (0, "", "")
+    assert (back / "copied.bin").read_bytes() == content
+
+
+async def test_a_directory_is_copied_with_its_contents(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "source"
+    (source / "deep" / "empty").mkdir(parents=True)
+    (source / "script.sh").write_text("#!/bin/sh\n")
+    (source / "script.sh").chmod(0o755)
+    (source / "deep" / "link").symlink_to("../script.sh")
+    assert (await running_job("cp", str(source), "j:target"))[0] == 0
+    assert (await running_job("cp", str(source), "j:target/"))[0] == 0  # exists: the copy goes into it
+    assert (await running_job("cp", "j:target", str(tmp_path / "back")))[0] == 0
+    for copied in (tmp_path / "back", tmp_path / "back" / "source"):
+        assert (copied / "deep" / "empty").is_dir()
+        assert os.readlink(copied / "deep" / "link") == "../script.sh"
+        assert os.access(copied / "script.sh", os.X_OK)
+    (tmp_path / "back" / "kept").write_text("kept")
+    assert (await running_job("cp", "j:target/.", str(tmp_path / "back")))[0] == 0
+    assert (tmp_path / "back" / "kept").read_text() == "kept"
+
+
+async def test_a_missing_file_is_an_error_and_nothing_is_written(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+    code, _, err = await running_job("cp", "j:nosuch", str(tmp_path / "target"))
+    assert (code, "nosuch: Cannot stat: No such file or directory" in err) == (2, True)
+    assert (code, (tmp_path / "target").exists()) == (2, False)
+    code, _, err = await running_job("cp", str(tmp_path / "nosuch"), "j:x")
+    assert (code, err) == (2, f"error: {tmp_path}/nosuch does not exist\n")
+    (tmp_path / "big").write_bytes(os.urandom(20_000_000))
+    code, _, err = await running_job("cp", str(tmp_path / "big"), "j:no/such/directory")
+    assert (code, "No such file or directory" in err) == (2, True)
+
+
+async def test_a_link_that_leads_outside_is_skipped(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+    source = running_job.container("j-master-0").directory / "tree"
+    source.mkdir()
+    (source / "evil").symlink_to("/etc/passwd")
+    (source / "good").write_text("good")
+    code, _, err = await running_job("cp", "j:tree", str(tmp_path / "copied"))
+    assert (code, "skipped tree/evil" in err) == (0, True)
+    assert sorted(each.name for each in (tmp_path / "copied").iterdir()) == ["good"]
+
+
+@pytest.mark.parametrize("text", ["./a:b", "/a:b", "../j:x", "plain", "a b:c"])
+def test_a_local_path_may_have_a_colon(text: str) -> None:
+    assert file_copy.parse_path(text) == pathlib.Path(text)
+
+
+@pytest.mark.parametrize(("text", "job", "path"), [("j:x", "j", "x"), ("tfjob/j:/a:b", "tfjob/j", "/a:b")])
+def test_a_path_of_a_replica_has_its_job(text: str, job: str, path: str) -> None:
+    assert file_copy.parse_path(text) == file_copy.RemotePath(job, path)
+
+
+async def test_two_local_paths_are_an_error(running_job: JobCluster) -> None:
+    code, _, err = await running_job("cp", "a", "b")
+    assert (code, "must be JOB:PATH" in err) == (2, True)
+
+
+def test_the_size_of_an_archive_is_known_before_it_is_written(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "d").mkdir()
+    for size in (0, 1, 511, 512, 513, 20_000):
+        (tmp_path / "d" / ("n" * 120 + str(size))).write_bytes(b"x" * size)
+    os.link(tmp_path / "d" / ("n" * 120 + "513"), tmp_path / "d" / "hard")
+    archive, pieces, written = tar_streams.LocalArchive.of(tmp_path / "d", "d"), tar_streams.PieceQueue(), 0
+    archive.write(pieces)
+    pieces.put(b"")
+    while piece := pieces.get():
+        written += len(piece)
+    assert written == archive.size
