@@ -129,6 +129,16 @@ def test_invalid_elastic_limits_are_rejected(text: str) -> None:
         command_manifest.parse_elastic(text)
 
 
+def test_a_number_of_workers_outside_of_the_elastic_limits_is_refused() -> None:
+    with pytest.raises(errors.SettingsError, match=r"--workers 2 contradicts --elastic 3:4.*Use --workers 3"):
+        command_manifest.number_of_workers(2, (3, 4))
+    with pytest.raises(errors.SettingsError, match=r"--workers 5 contradicts --elastic 3:4.*Use --workers 4"):
+        command_manifest.number_of_workers(5, (3, 4))
+    assert command_manifest.number_of_workers(None, (3, 4)) == 3
+    assert command_manifest.number_of_workers(4, (3, 4)) == 4
+    assert command_manifest.number_of_workers(None, None) == 1
+
+
 def test_a_variable_without_a_value_is_taken_from_the_environment() -> None:
     assert command_manifest.parse_variables(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
     for wrong in ("1A=2", "=x", "NOT_SET_HERE"):

@@ -132,8 +132,8 @@ async def test_an_unmapped_image_is_reported_once_with_its_environment(machine: 
     assert code == 0, err
     (line,) = [each for each in err.splitlines() if "has no mapping" in each]
     assert line.startswith(f"image a/b:1 has no mapping and runs in the default environment {sys.prefix}.")
-    assert "`traincrew image set a/b:1 --env DIR`" in line
-    assert (await machine("image", "set", "a/b", "--set", "A=1", "--cluster"))[0] == 0
+    assert "`traincrew image set a/b:1 --env-dir DIR`" in line
+    assert (await machine("image", "set", "a/b", "--env", "A=1", "--cluster"))[0] == 0
     code, _, err = await machine("run", "--rm", path)
     assert (code, "has no mapping" in err) == (0, False)
     code, _, err = await machine("run", "--kind", "PyTorchJob", "--rm", "--", "true")

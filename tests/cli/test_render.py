@@ -174,7 +174,7 @@ def test_why_names_the_environment_that_lacks_a_module() -> None:
     one = observed(conditions=("Failed",), failure=failure)
     (remedy,) = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
     assert remedy.startswith("Install torch in /opt/env, the environment of image a/b:1 (`/opt/env/bin/python -m pip install ")
-    assert "`traincrew image set a/b:1 --env DIR`" in remedy
+    assert "`traincrew image set a/b:1 --env-dir DIR`" in remedy
     (remedy,) = explanation.explain(one, explanation.Evidence(), NOW).remedies
     assert remedy == "Install torch in the environment of the image, or use another image."
 

@@ -269,12 +269,38 @@ async def test_options_of_a_command_are_rejected_with_files(job_cluster: JobClus
     assert (code, err) == (2, "error: --workers requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.\n")
 
 
-async def test_a_command_without_a_kind_gets_a_hint(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "train.py").touch()
-    for script in ("train.py", str(tmp_path / "train.py")):
-        code, _, err = await job_cluster("run", "--", "python", script)
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [("import torch", "PyTorchJob"), ("import torch\nimport horovod.torch", "MPIJob"), ("import jax", "JAXJob"), ("", "KIND")],
+)
+async def test_a_script_without_a_kind_gets_the_complete_command(
+    job_cluster: JobCluster, tmp_path: pathlib.Path, source: str, kind: str
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    for words in ((str(script),), ("--", "python3", str(script))):
+        code, _, err = await job_cluster("run", *words)
         assert code == 2
-        assert "--kind PyTorchJob -- COMMAND" in err
+        assert f"\n  traincrew run --kind {kind} --workers 2 -- python" in err
+        assert f"{script}" in err.rpartition(" -- ")[2]
+
+
+async def test_a_job_that_does_not_finish_in_time_is_deleted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    code, _, err = await job_cluster("run", "--timeout", "1s", write_manifests(tmp_path, JOB))
+    assert code == 124
+    assert "Not finished after 1 s (--timeout)." in err
+    assert "Deleting pytorchjob/j." in err
+    assert job_cluster.job() is None
+
+
+async def test_a_job_whose_image_name_is_invalid_ends(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await job_cluster.start("run", write_manifests(tmp_path, JOB))
+    await job_cluster.run("j-master-0")
+    await job_cluster.do(job_cluster.kubelet.waiting, "j-master-0", "InvalidImageName", "couldn't parse image name")
+    err = await running.wait_for("Deleting pytorchjob/j.")
+    assert "pytorchjob/j can never run here: container pytorch of pod j-master-0: couldn't parse image name" in err
+    await job_cluster.do(job_cluster.kubelet.gone, "j-master-0")
+    assert (await running.end())[0] == 1
 
 
 async def test_a_directory_is_rejected(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:

@@ -37,13 +37,13 @@ def test_an_image_runs_in_the_environment_that_it_is_mapped_to(cluster: LocalClu
         "image",
         "set",
         "my/greeter:*",
-        "--env",
+        "--env-dir",
         str(prefix),
         "--workdir",
         "/usr",
         "--command",
         "greets",
-        "--set",
+        "--env",
         "GREETING=hello",
     )
     cluster.create(pod("greets", image="my/greeter:7", args=["you"]))
@@ -133,7 +133,7 @@ def test_with_strict_images_an_unknown_image_waits_with_the_remedy_in_its_event(
 
     eventually(lambda: waiting()["reason"] in ("ErrImagePull", "ImagePullBackOff"))
     text = " ".join(message for _, message in strict.events("unknown"))
-    assert "traincrew image set my/own:1 --env DIR" in text
+    assert "traincrew image set my/own:1 --env-dir DIR" in text
     strict.create(mpi("strict", "true"))
     eventually(lambda: "kubectl" in " ".join(message for _, message in strict.events("strict-launcher")))
 

@@ -95,6 +95,7 @@ async def _serve(options: settings.Cluster, directory: DataDirectory, announcer:
             clock.now().isoformat(timespec="seconds"),
             node=options.node.name if options.node is not None else "",
             overcommit=list(options.overcommit),
+            isolation=cluster.kubelet.setup.isolation if cluster.kubelet is not None else "",
             environment=_default_environment(options.node),
         )
         try:

@@ -31,6 +31,7 @@ def env(replica: Replica) -> Env:
 KIND = JobKind(
     kind="JAXJob",
     framework="jax",
+    modules=("jax", "flax"),
     spec=Spec,
     roles=(Role("Worker"),),
     leaders=("Worker",),

@@ -209,6 +209,8 @@ class JobKind:
     """Roles whose pods decide whether the job runs and succeeds; the first that are in the job count."""
     pods: PodConfig
     version: str = "v1"
+    modules: tuple[str, ...] = ()
+    """Python modules whose import shows that a script trains with this kind."""
     operator_name: str = ""
     """Value of the operator-name label, if it is not `<kind>-controller`."""
     managers: tuple[str, ...] = ("kubeflow.org/training-operator",)

@@ -46,6 +46,7 @@ def from_command(request: job_from_command.CommandRequest) -> job_from_command.J
 KIND = JobKind(
     kind="PaddleJob",
     framework="paddle",
+    modules=("paddle",),
     spec=Spec,
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),

@@ -178,6 +178,7 @@ PYTORCH_OPERATOR = OtherOperator("pytorch-operator", "name=pytorch-operator", ("
 KIND = JobKind(
     kind="PyTorchJob",
     framework="pytorch",
+    modules=("torch",),
     spec=Spec,
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),

@@ -116,6 +116,7 @@ MESSAGES = ConditionMessages(
 KIND = JobKind(
     kind="TFJob",
     framework="tensorflow",
+    modules=("tensorflow", "keras"),
     spec=Spec,
     roles=(Role("Chief"), Role("Evaluator", computes=False), Role("Master"), Role("PS", prints=False), Role("Worker")),
     leaders=("Chief", "Master", "Worker"),

@@ -34,6 +34,7 @@ def env(replica: Replica) -> Env:
 KIND = JobKind(
     kind="XGBoostJob",
     framework="xgboost",
+    modules=("xgboost",),
     spec=Spec,
     roles=(Role("Master"), Role("Worker", shared_port=True)),
     leaders=("Master",),

@@ -18,7 +18,7 @@ def image() -> None:
     in the environment that `traincrew up` was started from.
 
     \b
-    traincrew image set 'pytorch/pytorch:*' --env ~/venvs/torch
+    traincrew image set 'pytorch/pytorch:*' --env-dir ~/venvs/torch
     traincrew image list
     traincrew image rm 'pytorch/pytorch:*'
     """
@@ -34,13 +34,20 @@ def _file_options(command: Any) -> Any:
 
 @image.command("set")
 @click.argument("pattern", metavar="PATTERN")
-@click.option("--env", "environment", metavar="DIR", default="", help="Virtual environment or prefix with a bin directory.")
+@click.option("--env-dir", "environment", metavar="DIR", default="", help="Virtual environment or prefix with a bin directory.")
 @click.option(
     "--mount", "mounts", multiple=True, metavar="SRC:DST[:ro]", help="Mount SRC of this machine at DST. May be repeated."
 )
 @click.option("--workdir", metavar="DIR", default="", help="Default working directory of containers.")
 @click.option("--command", metavar="WORDS", default="", help="Default command of containers.")
-@click.option("--set", "variables", multiple=True, metavar="NAME=VALUE", help="Environment variable. May be repeated.")
+@click.option(
+    "-e",
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Environment variable. May be repeated. NAME alone takes the value from the current environment.",
+)
 @click.option("--libraries", is_flag=True, help="Add the environment's lib directory to LD_LIBRARY_PATH.")
 @_file_options
 def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
@@ -50,7 +57,7 @@ def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
     Quote the pattern so that the shell does not expand it.
 
     \b
-    traincrew image set 'tensorflow/tensorflow:2.*' --env /opt/tf --set OMP_NUM_THREADS=1
+    traincrew image set 'tensorflow/tensorflow:2.*' --env-dir /opt/tf -e OMP_NUM_THREADS=1
     traincrew image set registry.example/mnist --mount ~/mnist:/data:ro --workdir /data --command 'python train.py'
     """
     from traincrew.cli.local_cluster import image_mappings

@@ -17,13 +17,22 @@ from traincrew.cli.render import terminal
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="FILE... | -- COMMAND...")
 @click.option("--kind", metavar="KIND", default="", help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.")
-@click.option("--workers", type=click.IntRange(1, 20_000), default=1, metavar="N", show_default=True, help="Number of workers.")
-@click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
 @click.option(
-    "--image",
-    metavar="NAME",
+    "--workers", type=click.IntRange(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
+)
+@click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
+@click.option("--image", metavar="NAME", default="", help="Container image. On this machine, it selects an environment.")
+@click.option(
+    "--env-dir",
+    metavar="DIR",
     default="",
-    help="Container image. Default on this machine: the environment that `traincrew up` was started from.",
+    help="Python environment of the job on this machine. Default: the activated one, else that of `python`.",
+)
+@click.option(
+    "--requirements",
+    metavar="FILE",
+    default="",
+    help="Run the job in an environment with the packages of FILE. It is built once and cached.",
 )
 @click.option("--cpu", metavar="N", default="", help="CPU of each worker, such as 2 or 500m.")
 @click.option("--memory", metavar="SIZE", default="", help="Memory of each worker, such as 4Gi.")
@@ -46,6 +55,8 @@ from traincrew.cli.render import terminal
 )
 @click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
 @click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
+@click.option("--timeout", metavar="AGE", help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h.")
+@click.option("--wait-forever", is_flag=True, help="Wait also for a job that can never run here.")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")
 @cluster_target.options
 def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.TargetOptions, **flags: Any) -> None:
@@ -64,13 +75,15 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     traincrew run --kind PyTorchJob --workers 2 --elastic 1:4 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
-    from traincrew.cli.jobs import run_input, run_job
+    from traincrew.cli.jobs import run_input, run_job, time_arguments
 
     if not arguments:
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
     if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not flags["dry_run"]:
         raise errors.SettingsError("-o requires --dry-run. Use `traincrew ls -o json` to print jobs of the cluster.")
-    options = run_job.RunOptions(**{name: flags.pop(name) for name in run_job.OPTION_NAMES})
+    chosen = {name: flags.pop(name) for name in run_job.OPTION_NAMES}
+    timeout = time_arguments.parse_age(flags.pop("timeout") or "0s")
+    options = run_job.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))
     if kind:
         parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:

@@ -124,6 +124,19 @@ def parse_elastic(text: str) -> tuple[int, int] | None:
     return int(low), int(high)
 
 
+def number_of_workers(given: int | None, elastic: tuple[int, int] | None) -> int:
+    """The initial number. Default: 1, or the minimum of an elastic job."""
+    if elastic is None:
+        return 1 if given is None else given
+    low, high = elastic
+    if given is not None and not low <= given <= high:
+        raise errors.SettingsError(
+            f"--workers {given} contradicts --elastic {low}:{high}: an elastic job starts with {low} to {high} workers. "
+            f"Use --workers {min(max(given, low), high)}, or omit --workers to start with {low}."
+        )
+    return low if given is None else given
+
+
 def parse_variables(given: tuple[str, ...], environ: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """NAME=VALUE, or NAME alone for the value of the current environment."""
     found = []

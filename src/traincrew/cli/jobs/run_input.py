@@ -12,35 +12,47 @@ from typing import Any
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import command_manifest, job_references, manifest_files, manifests, unmapped_images
+from traincrew.cli.jobs import (
+    command_manifest,
+    command_needs,
+    command_suggestion,
+    job_environment,
+    job_references,
+    manifest_files,
+    manifests,
+    pod_environment,
+    unmapped_images,
+)
 from traincrew.cli.render import serialization
+from traincrew.embedded import data_directory
 from traincrew.kinds import job_from_command
 
 ELASTIC_RETRIES = 3
 """Default number of retries of an elastic job, whose replicas are expected to fail and to be replaced."""
 SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
-GENERATED = "generated job"
+FILE_FLAGS = ("env_dir", "requirements")
+"""Options of the environment that apply to files, too: to images without a mapping."""
 
 
 def from_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.ParsedManifests:
     """Read the files. Flags of generated jobs are an error."""
     unset = (None, "", 0, (), False)
-    given = [name for name, value in flags.items() if value not in unset and not (name == "workers" and value == 1)]
+    given = [name for name, value in flags.items() if value not in unset and name not in FILE_FLAGS]
     if given:
         flag = given[0].replace("_", "-")
         raise errors.SettingsError(f"--{flag} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
+    if suggestion := command_suggestion.suggest(names):
+        raise errors.SettingsError(suggestion)
     missing = [name for name in names if name != manifest_files.STDIN and not pathlib.Path(name).is_file()]
     if missing:
-        raise errors.ManifestError(_missing_file(missing[0], first=missing[0] == names[0]))
+        raise errors.ManifestError(_missing_file(missing[0]))
     return manifests.parse({name: manifest_files.read_text(name) for name in names})
 
 
-def _missing_file(name: str, *, first: bool) -> str:
+def _missing_file(name: str) -> str:
     if pathlib.Path(name).is_dir():
         return f"{name} is a directory. Specify its files, such as {pathlib.Path(name, '*.yaml')}."
-    # The first word of a command is rarely a file in the current directory, so --kind was probably forgotten.
-    hint = ". To run a command, specify the kind of job: --kind PyTorchJob -- COMMAND." if first else ""
-    return f"{name}: no such file{hint}"
+    return f"{name}: no such file"
 
 
 def from_command(
@@ -48,35 +60,73 @@ def from_command(
 ) -> manifests.ParsedManifests:
     """Generate a job of the kind that runs the command."""
     elastic = command_manifest.parse_elastic(flags["elastic"])
-    workers = flags["workers"]
-    if elastic is not None:
-        workers = min(max(workers, elastic[0]), elastic[1])
+    workers = command_manifest.number_of_workers(flags["workers"], elastic)
+    local = _local_cluster(target_options)
+    if local is None:
+        _reject_environment(flags)
     suffix = "".join(random.choice(SUFFIX_CHARACTERS) for _ in range(5))
     job = command_manifest.CommandJob(
         kind=job_references.find_kind(kind),
         request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"]),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
         namespace=target_options.namespace,
-        image=flags["image"] or _default_image(target_options),
+        image=flags["image"] or unmapped_images.LOCAL_IMAGE,
         cpu=command_manifest.parse_quantity("cpu", flags["cpu"]),
         memory=command_manifest.parse_quantity("memory", flags["memory"]),
         env=command_manifest.parse_variables(flags["env"], dict(os.environ)),
         retries=flags["retries"] if flags["retries"] is not None else ELASTIC_RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _current_directory(),
     )
-    return _with_flag_names(manifests.parse({GENERATED: serialization.dump(command_manifest.manifest(job), "yaml")}))
+    document = command_manifest.manifest(job)
+    notes = _set_environment(document, job, flags, local) if local is not None else []
+    parsed = manifests.parse({unmapped_images.GENERATED: serialization.dump(document, "yaml")})
+    if not parsed.errors:
+        parsed = dataclasses.replace(parsed, warnings=(*notes, *parsed.warnings))
+    return _with_flag_names(parsed)
+
+
+def _set_environment(
+    document: dict[str, Any], job: command_manifest.CommandJob, flags: dict[str, Any], local: data_directory.DataDirectory
+) -> list[str]:
+    """Add the environment of the job to the document. Return what to print about it."""
+    commands = pod_environment.commands(document, job.kind)
+    job_environment.reject_hidden_files(commands, job.directory, local)
+    needs = command_needs.find(commands, job.directory or os.getcwd())
+    choice = environment_choice(flags)
+    found = job_environment.choose(choice, needs, local)
+    if found is None:
+        return []
+    warnings = job_environment.check(found, choice, needs, local)
+    if found.pods is not None:
+        pod_environment.add(document, job.kind, found.pods)
+    return [f"The job runs with {found}.", *warnings]
+
+
+def environment_choice(flags: dict[str, Any]) -> job_environment.Choice:
+    variables = dict(command_manifest.parse_variables(flags["env"], dict(os.environ)))
+    return job_environment.Choice(flags["image"], flags["env_dir"], flags["requirements"], variables)
 
 
 def _with_flag_names(parsed: manifests.ParsedManifests) -> manifests.ParsedManifests:
     """Report an invalid name by its flag: the user has not seen the generated manifest."""
-    name_error = re.compile(rf"{GENERATED}:\d+: metadata\.name:")
+    name_error = re.compile(rf"{unmapped_images.GENERATED}:\d+: metadata\.name:")
     return dataclasses.replace(parsed, errors=tuple(name_error.sub("--name:", each) for each in parsed.errors))
 
 
-def _default_image(target_options: cluster_target.TargetOptions) -> str:
-    if target_options.names_cluster() and cluster_target.resolve(target_options).local is None:
+def _local_cluster(target_options: cluster_target.TargetOptions) -> data_directory.DataDirectory | None:
+    """None if the user names a remote cluster."""
+    if target_options.names_cluster():
+        return cluster_target.resolve(target_options).local
+    return target_options.data_directory
+
+
+def _reject_environment(flags: dict[str, Any]) -> None:
+    """A remote cluster runs images, and has no environments of this machine."""
+    for name in FILE_FLAGS:
+        if flags[name]:
+            raise errors.SettingsError(f"--{name.replace('_', '-')} applies to the cluster on this machine only. Use --image.")
+    if not flags["image"]:
         raise errors.SettingsError("--image is required on a remote cluster")
-    return unmapped_images.LOCAL_IMAGE
 
 
 def _current_directory() -> str:

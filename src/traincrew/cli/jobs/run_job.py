@@ -8,7 +8,7 @@ import sys
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import manifests, unmanaged_objects
+from traincrew.cli.jobs import job_environment, manifests, unmanaged_objects
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.render import serialization
 
@@ -20,9 +20,14 @@ class RunOptions:
     detach: bool = False
     remove: bool = False
     replace: bool = False
+    timeout: int = 0
+    """Seconds after which an unfinished job is deleted. 0: none."""
+    wait_forever: bool = False
+    environment: job_environment.Choice = dataclasses.field(default_factory=job_environment.Choice)
 
 
-OPTION_NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
+OPTION_NAMES = ("dry_run", "form", "detach", "remove", "replace", "wait_forever")
+"""Options of the command line that are passed on unchanged."""
 
 
 async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.TargetOptions, options: RunOptions) -> int:

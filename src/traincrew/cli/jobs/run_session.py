@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import deletion, manifests, query, unmanaged_objects, unmapped_images
+from traincrew.cli.jobs import deletion, manifests, permanent_failure, query, unmanaged_objects, unmapped_images
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DELETION_TIMEOUT = 60.0
 """Seconds to wait for the pods to terminate after Ctrl-C."""
+TIMEOUT_EXIT_CODE = 124
+"""As timeout(1)."""
 
 
 async def run(
@@ -51,9 +53,21 @@ class RunSession:
     interrupts: Interrupts
 
     async def run(self, wanted: Sequence[manifests.ManifestObject], options: RunOptions) -> int:
+        if self.target.local is not None:
+            images = unmapped_images.ImageEnvironments(options.environment, self.target.local, self.console.message)
+            wanted = images.assign(wanted)
         try:
             created = await self.interrupts.cancel_on_signal(self.submission.submit(wanted, replace=options.replace))
-            return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
+            async with asyncio.timeout(options.timeout or None):
+                return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
+        except TimeoutError:
+            self.console.message(f"Not finished after {options.timeout} s (--timeout).")
+            await self._delete()
+            return TIMEOUT_EXIT_CODE
+        except permanent_failure.NeverRuns as failure:
+            self.console.message(f"{failure}. Use --wait-forever to wait nevertheless.")
+            await self._delete()
+            return 1
         except Interrupted as interrupted:
             if interrupted.choice is InterruptChoice.DETACH:
                 _print_next_steps(self._jobs(), self.console)
@@ -62,16 +76,15 @@ class RunSession:
             return interrupted.exit_code
 
     async def _follow(self, jobs: list[CreatedObject], options: RunOptions) -> int:
-        if self.target.local is not None:
-            for warning in unmapped_images.warnings((entry.wanted for entry in jobs), self.target.local):
-                self.console.message(warning)
         if options.detach or not jobs:
             _print_next_steps(jobs, self.console)
             return 0
         # Imported after the submission: the import takes time, in which the cluster works.
         from traincrew.cli.jobs import wait
 
-        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root)
+        local = self.target.local is not None and bool((self.target.local.running() or {}).get("node"))
+        failures = None if options.wait_forever else permanent_failure.PermanentFailureCheck(self.client, local)
+        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root, failures)
         try:
             code = await waiter.wait([_key(job) for job in jobs], self.interrupts)
         except BrokenPipeError:

@@ -1,46 +1,103 @@
-"""Warns about images without a mapping, which run in the default environment of this machine."""
+"""The environments of the images of manifests: those of the image map, else that of the caller."""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import shlex
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from traincrew.cli.jobs import pod_environment
 from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.embedded import data_directory
 
-LOCAL_IMAGE = "traincrew.local/default"
-"""The image of jobs that are generated from a command: it runs in the default environment."""
-
-
-def warnings(wanted: Iterable[ManifestObject], directory: data_directory.DataDirectory) -> list[str]:
-    """One warning for each image. None if the cluster runs no pods or rejects such images."""
-    from traincrew.embedded.kubelet.images.environment import Environment
+if TYPE_CHECKING:  # loaded when the cluster has been started
+    from traincrew.cli.jobs.job_environment import Choice
     from traincrew.embedded.kubelet.images.resolver import ImageResolver
 
-    environment = (directory.running() or {}).get("environment")
-    if not environment:
-        return []
-    images = ImageResolver.load(directory.data)
-    named = dict.fromkeys(image for each in wanted if each.job is not None for image in _images(each.document))
-    found = {image: images.resolve(image) for image in named if image != LOCAL_IMAGE}
-    return [
-        _warning(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.mapped
-    ]
+GENERATED = "generated job"
+"""Location of a job that is generated from a command. Its environment has been reported."""
+LOCAL_IMAGE = "traincrew.local/default"
+"""The image of jobs that are generated from a command: it runs in the environment of the caller."""
 
 
-def _warning(image: str, environment: str) -> str:
-    return (
-        f"image {image} has no mapping and runs in {environment}. Run `traincrew image set "
-        f"{shlex.quote(image)} --env DIR` to map it. docs/frameworks.md lists ready-made environments (`make framework-torch`)."
-    )
+@dataclasses.dataclass(frozen=True)
+class ImageEnvironments:
+    """Assigns the caller's environment to images without a mapping, and reports the environment of each image once."""
+
+    choice: Choice
+    directory: data_directory.DataDirectory
+    report: Callable[[str], None]
+
+    def assign(self, wanted: Sequence[ManifestObject]) -> list[ManifestObject]:
+        """The objects, with the caller's environment in jobs that need it. Unchanged if the cluster rejects unmapped images."""
+        from traincrew.embedded.kubelet.images.resolver import ImageResolver
+
+        if not (self.directory.running() or {}).get("environment"):
+            return list(wanted)
+        images = ImageResolver.load(self.directory.data)
+        jobs = [each for each in wanted if each.job is not None]
+        self._report_mapped(images, [each for each in jobs if not each.location.startswith(GENERATED)])
+        return [self._assign(each, images) for each in wanted]
+
+    def _report_mapped(self, images: ImageResolver, jobs: Sequence[ManifestObject]) -> None:
+        for image in dict.fromkeys(name for each in jobs for name, _ in _containers(each.document)):
+            if environment := _mapped(images, image):
+                self.report(f"image {image} runs in {environment}")
+
+    def _assign(self, wanted: ManifestObject, images: ImageResolver) -> ManifestObject:
+        if wanted.job is None:
+            return wanted
+        named = [(name, container) for name, container in _containers(wanted.document) if name != LOCAL_IMAGE]
+        unmapped = {name: container for name, container in named if not _mapped(images, name, valid_only=True)}
+        if not unmapped:
+            return wanted
+        document = copy.deepcopy(wanted.document)
+        environment = pod_environment.directory(document, wanted.job)
+        if not environment:
+            environment = self._add_environment(document, wanted)
+        for image, container in unmapped.items():
+            self.report(_warning(image, environment, only_arguments="command" not in container and bool(container.get("args"))))
+        return dataclasses.replace(wanted, document=document)
+
+    def _add_environment(self, document: dict[str, Any], wanted: ManifestObject) -> str:
+        from traincrew.cli.jobs import command_needs, job_environment
+
+        assert wanted.job is not None
+        found = job_environment.choose(self.choice, command_needs.CommandNeeds(), self.directory)
+        if found is None or found.pods is None:
+            return ""
+        pod_environment.add(document, wanted.job, dataclasses.replace(found.pods, variables={}))
+        return str(found)
 
 
-def _images(value: Any) -> Iterator[str]:
+def _mapped(images: ImageResolver, image: str, *, valid_only: bool = False) -> str:
+    """The environment that the image map names; empty if it has none. valid_only: also if the map or the name has errors."""
+    from traincrew.embedded.kubelet.images.environment import EnvironmentNotFound
+
+    found = images.resolve(image)
+    if isinstance(found, EnvironmentNotFound):
+        return found.message if valid_only else ""
+    return found.source if found.mapped else ""
+
+
+def _warning(image: str, environment: str, *, only_arguments: bool) -> str:
+    quoted = shlex.quote(image)
+    text = f"image {image} has no mapping and runs in {environment}. Run `traincrew image set {quoted} --env-dir DIR` to map it."
+    if only_arguments:
+        text += (
+            " The ENTRYPOINT of the image is unknown here: the first argument runs as the command. "
+            f"Run `traincrew image set {quoted} --command 'PROGRAM'` to set the ENTRYPOINT."
+        )
+    return text
+
+
+def _containers(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """The images of all containers in the manifest."""
     if isinstance(value, dict):
         for container in value.get("containers") or ():
             if isinstance(container, dict) and isinstance(container.get("image"), str):
-                yield container["image"]
+                yield container["image"], container
         for each in value.values():
-            yield from _images(each)
+            yield from _containers(each)

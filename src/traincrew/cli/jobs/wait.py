@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from traincrew.cli.jobs import job_informer, log_streams
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
+from traincrew.cli.jobs.permanent_failure import PermanentFailureCheck
 from traincrew.cli.render import observed_job, tables, waiting_reasons
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
@@ -73,14 +74,17 @@ class WaitedJob:
 
 
 class JobWaiter:
-    def __init__(self, client: RemoteClient, console: Console, log_root: pathlib.Path | None) -> None:
-        self._client, self._console, self._log_root = client, console, log_root
+    def __init__(
+        self, client: RemoteClient, console: Console, log_root: pathlib.Path | None, failures: PermanentFailureCheck | None = None
+    ) -> None:
+        """failures: ends the wait for jobs that can never run. None: waits for ever."""
+        self._client, self._console, self._log_root, self._failures = client, console, log_root, failures
         self.jobs: list[WaitedJob] = []
         self._printed: set[str] = set()
         """States that are printed once: without a terminal, a backoff would print a line every few seconds."""
 
     async def wait(self, keys: Sequence[job_informer.JobKey], interrupts: Interrupts) -> int:
-        """Return the exit code of the first failed job, else 0. Raise Interrupted if the user interrupts."""
+        """Return the exit code of the first failed job, else 0. Raise Interrupted or NeverRuns."""
         async with contextlib.AsyncExitStack() as stack:
             waiting = asyncio.create_task(self._watch_until_finished(keys, stack))
             try:
@@ -138,6 +142,7 @@ class JobWaiter:
             state = "; ".join(filter(None, (self._state(job) for job in self.jobs)))
             if state == previous or not state:
                 self._print_state(state)
+                await self._check_failures()
             previous = state
             changes = [asyncio.ensure_future(job.informer.changed(since)) for job, since in zip(self.jobs, seen, strict=True)]
             # The timeout prints states that last, and notices errors of logs and watches, which are not changes.
@@ -145,6 +150,11 @@ class JobWaiter:
             for each in changes:
                 each.cancel()
             await asyncio.gather(*changes, return_exceptions=True)
+
+    async def _check_failures(self) -> None:
+        for job in self.jobs:
+            if self._failures is not None and not job.finished:
+                await self._failures.check(job.informer)
 
     def _print_state(self, state: str) -> None:
         if state in self._printed:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew import errors
+from traincrew.cli.jobs import command_manifest
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.images import image_map_files, image_names
 from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
@@ -61,12 +62,12 @@ def parse_entry(pattern: str, flags: dict[str, Any]) -> ImageMapEntry:
         mounts=tuple(_parse_mount(each) for each in flags["mounts"]),
         workdir=_container_path("--workdir", flags["workdir"]) if flags["workdir"] else "",
         command=command,
-        variables=dict(_parse_variable(each) for each in flags["variables"]),
+        variables=dict(_parse_variables(flags["variables"])),
     )
     if entry.libraries and not entry.environment:
-        raise errors.SettingsError("--libraries requires --env")
+        raise errors.SettingsError("--libraries requires --env-dir")
     if entry == ImageMapEntry(pattern):
-        raise errors.SettingsError("specify at least one of --env, --mount, --workdir, --command and --set")
+        raise errors.SettingsError("specify at least one of --env-dir, --mount, --workdir, --command and --env")
     return entry
 
 
@@ -76,7 +77,7 @@ def _parse_environment(text: str) -> str:
     path = os.path.abspath(os.path.expanduser(text))
     if not os.path.isdir(os.path.join(path, "bin")):
         reason = "the directory has no bin directory" if os.path.isdir(path) else "no such directory"
-        raise errors.SettingsError(f"--env {text!r} is not an environment: {reason}")
+        raise errors.SettingsError(f"--env-dir {text!r} is not an environment: {reason}")
     return path
 
 
@@ -97,11 +98,11 @@ def _container_path(flag: str, path: str) -> str:
     return os.path.normpath(path)
 
 
-def _parse_variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise errors.SettingsError(f"invalid --set {text!r}: expected NAME=VALUE")
-    return name, value
+def _parse_variables(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    directory = next((text for text in given if "=" not in text and os.path.isdir(os.path.expanduser(text))), "")
+    if directory:
+        raise errors.SettingsError(f"--env {directory} is a directory: --env sets a variable. Use --env-dir {directory}.")
+    return command_manifest.parse_variables(given, dict(os.environ))
 
 
 def describe(entry: ImageMapEntry) -> str:

@@ -24,7 +24,7 @@ _WAITING: tuple[tuple[str, str], ...] = (
     (rf"(?:ErrImagePull|ImagePullBackOff|InvalidImageName) container (?:{_ADDED}) ",
      "The operator adds this container. Set its image with the operator's flag --init-image, or make its registry reachable."),
     (r"ErrImagePull|ImagePullBackOff|InvalidImageName",
-     "Check the image name. On one machine, map it with `traincrew image set PATTERN --env DIR`."),
+     "Check the image name. On one machine, map it with `traincrew image set PATTERN --env-dir DIR`."),
     (r"CreateContainerConfigError|FailedMount|configmap|secret",
      "Create the ConfigMap, Secret or volume that the message names."),
     (r"executable file not found|no such file or directory|RunContainerError|StartError",
@@ -84,7 +84,7 @@ def environment(image_message: str) -> str:
         return "the environment of the image, or use another image"
     image, directory = match.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
-    other = f"`traincrew image set {shlex.quote(image)} --env DIR`; see docs/frameworks.md"
+    other = f"`traincrew image set {shlex.quote(image)} --env-dir DIR`; see docs/frameworks.md"
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 
 

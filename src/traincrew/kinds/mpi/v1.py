@@ -85,6 +85,7 @@ def _rules(job: jobs.Job) -> list[Manifest]:
 KIND: JobKind = JobKind(
     kind="MPIJob",
     framework="mpi",
+    modules=("horovod", "mpi4py"),
     spec=spec.Spec,
     roles=(Role("Launcher", indexed=False, computes=False), Role("Worker", replicas=0, prints=False)),
     leaders=("Launcher",),

@@ -58,7 +58,7 @@ def test_strict_mode_rejects_an_unmapped_image_and_names_the_remedy(file: pathli
     result = resolver(file, strict=True).resolve("gcr.io/x:1")
     assert isinstance(result, EnvironmentNotFound)
     assert result.reason == "ErrImagePull"
-    assert "`traincrew image set gcr.io/x:1 --env DIR`" in result.message
+    assert "`traincrew image set gcr.io/x:1 --env-dir DIR`" in result.message
 
 
 def test_an_invalid_image_name_gets_the_message_of_the_kubelet(file: pathlib.Path) -> None:

@@ -11,6 +11,9 @@ from traincrew.embedded.kubelet.images.environment import Environment
 from traincrew.embedded.kubelet.runtime.spec import Mount
 
 HIDDEN = ("/tmp/", "/var/tmp/", "/run/")  # noqa: S108 -- a pod has its own directories there
+ANNOTATION = "traincrew.kubeflow.org/environment"
+"""Annotation of a pod: the environment of its images without an entry in the image map. It grants nothing but its place in PATH:
+a directory that pods do not see needs a volume."""
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
@@ -33,7 +36,23 @@ def from_prefix(prefix: str, libraries: bool = False) -> Environment:
     env = {**UNBUFFERED, **marker_variables(prefix)}
     if libraries:
         env["LD_LIBRARY_PATH"] = f"{prefix}/lib"
-    return Environment((f"{prefix}/bin",), env, visible_mounts(prefix), source=f"the environment {prefix}")
+    return Environment((f"{prefix}/bin",), env, visible_mounts(*prefixes(prefix)), source=f"the environment {prefix}")
+
+
+def prefixes(prefix: str) -> tuple[str, ...]:
+    """The directory of the environment, and that of the Python which a virtual environment was made from."""
+    try:
+        lines = pathlib.Path(prefix, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return (prefix,)
+    homes = [value.strip() for name, _, value in (line.partition("=") for line in lines) if name.strip() == "home"]
+    return (prefix, *(os.path.dirname(home) for home in homes if home.startswith("/")))
+
+
+def from_annotation(prefix: str) -> Environment:
+    """The environment that the pod itself names."""
+    env = {**UNBUFFERED, **marker_variables(prefix)}
+    return Environment((f"{prefix}/bin",), env, source=f"the environment {prefix}", mapped=False)
 
 
 def visible_mounts(*prefixes: str) -> tuple[Mount, ...]:

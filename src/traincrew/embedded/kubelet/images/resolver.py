@@ -36,7 +36,8 @@ class ImageResolver:
             (image_map_files.user_path(), image_map_files.cluster_path(data)), default_environment.from_process(), tools, strict
         )
 
-    def resolve(self, image: str, role: str = "") -> Environment | EnvironmentNotFound:
+    def resolve(self, image: str, role: str = "", pod_environment: str = "") -> Environment | EnvironmentNotFound:
+        """pod_environment: the environment that the pod's annotation names, in place of the default one."""
         try:
             name = image_names.parse(image)
         except ValueError as error:
@@ -46,9 +47,12 @@ class ImageResolver:
         if self._load_error:
             return EnvironmentNotFound(f"cannot load the image map: {self._load_error}")
         entry = self._best_match(name)
-        if entry is None and self._strict and not (role and self._tools):
+        if entry is None and self._strict and not (role and self._tools) and not pod_environment:
             return EnvironmentNotFound(_not_configured(image))
-        environment = self._default if entry is None else self._build(entry)
+        default = self._default_of(pod_environment)
+        if isinstance(default, EnvironmentNotFound):
+            return default
+        environment = default if entry is None else self._build(entry, default)
         if isinstance(environment, EnvironmentNotFound) or self._tools is None:
             return environment
         return self._tools.add_to(environment, role)
@@ -57,14 +61,22 @@ class ImageResolver:
         matching = [each for each in self._entries.values() if image_names.parse_pattern(each.pattern).matches(name)]
         return max(matching, key=lambda each: image_names.parse_pattern(each.pattern).weight, default=None)
 
-    def _build(self, entry: ImageMapEntry) -> Environment | EnvironmentNotFound:
+    def _default_of(self, pod_environment: str) -> Environment | EnvironmentNotFound:
+        if not pod_environment:
+            return self._default
+        if not os.path.isabs(pod_environment) or not os.path.isdir(os.path.join(pod_environment, "bin")):
+            message = f"{pod_environment!r} in the annotation {default_environment.ANNOTATION} is not an environment of this node"
+            return EnvironmentNotFound(f"{message}: it has no bin directory.")
+        return default_environment.from_annotation(pod_environment)
+
+    def _build(self, entry: ImageMapEntry, default: Environment) -> Environment | EnvironmentNotFound:
         if entry.environment and not os.path.isdir(entry.environment):
             message = f"environment {entry.environment} of images {entry.pattern!r} does not exist"
             return EnvironmentNotFound(f"{message}. Create it, or run {_remedy(entry.pattern)}.")
         missing = next((each.source for each in entry.mounts if not os.path.exists(each.source)), "")
         if missing:
             return EnvironmentNotFound(f"mount source {missing} of images {entry.pattern!r} does not exist")
-        base = default_environment.from_prefix(entry.environment, entry.libraries) if entry.environment else self._default
+        base = default_environment.from_prefix(entry.environment, entry.libraries) if entry.environment else default
         source = f"{base.source} (images {entry.pattern!r})"
         mounts = tuple(Mount(each.path, os.path.realpath(each.source), each.read_only) for each in entry.mounts)
         return dataclasses.replace(
@@ -102,4 +114,4 @@ def _not_configured(image: str) -> str:
 
 
 def _remedy(image: str) -> str:
-    return f"`traincrew image set {shlex.quote(image)} --env DIR`"
+    return f"`traincrew image set {shlex.quote(image)} --env-dir DIR`"

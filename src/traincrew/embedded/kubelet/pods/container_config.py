@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import pathlib
+import shlex
 from typing import Any
 
 from traincrew import settings
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.envvars.process_config import ProcessConfig, build_process_config
-from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, ImageResolver, tool_role
+from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, ImageResolver, environment_access, tool_role
+from traincrew.embedded.kubelet.images.default_environment import ANNOTATION
 from traincrew.embedded.kubelet.lifecycle import resource_limits
 from traincrew.embedded.kubelet.lifecycle.observed import ResolvedImage
 from traincrew.embedded.kubelet.logs import log_directory
@@ -75,7 +77,9 @@ class ContainerConfigBuilder:
         """Raises CreateContainerError."""
         container = self._pod.container(name)
         image = container.get("image", "")
-        environment = self._images.resolve(image, tool_role(self._pod.object, container))
+        annotations = self._pod.object["metadata"].get("annotations") or {}
+        role = tool_role(self._pod.object, container)
+        environment = self._images.resolve(image, role, str(annotations.get(ANNOTATION) or ""))
         if isinstance(environment, EnvironmentNotFound):
             raise CreateContainerError(environment.reason, environment.message)
         self._resolved[name] = environment
@@ -92,12 +96,32 @@ class ContainerConfigBuilder:
         devices, device_variables = self._devices.of_container(self._pod.directory, name)
         defaults = {**default_variables(pod, container), **self._environment.defaults(self._pod.directory)}
         process = build_process_config(container, image, {**device_variables, **variables}, defaults)
+        self._check_access(name, image, process)
         etc = sandbox_config.etc_mounts(self._pod.directory)
         # In a thread: a subPath may have thousands of directories, and a volume may be on a slow disk.
         volume_mounts = await asyncio.to_thread(volumes.build_mounts, container, mounted, variables)
         mounts = (*etc, *image.mounts, *volume_mounts)
         resolved = ResolvedContainer(process, mounts, devices, mounted.groups)
         return build_container(pod, container, attempt, resolved, self._logs)
+
+    def _check_access(self, name: str, image: Environment, process: ProcessConfig) -> None:
+        """A user without access to the environment would get another program of the same name, without its libraries."""
+        context = _security_context(self._pod.object, self._pod.container(name))
+        groups = (context.get("runAsGroup") or 0, *context.get("supplementalGroups", ()))
+        closed = environment_access.closed_directory(image, process.argv[0], context.get("runAsUser") or 0, groups)
+        if closed is not None:
+            raise CreateContainerError("CreateContainerConfigError", closed)
+
+    def start_hint(self, name: str) -> str:
+        """What to do if the program of the container does not exist."""
+        container, image = self._pod.container(name), self._resolved.get(name)
+        if image is None or image.command or container.get("command") or not container.get("args"):
+            return ""
+        reference = container.get("image", "")
+        return (
+            f". The ENTRYPOINT of image {reference} is unknown here, so its first argument was run as the command. Run "
+            f"`traincrew image set {shlex.quote(reference)} --command 'PROGRAM'` to set the ENTRYPOINT, or set `command`."
+        )
 
 
 def build_container(

@@ -153,7 +153,10 @@ class PodExecutor:
         name, shim = step.container, self._shim()
         try:
             started = await shim.start(await self._containers.build(name, step.attempt))
-        except (CreateContainerError, ConfigError, runtime.StartContainerError) as error:
+        except runtime.StartContainerError as error:
+            self._start_failed(name, error.reason, error.message + self._containers.start_hint(name))
+            return
+        except (CreateContainerError, ConfigError) as error:
             self._start_failed(name, error.reason, error.message)
             return
         except (VolumeError, errors.ApiError) as error:

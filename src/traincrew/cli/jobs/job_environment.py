@@ -1,0 +1,160 @@
+"""The environment of a job that `traincrew run` creates on the cluster of this machine, and whether it can run the command."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+from traincrew import errors
+from traincrew.cli.jobs import python_environment, requirements_environment
+from traincrew.cli.jobs.command_needs import CommandNeeds
+from traincrew.cli.jobs.pod_environment import PodEnvironment
+from traincrew.cli.local_cluster import environments
+from traincrew.cli.render import terminal
+from traincrew.embedded import data_directory
+from traincrew.embedded.kubelet.envvars import process_config
+from traincrew.embedded.kubelet.images import default_environment
+from traincrew.embedded.kubelet.images.environment import EnvironmentNotFound
+from traincrew.embedded.kubelet.images.resolver import ImageResolver
+
+POD_HOME = "/root"
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What the user says about the environment."""
+
+    image: str = ""
+    env_dir: str = ""
+    requirements: str = ""
+    variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Of --env. They apply in pods only."""
+
+    def __post_init__(self) -> None:
+        given = [flag for flag in ("image", "env_dir", "requirements") if getattr(self, flag)]
+        if len(given) > 1:
+            flags = " and ".join(f"--{flag.replace('_', '-')}" for flag in given)
+            raise errors.SettingsError(f"{flags} exclude each other: each of them names the environment of the job. Use one.")
+
+
+@dataclasses.dataclass(frozen=True)
+class JobEnvironment:
+    python: python_environment.PythonEnvironment
+    pods: PodEnvironment | None
+    """None: the image selects the environment."""
+    image: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.python} (image {self.image})" if self.image else str(self.python)
+
+
+def choose(choice: Choice, needs: CommandNeeds, data: data_directory.DataDirectory) -> JobEnvironment | None:
+    """None if an image is chosen whose environment has no Python."""
+    environ = dict(os.environ)
+    if choice.image and (directory := _directory_of_image(choice.image, data.data)):
+        try:
+            python = python_environment.in_directory(directory, environ, needs.modules, "the environment")
+        except errors.SettingsError:
+            return None
+        return JobEnvironment(python, None, choice.image)
+    if choice.env_dir:
+        python = python_environment.in_directory(os.path.abspath(os.path.expanduser(choice.env_dir)), environ, needs.modules)
+    elif choice.requirements:
+        base = python_environment.of_caller(environ)
+        report = lambda text: terminal.echo(text, err=True)  # noqa: E731
+        directory = requirements_environment.build(choice.requirements, base, report)
+        python = python_environment.in_directory(directory, environ, needs.modules)
+    elif needs.interpreter:
+        python = python_environment.of_interpreter(needs.interpreter, environ, needs.modules)
+    else:
+        python = python_environment.of_caller(environ, needs.modules)
+    return JobEnvironment(python, for_pods(python, environ))
+
+
+def for_pods(python: python_environment.PythonEnvironment, environ: Mapping[str, str]) -> PodEnvironment:
+    variables = {}
+    own = os.path.join(python.prefix, "bin")
+    path = [entry for entry in environ.get("PATH", "").split(os.pathsep) if os.path.isdir(entry) and not _hidden(entry)]
+    if set(path) - {own, *process_config.PATH}:
+        variables["PATH"] = os.pathsep.join(dict.fromkeys((*path, *process_config.PATH)))
+    if python.user_base and python.user_base != f"{POD_HOME}/.local":
+        variables["PYTHONUSERBASE"] = python.user_base
+    mounts = [mount.source for mount in default_environment.visible_mounts(*default_environment.prefixes(python.prefix))]
+    return PodEnvironment(python.prefix, variables, tuple(mounts))
+
+
+def _hidden(path: str) -> bool:
+    return f"{path}/".startswith(default_environment.HIDDEN)
+
+
+def _directory_of_image(image: str, data: pathlib.Path) -> str:
+    """The environment that the image map names for the image; empty if there is none."""
+    found = ImageResolver.load(data).resolve(image)
+    if isinstance(found, EnvironmentNotFound):
+        raise errors.SettingsError(f"--image {image}: {found.message}")
+    return found.path[0].removesuffix("/bin") if found.mapped and found.path else ""
+
+
+def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data_directory.DataDirectory) -> list[str]:
+    """Warnings. Raise SettingsError if the command cannot run in the environment."""
+    others = environments.mapped(data.data)
+    path = os.pathsep.join((os.path.join(found.python.prefix, "bin"), os.environ.get("PATH", ""), *process_config.PATH))
+    missing = found.python.missing if "PYTHONPATH" not in choice.variables and needs.certain else ()
+    suitable = environments.with_modules(others, missing) if missing else []
+    for program in needs.programs:
+        if not suitable and shutil.which(program, path=path) is None:
+            raise errors.SettingsError(_no_program(program, found, path, others))
+    if not missing:
+        return []
+    what = f"The command imports {', '.join(missing)}. {found} does not have {'it' if len(missing) == 1 else 'them'}"
+    if suitable:
+        raise errors.SettingsError(f"{what}, but image {suitable[0].image} does. {_run_instead(suitable[0])}")
+    return [f"warning: {what}. Install what is missing, or choose another environment with --env-dir, --requirements or --image."]
+
+
+def _no_program(program: str, found: JobEnvironment, path: str, others: Sequence[environments.ImageEnvironment]) -> str:
+    what = f"{program} is not in the PATH of {found}"
+    if program == "python" and shutil.which("python3", path=path):
+        return f"{what}. Use python3."
+    suitable = next((each for each in others if each.has_program(program)), None)
+    return f"{what}, but image {suitable.image} has it. {_run_instead(suitable)}" if suitable else f"{what}. Install it there."
+
+
+def _run_instead(environment: environments.ImageEnvironment) -> str:
+    return f"Nothing was created. Run:\n  {command_with_image(sys.argv, environment.image)}"
+
+
+def command_with_image(argv: Sequence[str], image: str) -> str:
+    """The command line of this process with another environment."""
+    program = argv[0] if os.path.basename(argv[0]) == "traincrew" else "traincrew"
+    words, skip = [program, argv[1], "--image", image], False
+    options = list(argv[2:])
+    end = options.index("--") if "--" in options else len(options)
+    for word in options[:end]:
+        if skip or word.startswith(("--image=", "--env-dir=", "--requirements=")):
+            skip = False
+        elif word in ("--image", "--env-dir", "--requirements"):
+            skip = True
+        else:
+            words.append(word)
+    return shlex.join((*words, *options[end:]))
+
+
+def reject_hidden_files(commands: Sequence[Sequence[str]], mounted: str, data: data_directory.DataDirectory) -> None:
+    """Raise SettingsError for a file of the command that is in a directory of this machine which pods do not see."""
+    if (data.running() or {}).get("isolation") == "none":
+        return
+    for word in (word for command in commands for word in command):
+        path = os.path.abspath(word)
+        inside = mounted and f"{path}/".startswith(f"{mounted}/")
+        if not word.startswith("-") and "\n" not in word and _hidden(path) and not inside and os.path.isfile(path):
+            top = next(each for each in default_environment.HIDDEN if path.startswith(each)).rstrip("/")
+            raise errors.SettingsError(
+                f"{word}: pods have a {top} of their own and do not see this file. Run the command in its directory, which is "
+                f"mounted in the pods (`cd {shlex.quote(os.path.dirname(path))}`), or move the file."
+            )

@@ -1,0 +1,97 @@
+"""The Python environment of the caller: the activated one, else the one that its `python` belongs to."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+from traincrew import errors
+
+PROGRAMS = ("python", "python3")
+PROBE_TIMEOUT = 30.0
+_PROBE = """
+import importlib.util, json, site, sys
+def missing(name):
+    try:
+        return importlib.util.find_spec(name) is None
+    except (ImportError, ValueError):
+        return False
+user = site.USER_BASE if site.ENABLE_USER_SITE and site.USER_SITE in sys.path else ""
+print(json.dumps({
+    "prefix": sys.prefix, "base": sys.base_prefix, "version": "%d.%d.%d" % sys.version_info[:3], "user": user or "",
+    "missing": [name for name in sys.argv[1:] if missing(name)],
+}))
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class PythonEnvironment:
+    prefix: str
+    python: str
+    """Path of the interpreter."""
+    version: str
+    kind: str
+    """Such as `the activated virtual environment`."""
+    base: str = ""
+    """Prefix of the Python that a virtual environment was made from."""
+    user_base: str = ""
+    """Directory of packages that the user installed with `pip install --user`. Empty: none."""
+    missing: tuple[str, ...] = ()
+    """The modules that were asked for and that the environment does not have."""
+
+    def __str__(self) -> str:
+        return f"Python {self.version} ({self.python}) of {self.kind} {self.prefix}"
+
+
+def of_caller(environ: Mapping[str, str], modules: Sequence[str] = ()) -> PythonEnvironment:
+    path = environ.get("PATH", os.defpath)
+    if root := _activated(environ):
+        kind = "conda" if root == environ.get("CONDA_PREFIX") else "virtual"
+        return in_directory(root, environ, modules, f"the activated {kind} environment")
+    python = next((found for name in PROGRAMS if (found := shutil.which(name, path=path))), sys.executable)
+    return of_interpreter(python, environ, modules)
+
+
+def _activated(environ: Mapping[str, str]) -> str:
+    """The activated environment whose programs come first in PATH."""
+    roots = [root for root in (environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")) if root]
+    entries = environ.get("PATH", "").split(os.pathsep)
+    return next((root for entry in entries for root in roots if entry == os.path.join(root, "bin")), "")
+
+
+def in_directory(
+    directory: str, environ: Mapping[str, str], modules: Sequence[str] = (), kind: str = "the environment"
+) -> PythonEnvironment:
+    """Raise SettingsError if the directory has no Python."""
+    for name in PROGRAMS:
+        python = os.path.join(directory, "bin", name)
+        if os.access(python, os.X_OK):
+            return dataclasses.replace(_probe(python, environ, modules), prefix=directory, kind=kind)
+    reason = "bin/python does not exist" if os.path.isdir(directory) else "no such directory"
+    raise errors.SettingsError(f"{directory} is not a Python environment: {reason}")
+
+
+def of_interpreter(python: str, environ: Mapping[str, str], modules: Sequence[str] = ()) -> PythonEnvironment:
+    found = _probe(python, environ, modules)
+    return dataclasses.replace(found, kind="the virtual environment" if found.prefix != found.base else "the installation")
+
+
+def _probe(python: str, environ: Mapping[str, str], modules: Sequence[str]) -> PythonEnvironment:
+    # A pod has no variables of the caller.
+    kept = {name: value for name, value in environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    try:
+        done = subprocess.run(
+            [python, "-c", _PROBE, *modules], env=kept, capture_output=True, text=True, check=True, timeout=PROBE_TIMEOUT
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) and error.stderr else error
+        raise errors.SettingsError(f"cannot run {python}: {said}") from None
+    return PythonEnvironment(
+        found["prefix"], python, found["version"], "the environment", found["base"], found["user"], tuple(found["missing"])
+    )

@@ -1,0 +1,70 @@
+"""Why the pods of a job can never run on the cluster of this machine, however long one waits. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.apimachinery import quantities
+from traincrew.model import objects
+
+Object = dict[str, Any]
+_SELECTOR = re.compile(r"(\d+) node\(s\) didn't match Pod's node affinity/selector")
+_INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
+_INVALID_IMAGE = "InvalidImageName"
+
+
+def image_reason(pods: Sequence[objects.Pod]) -> str:
+    """The message about an image name that cannot be parsed; empty if there is none."""
+    for pod in pods:
+        for status in pod.status.init_container_statuses + pod.status.container_statuses:
+            waiting = status.state.waiting
+            if waiting is not None and waiting.reason == _INVALID_IMAGE and not pod.terminating:
+                return f"container {status.name} of pod {pod.name}: {waiting.message or waiting.reason}"
+    return ""
+
+
+def unschedulable(pods: Sequence[objects.Pod]) -> list[objects.Pod]:
+    conditions = ((pod, pod.status.condition("PodScheduled")) for pod in pods if not pod.terminating and not pod.finished)
+    return [pod for pod, scheduled in conditions if scheduled is not None and scheduled.status == "False"]
+
+
+def scheduling_reason(waiting: Sequence[objects.Pod], pods: Sequence[Object], nodes: Sequence[Object], *, together: bool) -> str:
+    """Why the nodes are too small or of the wrong kind even if nothing else runs on them; empty if they are not.
+
+    pods: of the job. together: all of them must run at the same time.
+    """
+    if not nodes:
+        return ""  # the node has not registered yet
+    for pod in waiting:
+        scheduled = pod.status.condition("PodScheduled")
+        message = scheduled.message if scheduled is not None else ""
+        selector = _SELECTOR.search(message)
+        if selector and int(selector[1]) >= len(nodes):
+            return f"no node has the labels that pod {pod.name} requires (nodeSelector or node affinity)"
+        for resource in _INSUFFICIENT.findall(message):
+            if reason := _shortage(resource, pods, nodes, together=together):
+                return reason
+    return ""
+
+
+def _shortage(resource: str, pods: Sequence[Object], nodes: Sequence[Object], *, together: bool) -> str:
+    amounts = [quantities.add([*_requests(pod, resource), "0"]) for pod in pods]
+    available = [str(node["status"].get("allocatable", {}).get(resource, "0")) for node in nodes]
+    largest = max(amounts, key=quantities.nanos, default="0")
+    if quantities.nanos(largest) > max(map(quantities.nanos, available)):
+        return f"a pod needs {largest} {resource}, and the node has {max(available, key=quantities.nanos)}"
+    total, capacity = quantities.add([*amounts, "0"]), quantities.add([*available, "0"])
+    if together and quantities.nanos(total) > quantities.nanos(capacity):
+        return f"the pods need {total} {resource} together, and the node has {capacity}"
+    return ""
+
+
+def _requests(pod: Object, resource: str) -> list[str]:
+    found = []
+    for container in pod["spec"]["containers"]:
+        requirements = container.get("resources") or {}
+        amount = (requirements.get("requests") or {}).get(resource) or (requirements.get("limits") or {}).get(resource)
+        found += [str(amount)] if amount else []
+    return found

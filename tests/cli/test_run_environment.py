@@ -1,0 +1,184 @@
+"""The environment of jobs that `traincrew run` creates: that of the caller, or the one that the options name."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import pytest
+from tests.cli.cluster_fixture import COMMAND, write_manifests
+from tests.cluster import manifests
+
+WHERE = "import sys; print('prefix', sys.prefix)\n"
+MODULE = "traincrew_test_framework"
+TIMEOUT_SECONDS = 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Caller:
+    """A user of a cluster that was started from another environment."""
+
+    data: pathlib.Path
+    work: pathlib.Path
+    env: dict[str, str]
+
+    def run(
+        self, *arguments: str, cwd: pathlib.Path | None = None, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [*COMMAND, *arguments], cwd=cwd or self.work, env={**self.env, **variables}, capture_output=True, text=True,
+            timeout=TIMEOUT_SECONDS, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    def environment(self, name: str, *modules: str, directory: pathlib.Path | None = None) -> pathlib.Path:
+        """A virtual environment with these modules."""
+        made = (directory or self.work) / name
+        venv.create(made, symlinks=True)
+        for module in modules:
+            (packages := next(made.glob("lib/python3*/site-packages")) / module).mkdir()
+            (packages / "__init__.py").write_text(f"name = {name!r}\n")
+        return made
+
+    def activated(self, environment: pathlib.Path) -> dict[str, str]:
+        return {"VIRTUAL_ENV": str(environment), "PATH": f"{environment}/bin:{self.env['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    root = tmp_path_factory.mktemp("caller")
+    path = f"{os.path.dirname(os.path.realpath(sys.executable))}:/usr/local/bin:/usr/bin:/bin"
+    dropped = ("KUBECONFIG", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    own = {"TRAINCREW_DATA": str(root / "data"), "XDG_CONFIG_HOME": str(root / "config"), "TRAINCREW_CACHE": str(root / "cache")}
+    found = Caller(root / "data", root / "work", {**kept, **own, "PATH": path})
+    found.work.mkdir()
+    (found.work / "where.py").write_text(WHERE)
+    code, _, err = found.run("up", "--detach")
+    assert code == 0, err
+    yield found
+    found.run("delete", "--all", "--wait")
+    found.run("down")
+
+
+def job(
+    caller: Caller, *command: str, options: tuple[str, ...] = (), variables: Mapping[str, str] = MappingProxyType({})
+) -> tuple[int, str, str]:
+    return caller.run("run", "--rm", "--kind", "PyTorchJob", *options, "--", *command, variables=variables)
+
+
+def test_a_job_runs_in_the_activated_environment_of_the_caller(caller: Caller) -> None:
+    mine = caller.environment("mine")
+    code, out, err = job(caller, "python", "where.py", variables=caller.activated(mine))
+    assert (code, out) == (0, f"[master-0] prefix {mine}\n"), err
+    assert err.startswith("The job runs with Python 3.")
+    assert f"({mine}/bin/python) of the activated virtual environment {mine}.\n" in err
+
+
+def test_without_an_activated_environment_a_job_runs_with_the_python_of_the_path(caller: Caller) -> None:
+    other = caller.environment("other")
+    code, out, err = job(caller, "python", "where.py", variables={"PATH": f"{other}/bin:{caller.env['PATH']}"})
+    assert (code, out) == (0, f"[master-0] prefix {other}\n"), err
+
+
+def test_env_dir_selects_an_environment(caller: Caller) -> None:
+    given = caller.environment("given")
+    code, out, err = job(caller, "python", "where.py", options=("--env-dir", str(given)))
+    assert (code, out) == (0, f"[master-0] prefix {given}\n"), err
+    code, _, err = job(caller, "python", "where.py", options=("--env-dir", str(caller.work)))
+    assert (code, "is not a Python environment: bin/python does not exist" in err) == (2, True)
+
+
+def test_requirements_are_installed_once(caller: Caller) -> None:
+    wheel = caller.work / "tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tiny.py", "value = 42\n")
+        archive.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("tiny-1.0.dist-info/RECORD", "")
+    (caller.work / "requirements.txt").write_text(f"{wheel}\n")
+    (caller.work / "tiny_user.py").write_text("import tiny; print(tiny.value)\n")
+    options = ("--requirements", "requirements.txt")
+    code, out, err = job(caller, "python", "tiny_user.py", options=options)
+    assert (code, out) == (0, "[master-0] 42\n"), err
+    assert "Installing the packages of requirements.txt" in err
+    wheel.unlink()
+    code, out, err = job(caller, "python", "tiny_user.py", options=options)
+    assert (code, out, "Installing" in err) == (0, "[master-0] 42\n", False), err
+
+
+def test_requirements_that_cannot_be_installed_show_the_error_of_pip(caller: Caller) -> None:
+    (caller.work / "bad.txt").write_text("/nonexistent/package.whl\n")
+    code, _, err = job(caller, "python", "where.py", options=("--requirements", "bad.txt"))
+    assert code == 2
+    assert "/nonexistent/package.whl" in err
+    assert "failed with exit code 1. Correct the file" in err
+
+
+def test_a_missing_framework_stops_the_job_with_the_command_that_has_it(caller: Caller) -> None:
+    built = caller.environment("framework", MODULE)
+    assert caller.run("image", "set", "traincrew/framework", "--env-dir", str(built))[0] == 0
+    (caller.work / "train.py").write_text(f"import {MODULE}\nprint({MODULE}.name)\n")
+    bare = caller.environment("bare")
+    code, out, err = job(caller, "python", "train.py", variables=caller.activated(bare))
+    assert (code, out) == (2, "")
+    assert f"The command imports {MODULE}." in err
+    command = "traincrew run --image traincrew/framework --rm --kind PyTorchJob -- python train.py"
+    assert f"image traincrew/framework does. Nothing was created. Run:\n  {command}\n" in err
+    assert "No jobs found" in caller.run("ls")[2]
+    code, out, err = caller.run(*command.split()[1:], variables=caller.activated(bare))
+    assert (code, out) == (0, "[master-0] framework\n"), err
+
+
+def test_a_missing_program_stops_the_job(caller: Caller) -> None:
+    code, _, err = job(caller, "nosuchprogram", "x")
+    assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)
+
+
+def test_a_script_in_a_directory_that_pods_do_not_see_stops_the_job(caller: Caller, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "hidden.py"
+    script.write_text(WHERE)
+    if not str(script).startswith(("/tmp/", "/var/tmp/", "/run/")):  # noqa: S108 - of this machine
+        pytest.skip("the temporary directory is visible in pods")
+    code, _, err = job(caller, "python", str(script))
+    assert code == 2
+    assert f"{script}: pods have a /tmp of their own and do not see this file" in err
+    code, out, err = caller.run("run", "--rm", "--kind", "PyTorchJob", "--", "python", str(script), cwd=tmp_path)
+    assert (code, "prefix" in out) == (0, True), err
+
+
+def test_an_unknown_image_with_arguments_alone_says_how_to_set_its_entrypoint(caller: Caller) -> None:
+    container = {"name": "pytorch", "image": "some/image", "args": ["--epochs", "3"]}
+    replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [container]}}}
+    path = write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="entrypoint.yaml")
+    code, _, err = caller.run("run", path)
+    assert code == 128
+    remedy = "`traincrew image set some/image --command 'PROGRAM'`"
+    assert f"The ENTRYPOINT of the image is unknown here: the first argument runs as the command. Run {remedy}" in err
+    assert f"so its first argument was run as the command. Run {remedy}" in caller.run("why", "j")[1]
+    caller.run("delete", "j", "--wait")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="runAsUser of another user needs root")
+def test_an_environment_in_a_closed_directory_is_reported_before_the_container_starts(caller: Caller) -> None:
+    home = pathlib.Path("/opt/traincrew-test-closed-home")
+    home.mkdir(mode=0o700)
+    try:
+        mine = caller.environment("venv", directory=home)
+        container = {"name": "pytorch", "image": "some/image", "command": ["python", "-c", WHERE]}
+        spec = {"securityContext": {"runAsUser": 1000}, "containers": [container]}
+        replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": spec}}
+        path = write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="closed.yaml")
+        code, out, err = caller.run("run", "--timeout", "20s", "--env-dir", str(mine), path)
+        assert (code, out) == (124, "")
+        assert f"user 1000 (runAsUser) may not use the environment {mine}: {home} has mode 0700. Run `chmod o+x {home}`" in err
+    finally:
+        shutil.rmtree(home)
