@@ -132,8 +132,9 @@ class JobCluster:
             out, err = await running.process.communicate(input)
         return running.process.returncode or 0, out.decode(), err.decode()
 
-    async def in_terminal(self, *arguments: str) -> process_runtime.ProcessSession:
-        settings = [f"{name}={value}" for name, value in self.environment().items() if name != "COLUMNS"]
+    async def in_terminal(self, *arguments: str, variables: dict[str, str] | None = None) -> process_runtime.ProcessSession:
+        environment = {**self.environment(), **(variables or {})}
+        settings = [f"{name}={value}" for name, value in environment.items() if name != "COLUMNS"]
         io = ExecOptions(stdin=True, stdout=True, tty=True)
         return await process_runtime.start(["env", "TERM=xterm", *settings, *self.command(*arguments)], io, pathlib.Path.cwd())
 

@@ -6,16 +6,20 @@ import importlib
 import os
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from traincrew import __version__, errors
 from traincrew.cli.render import terminal
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 VERBS = {
     "run": "Run a job and show its logs until it ends.",
     "ls": "List jobs.",
+    "top": "Show the CPU, memory and devices that jobs use.",
     "logs": "Print the logs of a job, including those of deleted pods.",
     "why": "Show why a job is waiting or why it failed.",
     "describe": "Show the details of a job.",
@@ -37,6 +41,7 @@ VERBS = {
     "node": "Join this machine to a Kubernetes cluster as a node.",
     "operator": "Run the operator on a Kubernetes cluster.",
     "validate": "Validate manifests without a cluster.",
+    "completion": "Print the completion script of a shell.",
     "manifests": "Print the CRDs and RBAC rules that a Kubernetes cluster needs.",
 }
 
@@ -55,6 +60,13 @@ class _Verbs(click.Group):
         command: click.Command = getattr(module, identifier)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without the import of every verb."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [CompletionItem(name, help=text) for name, text in VERBS.items() if name.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -66,7 +78,12 @@ class _Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+def _colour() -> bool | None:
+    """False: no colours. None: colours on terminals."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "color": _colour()})
 @click.version_option(__version__, prog_name="traincrew")
 def traincrew() -> None:
     """Run distributed training jobs of the kubeflow.org API on this machine or on a Kubernetes cluster."""

@@ -6,14 +6,18 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, completions
 
 
 @click.command()
-@click.argument("source", metavar="SOURCE")
-@click.argument("destination", metavar="DESTINATION")
+@click.argument("source", metavar="SOURCE", shell_complete=completions.remote_paths)
+@click.argument("destination", metavar="DESTINATION", shell_complete=completions.remote_paths)
 @click.option(
-    "--replica", metavar="NAME", default="", help="Replica to use, such as worker-0. Default: the first running replica."
+    "--replica",
+    metavar="NAME",
+    default="",
+    shell_complete=completions.replicas,
+    help="Replica to use, such as worker-0. Default: the first running replica.",
 )
 @click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
 @cluster_target.options

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from traincrew import errors
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 
 
 @click.command()
-@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, shell_complete=completions.jobs)
 @click.option("--all", "all_jobs", is_flag=True, help="Delete all jobs in the namespace.")
 @click.option("--finished", is_flag=True, help="Delete only finished jobs. Use with --all.")
 @click.option("--wait/--no-wait", default=False, show_default=True, help="Wait until the jobs and their pods are deleted.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from traincrew.cli import output_options
+from traincrew.cli import completions, output_options
 from traincrew.cli.render import serialization, terminal
 
 
@@ -34,7 +34,14 @@ def _file_options(command: Any) -> Any:
 
 @image.command("set")
 @click.argument("pattern", metavar="PATTERN")
-@click.option("--env-dir", "environment", metavar="DIR", default="", help="Virtual environment or prefix with a bin directory.")
+@click.option(
+    "--env-dir",
+    "environment",
+    metavar="DIR",
+    default="",
+    shell_complete=completions.environments,
+    help="Virtual environment or prefix with a bin directory.",
+)
 @click.option(
     "--mount", "mounts", multiple=True, metavar="SRC:DST[:ro]", help="Mount SRC of this machine at DST. May be repeated."
 )
@@ -86,7 +93,7 @@ def list_(data: str, cluster: bool, form: str) -> None:
 
 
 @image.command("rm")
-@click.argument("pattern", metavar="PATTERN")
+@click.argument("pattern", metavar="PATTERN", shell_complete=completions.image_patterns)
 @_file_options
 def rm(pattern: str, data: str, cluster: bool) -> None:
     """Remove the mapping of PATTERN."""

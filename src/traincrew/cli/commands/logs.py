@@ -7,16 +7,17 @@ from typing import Any
 
 import click
 
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 
 
 @click.command()
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.option("-f", "--follow", is_flag=True, help="Stream new lines until the job ends.")
 @click.option(
     "--replica",
     metavar="NAME",
     default="",
+    shell_complete=completions.replicas,
     help="Print only this replica, such as worker-1, or all replicas of a role, such as worker.",
 )
 @click.option(

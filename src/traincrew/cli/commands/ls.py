@@ -14,9 +14,10 @@ from traincrew.cli.render import terminal
 
 @click.command()
 @click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="List the jobs of all namespaces.")
+@click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C: a live table on a terminal, else a line for each.")
 @output_options.option("wide")
 @cluster_target.options
-def ls(all_namespaces: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
+def ls(all_namespaces: bool, watch: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """List the jobs of all kinds with their state and the reason why they are waiting or failed.
 
     On a terminal, lines are cut at the width of the screen. Use -o wide to print whole lines.
@@ -24,8 +25,13 @@ def ls(all_namespaces: bool, form: str, target_options: cluster_target.TargetOpt
     \b
     traincrew ls
     traincrew ls -A -o wide
+    traincrew ls -w
     traincrew ls -o json
     """
+    if watch:
+        from traincrew.cli.jobs import job_watch
+
+        sys.exit(asyncio.run(job_watch.watch(job_watch.WatchRequest(form, all_namespaces), target_options)))
     from traincrew.cli.jobs import inspection
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and form != "wide" else 0

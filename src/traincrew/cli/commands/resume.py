@@ -6,11 +6,11 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 
 
 @click.command()
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completions.jobs)
 @output_options.option()
 @cluster_target.options
 def resume(jobs: tuple[str, ...], form: str, target_options: cluster_target.TargetOptions) -> None:

@@ -10,22 +10,35 @@ import click
 from click.core import ParameterSource
 
 from traincrew import errors
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, completions
 from traincrew.cli.render import terminal
 
 
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="FILE... | -- COMMAND...")
-@click.option("--kind", metavar="KIND", default="", help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    default="",
+    shell_complete=completions.kinds,
+    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.",
+)
 @click.option(
     "--workers", type=click.IntRange(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
 )
 @click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
-@click.option("--image", metavar="NAME", default="", help="Container image. On this machine, it selects an environment.")
+@click.option(
+    "--image",
+    metavar="NAME",
+    default="",
+    shell_complete=completions.images,
+    help="Container image. On this machine, it selects an environment.",
+)
 @click.option(
     "--env-dir",
     metavar="DIR",
     default="",
+    shell_complete=completions.environments,
     help="Python environment of the job on this machine. Default: the activated one, else that of `python`.",
 )
 @click.option(

@@ -6,11 +6,11 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 
 
 @click.command()
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.argument("replicas", type=click.IntRange(0), metavar="N")
 @click.option(
     "--force", is_flag=True, help="Scale beyond the limits of the elastic policy, and scale running jobs that are not elastic."

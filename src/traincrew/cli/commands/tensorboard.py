@@ -8,18 +8,24 @@ from typing import Any
 
 import click
 
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 
 
 @click.command()
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.option(
     "--logdir",
     metavar="DIR",
     default="",
     help="Log directory in the replicas, or a URL. Default: from the command of the job, else its working directory or volume.",
 )
-@click.option("--image", metavar="NAME", default="", help="Image that has TensorBoard. Default: the image of the job.")
+@click.option(
+    "--image",
+    metavar="NAME",
+    default="",
+    shell_complete=completions.images,
+    help="Image that has TensorBoard. Default: the image of the job.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6006, show_default=True, metavar="N", help="Local port. 0: any free port."
 )

@@ -6,12 +6,12 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, output_options
+from traincrew.cli import cluster_target, completions, output_options
 from traincrew.cli.render import terminal
 
 
 @click.command()
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @output_options.option()
 @cluster_target.options
 def why(job: str, form: str, target_options: cluster_target.TargetOptions) -> None:

@@ -23,7 +23,7 @@ class Console:
         self._out, self._err = out, err
         self._live = err.isatty() and env.get("TERM") != "dumb"
         self._out_is_terminal = out.isatty()
-        self._colours = self._out_is_terminal and not env.get("NO_COLOR")
+        self._colours = self._out_is_terminal and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
         self._palette: dict[str, int] = {}
         self._width = 0
         self._state = ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import query
-from traincrew.cli.render import description, explanation, serialization, tables
+from traincrew.cli.render import description, explanation, serialization, tables, terminal
 from traincrew.client import clock
 
 
@@ -50,7 +50,8 @@ async def list_jobs(form: str, target_options: cluster_target.TargetOptions, *, 
         text = serialization.names(json.loads(each) for each in raw)
     elif jobs:
         chosen = query.sort_by_creation(jobs)
-        text = printable(f"{tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns)}\n")
+        table = printable(tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns))
+        text = terminal.styled_states(f"{table}\n")
     else:
         text = ""
     return JobList(text, target.namespace)

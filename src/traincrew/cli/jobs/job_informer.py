@@ -28,7 +28,7 @@ class _Metadata(msgspec.Struct):
 _metadata_decoder = msgspec.json.Decoder(_Metadata)
 
 
-def _decode(text: bytes) -> RawObject:
+def decode_object(text: bytes) -> RawObject:
     return RawObject(_metadata_decoder.decode(text).metadata, text)
 
 
@@ -63,7 +63,7 @@ class JobInformer:
         self._jobs = informer.Informer(
             reader,
             informer.Scope(key.kind.resource, key.namespace, fields=fields),
-            store.Store(_decode, self._job_changed),
+            store.Store(decode_object, self._job_changed),
         )
         labels = observed_job.selector(key.name)
         self._pods = informer.Informer(

@@ -19,19 +19,42 @@ RECENT = dt.timedelta(minutes=10)
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns."""
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    lines = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(aligned(row, widths) for row in rows)
+
+
+def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def cut(text: str, columns: int) -> str:
+    """Cut the lines at the width; 0: not cut."""
+    most = max(columns, MIN_COLUMNS) if columns else 0
+    return "\n".join(line[: most - 1] + "…" if most and len(line) > most else line for line in text.splitlines())
 
 
 def jobs(views: Iterable[observed_job.ObservedJob], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
     """columns: the width at which lines are cut; 0: not cut."""
-    head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
-    rows = [["NAMESPACE", *head] if namespaces else head]
-    for view in views:
-        row = _row(view, now)
-        rows.append([view.job.namespace, *row] if namespaces else row)
-    most = max(columns, MIN_COLUMNS) if columns else 0
-    return "\n".join(line[: most - 1] + "…" if most and len(line) > most else line for line in table(rows).splitlines())
+    rows = [job_head(namespaces=namespaces), *(job_cells(view, now, namespaces=namespaces) for view in views)]
+    return cut(table(rows), columns)
+
+
+_JOB_HEAD = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
+_TIMES = ("AGE", "DURATION")
+
+
+def job_head(*, namespaces: bool) -> list[str]:
+    return ["NAMESPACE", *_JOB_HEAD] if namespaces else list(_JOB_HEAD)
+
+
+def job_cells(observed: observed_job.ObservedJob, now: Time, *, namespaces: bool) -> list[str]:
+    cells = _row(observed, now)
+    return [observed.job.namespace, *cells] if namespaces else cells
+
+
+def without_times(cells: Sequence[str]) -> list[str]:
+    """The cells of a job but those that change while the job does not."""
+    head = job_head(namespaces=len(cells) > len(_JOB_HEAD))
+    return [cell for name, cell in zip(head, cells, strict=True) if name not in _TIMES]
 
 
 def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:

@@ -1,0 +1,35 @@
+"""`traincrew top`: show the CPU, memory and devices that jobs use."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import click
+
+from traincrew.cli import cluster_target, output_options
+
+
+@click.command()
+@click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="Show the jobs of all namespaces.")
+@click.option("--once", is_flag=True, help="Print one page and return. Default without a terminal.")
+@click.option(
+    "--interval", type=click.FloatRange(0.2), default=2.0, show_default=True, metavar="SECONDS", help="Time between two pages."
+)
+@output_options.option()
+@cluster_target.options
+def top(target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
+    """Show jobs and replicas with their CPU and memory, and GPUs and other devices with the jobs that hold them.
+
+    On a terminal the page is kept current until q or Ctrl-C. CPU and memory come from metrics.k8s.io. A device is held by a pod
+    that requests it and has a node.
+
+    \b
+    traincrew top
+    traincrew top -A --once
+    traincrew top -o json
+    """
+    from traincrew.cli.jobs import top
+
+    sys.exit(asyncio.run(top.show(top.TopRequest(**chosen), target_options)))

@@ -1,0 +1,74 @@
+"""An informer for all jobs of a namespace, or of all namespaces, and their pods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from traincrew import errors
+from traincrew.cli.jobs.job_informer import RawObject, decode_object
+from traincrew.cli.render import observed_job
+from traincrew.client import informer, interfaces, store
+from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
+from traincrew.model import naming, objects, resources
+
+
+class JobListInformer:
+    def __init__(self, reader: interfaces.Reader, namespace: str | None) -> None:
+        self._changed = asyncio.Event()
+        self._jobs = {kind.kind: self._kind_informer(reader, kind, namespace) for kind in KINDS}
+        self._pods = informer.Informer(
+            reader,
+            informer.Scope(resources.PODS, namespace, naming.JOB_NAME),
+            store.Store(observed_job.decode_pod, self._notify),
+        )
+
+    def _kind_informer(self, reader: interfaces.Reader, kind: JobKind, namespace: str | None) -> informer.Informer[RawObject]:
+        return informer.Informer(reader, informer.Scope(kind.resource, namespace), store.Store(decode_object, self._notify))
+
+    def _notify(self, old: object, new: object) -> None:
+        self._changed.set()
+
+    async def changed(self, seconds: float) -> None:
+        """Return after the next change, or after so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        self._changed.clear()
+
+    def jobs(self) -> list[tuple[observed_job.ObservedJob, bytes]]:
+        by_job: dict[tuple[str, str], list[objects.Pod]] = {}
+        for pod in self._pods.store:
+            by_job.setdefault((pod.metadata.namespace, pod.metadata.labels.get(naming.JOB_NAME, "")), []).append(pod)
+        found = []
+        for kind in KINDS:
+            for each in self._jobs[kind.kind].store:
+                pods = by_job.get((each.metadata.namespace, each.metadata.name), ())
+                found.append((observed_job.observe(kind, each.text, pods), each.text))
+        return found
+
+    def error(self) -> str:
+        """The error of the watches; empty if they work. A CRD that is not installed is not an error."""
+        failures = [*(each.failure for each in self._jobs.values()), self._pods.failure]
+        return next((each.message for each in failures if each is not None and not isinstance(each, errors.NotFound)), "")
+
+    @contextlib.asynccontextmanager
+    async def started(self) -> AsyncIterator[None]:
+        """Run the informers. The caches are synced when the context is entered, unless the server reports an error."""
+        all_informers: tuple[informer.Informer[Any], ...] = (*self._jobs.values(), self._pods)
+        tasks = [asyncio.create_task(each.run()) for each in all_informers]
+        try:
+            for each in all_informers:
+                while not each.synced.is_set() and not isinstance(each.failure, errors.Forbidden | errors.Unauthorized):
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(each.synced.wait(), 0.2)
+                if not each.synced.is_set() and each.failure is not None:
+                    raise each.failure
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

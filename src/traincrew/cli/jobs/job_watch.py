@@ -1,0 +1,98 @@
+"""`traincrew ls -w`: on a terminal a table that is kept current, else a line for each change."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import sys
+
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import interrupts, job_list_informer, live_screen, query
+from traincrew.cli.render import observed_job, serialization, tables, terminal
+from traincrew.client import clock
+
+REFRESH_SECONDS = 1.0
+"""Ages grow while nothing changes."""
+QUIET_SECONDS = 3600.0
+
+
+@dataclasses.dataclass(frozen=True)
+class WatchRequest:
+    form: str = "text"
+    all_namespaces: bool = False
+
+
+async def watch(request: WatchRequest, target_options: cluster_target.TargetOptions) -> int:
+    """Return the exit code when the user interrupts."""
+    async with query.connected(target_options) as (client, target):
+        namespace = None if request.all_namespaces else target.namespace
+        if namespace is not None:
+            await query.require_namespace(client, namespace)
+        informer = job_list_informer.JobListInformer(client, namespace)
+        caught = interrupts.Interrupts()
+        with caught.caught(), contextlib.suppress(interrupts.Interrupted):
+            await caught.cancel_on_signal(_watch(informer, request))
+    return 0
+
+
+async def _watch(informer: job_list_informer.JobListInformer, request: WatchRequest) -> None:
+    live = live_screen.available() and request.form in ("text", "wide")
+    async with informer.started():
+        if live:
+            await live_screen.run(_page(informer, request), lambda: informer.changed(REFRESH_SECONDS))
+        else:
+            await _print_changes(informer, request)
+
+
+def _page(informer: job_list_informer.JobListInformer, request: WatchRequest) -> live_screen.Draw:
+    def draw(columns: int, lines: int) -> str:
+        jobs = query.sort_by_creation(job for job, _ in informer.jobs())
+        text = tables.jobs(jobs, clock.now(), namespaces=request.all_namespaces, columns=columns) if jobs else "No jobs."
+        error = informer.error()
+        # The newest jobs are at the end.
+        head, *rows = terminal.page(text).splitlines()
+        shown = [head, *rows[-max(lines - 3, 1) :]]
+        return "\n".join([*shown, *([f"cannot watch the API server: {error}"] if error else [])])
+
+    return draw
+
+
+async def _print_changes(informer: job_list_informer.JobListInformer, request: WatchRequest) -> None:
+    printer = ChangePrinter(request)
+    while True:
+        for job, raw in informer.jobs():
+            printer.print(job, raw)
+        sys.stdout.flush()
+        await informer.changed(QUIET_SECONDS)
+
+
+class ChangePrinter:
+    def __init__(self, request: WatchRequest) -> None:
+        self._request = request
+        self._printed: dict[str, object] = {}
+        """By UID: what was printed last, without the times that change by themselves."""
+        self._widths: list[int] = []
+
+    def print(self, job: observed_job.ObservedJob, raw: bytes) -> None:
+        """Print the job if it has changed."""
+        cells = tables.job_cells(job, clock.now(), namespaces=self._request.all_namespaces)
+        documents = self._request.form in ("json", "yaml")
+        state = job.job.metadata.resource_version if documents else tables.without_times(cells)
+        if self._printed.get(job.job.metadata.uid) == state:
+            return
+        self._printed[job.job.metadata.uid] = state
+        if documents:
+            terminal.echo_unchanged(serialization.list_entry(json.loads(raw), self._request.form), nl=False)
+        elif self._request.form == "name":
+            terminal.echo(serialization.name(json.loads(raw)))
+        else:
+            self._print_row(cells)
+
+    def _print_row(self, cells: list[str]) -> None:
+        if not self._widths:
+            head = tables.job_head(namespaces=self._request.all_namespaces)
+            self._widths = [max(len(name), len(cell)) for name, cell in zip(head, cells, strict=True)]
+            terminal.echo(tables.aligned(head, self._widths))
+        self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
+        terminal.echo(tables.aligned(cells, self._widths))
