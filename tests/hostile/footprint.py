@@ -37,7 +37,7 @@ class Footprint:
 
     def _of_pod(self, uid: str) -> list[str]:
         directory = self._data / "node/pods" / uid
-        paths = [directory, self._data / "node/doors" / f"{uid}.sock", *SHARED_MEMORY.glob(f"traincrew-*/{uid}")]
+        paths = [directory, self._data / "node/exec" / f"{uid}.sock", *SHARED_MEMORY.glob(f"traincrew-*/{uid}")]
         files = [f"file {path}" for path in paths if path.exists() or path.is_symlink()]
         return [*leak_detection.find_leaks(directory, uid), *files]
 

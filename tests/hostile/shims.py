@@ -24,7 +24,7 @@ def shim_pid(cluster: HostileCluster, name: str) -> int:
 
 
 def exec_socket(cluster: HostileCluster, name: str) -> pathlib.Path:
-    return cluster.data / "node/doors" / f"{cluster.pod(name)['metadata']['uid']}.sock"
+    return cluster.data / "node/exec" / f"{cluster.pod(name)['metadata']['uid']}.sock"
 
 
 def descriptors(pid: int) -> int:

@@ -18,10 +18,10 @@ KEPT: list[socket.socket] = []
 NOISE = (
     b"\n", b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"[" * 200_000 + b"\n", b'{"a":' * 100_000 + b"\n", b'{"fds":-1}\n',
     b'{"fds":1e999}\n', b'{"fds":"3"}\n', b'{"fds":true,"op":"states"}\n', b"9" * 100_000 + b"\n", b'{"op":[]}\n',
-    b'{"ask":{}}\n',
+    b'{"op":{}}\n',
     b'{"op":"states","id":' + b"9" * 5000 + b"}\n", b'{"secret":"\\ud800","argv":[],"env":{}}\n', b'{"secret":{},"argv":1}\n',
-    b'{"id":1,"ask":"plug","pid":1e999,"address":"x"}\n', b'{"id":1,"ask":"plug","pid":-1,"address":"10.0.0.1"}\n',
-    b'{"id":1,"ask":"listen","address":"999.9.9.9","port":-5}\n', b'{"op":"kill","id":1,"name":["x"]}\n',
+    b'{"id":1,"op":"attach","pid":1e999,"address":"x"}\n', b'{"id":1,"op":"attach","pid":-1,"address":"10.0.0.1"}\n',
+    b'{"id":1,"op":"listen","address":"999.9.9.9","port":-5}\n', b'{"op":"kill","id":1,"name":["x"]}\n',
     b'{"op":"start","id":1,"container":{"name":"../../x"}}\n',
 )  # fmt: skip
 
@@ -89,7 +89,7 @@ def unread(path: str) -> None:
         sock.settimeout(1)
         with contextlib.suppress(OSError):
             for _ in range(2000):
-                sock.sendall(b'{"op":"states","ask":"hello","id":1,"secret":""}\n' * 100)
+                sock.sendall(b'{"op":"states","id":1,"secret":""}\n{"op":"hello","id":1}\n' * 50)
 
 
 def lingering(path: str) -> None:

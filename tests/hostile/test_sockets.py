@@ -96,7 +96,7 @@ def test_a_hostile_client_of_the_shim_socket_does_not_harm_the_pod(cluster: Host
 def test_a_hostile_client_of_the_netns_daemon_does_not_harm_the_network(cluster: HostileCluster, name: str) -> None:
     uid = lasting(cluster, "victim")
     daemon = int(json.loads((cluster.data / "node/holder.json").read_text())["pid"])
-    with attack(cluster, cluster.data / "node/holder.sock", name) as attacker:
+    with attack(cluster, cluster.data / "node/netns.sock", name) as attacker:
         lookup = "import socket; print(socket.gethostbyname('kubernetes.default.svc.cluster.local'))"
         cluster.create(pod("resolver", "python3", "-c", lookup))
         assert cluster.ended("resolver")["status"]["phase"] == "Succeeded", cluster.logs("resolver")

@@ -116,7 +116,7 @@ def test_a_killed_template_is_replaced(any_cluster: LocalCluster) -> None:
 def test_a_killed_netns_daemon_is_replaced_and_connections_of_pods_survive(cluster: LocalCluster) -> None:
     start_job(cluster, "holder")
     steps = len(cluster.logs("holder-worker-1").splitlines())
-    os.kill(json.loads((cluster.data / "node" / "holder.json").read_text())["pid"], signal.SIGKILL)
+    os.kill(json.loads((cluster.data / "node" / "netns.json").read_text())["pid"], signal.SIGKILL)
     eventually(lambda: len(cluster.logs("holder-worker-1").splitlines()) > steps + 3, 60)
     script = "import socket; print(socket.getaddrinfo('holder-master-0', 23456)[0][4][0])"
     cluster.create(pod("asks", "python3", "-c", script))
@@ -190,7 +190,7 @@ def _reboot(cluster: LocalCluster) -> None:
     for each in pods:
         known = json.loads((each / "pod.json").read_text())
         (each / "pod.json").write_text(json.dumps({**known, "boot_id": "another"}))
-    os.kill(json.loads((cluster.data / "node" / "holder.json").read_text())["pid"], signal.SIGKILL)
+    os.kill(json.loads((cluster.data / "node" / "netns.json").read_text())["pid"], signal.SIGKILL)
 
 
 def _freeze(shim: int) -> None:

@@ -80,4 +80,4 @@ def test_a_failed_start_keeps_the_network_of_adopted_pods(fresh: LocalCluster) -
 
 def _netns_daemon_pid(cluster: LocalCluster) -> int:
     """The process of the netns daemon."""
-    return int(json.loads((cluster.data / "node" / "holder.json").read_text())["pid"])
+    return int(json.loads((cluster.data / "node" / "netns.json").read_text())["pid"])

@@ -139,7 +139,7 @@ def test_doctor_names_processes_whose_directory_is_gone(foreground: LocalCluster
 
 
 def _netns_daemon_pid(data: pathlib.Path) -> int:
-    return int(json.loads((data / "node" / "holder.json").read_text())["pid"])
+    return int(json.loads((data / "node" / "netns.json").read_text())["pid"])
 
 
 def test_logs_of_deleted_pods_are_removed_by_age_and_size() -> None:

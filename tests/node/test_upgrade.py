@@ -1,4 +1,4 @@
-"""A cluster of the previous release, killed while its pods run, is adopted by this release without loss."""
+"""A cluster of an earlier release, killed while its pods run, is adopted by this release without loss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tarfile
 import tempfile
@@ -18,11 +19,15 @@ from tests.node import pod_programs
 from tests.node.local_cluster import SOURCE, LocalCluster, terminated
 
 from traincrew.embedded import bootstrap
-from traincrew.embedded.kubelet.runtime import isolation
+from traincrew.embedded.kubelet.network import former_netns_daemon, netns_state
+from traincrew.embedded.kubelet.runtime import isolation, spec
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
-PREVIOUS = "ab89902541801eba72005992cf3bf8ddea0e9151"
-"""The last commit before names of files, modules and messages changed."""
+EARLIER = {
+    "first-names": "ab89902541801eba72005992cf3bf8ddea0e9151",
+    "netns-protocol-1": "1b92d470d6ed9ec39ffd5966371d19d773e7d4f3",
+}
+"""The last commits before names of files, modules and messages changed."""
 FINALIZER = "example.com/kept"
 """Keeps a deleted pod, so that its status can be read."""
 LONG = 120.0
@@ -72,6 +77,8 @@ sys.exit(1 if attempt == 1 else 0)
 )
 """Runs a command on each worker through kubectl, twice: its first attempt fails, and the container restarts in the same pod."""
 
+LOOKUP = "import socket; print(socket.gethostbyname('ddp-master-0'))"
+
 
 @dataclasses.dataclass(frozen=True)
 class Upgraded:
@@ -82,13 +89,14 @@ class Upgraded:
     """Start times of the processes of all pods, by process id, before the upgrade."""
 
 
-@pytest.fixture(scope="module")
-def previous() -> Iterator[pathlib.Path]:
-    """The source tree of the previous release, readable by every user."""
-    archive = subprocess.run(["git", "archive", PREVIOUS, "src"], cwd=SOURCE, capture_output=True, check=False)
+@pytest.fixture(scope="module", params=EARLIER)
+def previous(request: pytest.FixtureRequest) -> Iterator[pathlib.Path]:
+    """The source tree of the earlier release, readable by every user."""
+    commit = EARLIER[request.param]
+    archive = subprocess.run(["git", "archive", commit, "src"], cwd=SOURCE, capture_output=True, check=False)
     if archive.returncode:
         pytest.fail(
-            f"commit {PREVIOUS} is not in this clone: {archive.stderr.decode().strip()}. "
+            f"commit {commit} is not in this clone: {archive.stderr.decode().strip()}. "
             "The test needs the history: run `git fetch --unshallow`."
         )
     with tempfile.TemporaryDirectory(prefix="traincrew-previous-", dir="/var/tmp") as directory:
@@ -221,10 +229,22 @@ def test_an_adopted_launcher_runs_commands_on_adopted_and_on_new_workers(upgrade
 
 def test_new_pods_reach_adopted_ones_by_name(upgraded: Upgraded) -> None:
     address = upgraded.before["ddp-master-0"]["status"]["podIP"]
-    lookup = "import socket; print(socket.gethostbyname('ddp-master-0'))"
-    upgraded.cluster.create(pod_programs.program(upgraded.cluster, "new", lookup))
+    upgraded.cluster.create(pod_programs.program(upgraded.cluster, "new", LOOKUP))
     assert terminated(upgraded.cluster.ended("new"))["exitCode"] == 0
     assert upgraded.cluster.logs("new").split() == [address]
+
+
+def test_a_netns_daemon_of_the_previous_release_is_replaced_when_it_is_killed(upgraded: Upgraded) -> None:
+    """Pods keep their addresses, and files get their present names."""
+    node = upgraded.cluster.data / "node"
+    os.kill(json.loads((node / former_netns_daemon.RECORD).read_text())["pid"], signal.SIGKILL)
+    eventually(lambda: (node / netns_state.RECORD).exists(), LONG)
+    assert not [path.name for path in node.iterdir() if path.name.startswith(("holder", "plugs"))]
+    addresses = set(json.loads((node / netns_state.ATTACHMENTS).read_text()))
+    assert addresses >= {pod["status"]["podIP"] for name, pod in upgraded.before.items() if name.startswith("ddp")}
+    upgraded.cluster.create(pod_programs.program(upgraded.cluster, "newer", LOOKUP))
+    assert terminated(upgraded.cluster.ended("newer"))["exitCode"] == 0
+    assert upgraded.cluster.logs("newer").split() == [upgraded.before["ddp-master-0"]["status"]["podIP"]]
 
 
 def test_an_adopted_pod_is_deleted_with_its_exit_code(upgraded: Upgraded) -> None:
@@ -237,7 +257,7 @@ def test_an_adopted_pod_is_deleted_with_its_exit_code(upgraded: Upgraded) -> Non
     cluster.api.patch("pods", "default", "ending", {"metadata": {"finalizers": None}})
     cluster.gone("ending")
     eventually(lambda: not directory.exists())
-    assert not (cluster.data / "node/doors" / f"{directory.name}.sock").exists()
+    assert not (cluster.data / "node" / spec.FORMER_EXEC_SOCKETS / f"{directory.name}.sock").exists()
 
 
 def test_a_job_of_the_previous_release_ends_with_complete_logs(upgraded: Upgraded) -> None:
@@ -257,3 +277,12 @@ def test_down_leaves_no_process_and_keeps_the_data(upgraded: Upgraded) -> None:
     assert not list((cluster.data / "node").glob("*.sock"))
     assert {pid for pid, start in upgraded.processes.items() if _start_time(pid) == start} == set()
     assert (cluster.data / "cluster.db").exists()
+
+
+def test_a_cluster_that_starts_without_pods_has_the_present_names(upgraded: Upgraded) -> None:
+    cluster = upgraded.cluster
+    cluster.up()
+    cluster.create(pod_programs.program(cluster, "next", pod_programs.LASTING, "0"))
+    uid = cluster.running("next")["metadata"]["uid"]
+    assert (cluster.data / "node" / spec.EXEC_SOCKETS / f"{uid}.sock").exists()
+    assert not (cluster.data / "node" / spec.FORMER_EXEC_SOCKETS).exists()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors, settings
 from traincrew.embedded import data_directory
+from traincrew.embedded.kubelet.network import netns_discovery
 from traincrew.embedded.kubelet.runtime.shim import lock
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _is_abandoned(directory: data_directory.DataDirectory) -> bool:
     """Whether the network or a shim runs, or a shim was killed, whose processes may run."""
     node = directory.data / "node"
     pods = list(node.glob("pods/*/"))
-    return (node / "holder.lock").exists() or any((pod / "shim.json").exists() or lock.is_held(str(pod)) for pod in pods)
+    return netns_discovery.has_files(node) or any((pod / "shim.json").exists() or lock.is_held(str(pod)) for pod in pods)
 
 
 @contextlib.contextmanager

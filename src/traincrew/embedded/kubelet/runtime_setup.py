@@ -9,17 +9,18 @@ import asyncio
 import contextlib
 import dataclasses
 import pathlib
+import shutil
 from collections.abc import Mapping
 
 from traincrew import errors, settings
 from traincrew.embedded import private_files
 from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
-from traincrew.embedded.kubelet.runtime import isolation
+from traincrew.embedded.kubelet.runtime import isolation, spec
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
-from traincrew.embedded.kubelet.runtime.shim import lock
-from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS, Isolation
+from traincrew.embedded.kubelet.runtime.shim import exec_socket, lock
+from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,7 @@ class DataLayout:
 
     @property
     def exec_sockets(self) -> pathlib.Path:
-        return self.node / EXEC_SOCKETS
+        return pathlib.Path(exec_socket.directory(str(self.node)))
 
     @property
     def names_file(self) -> pathlib.Path:
@@ -56,10 +57,20 @@ class DataLayout:
         return self.data / "logs"
 
     def create(self) -> None:
+        self._remove_former_exec_sockets()
         for directory in (self.node, self.pods, self.exec_sockets, self.logs):
             private_files.ensure_directory(directory)
         # Pods of other users connect to the sockets. A ticket protects each of them.
         self.exec_sockets.chmod(0o711)
+
+    def _remove_former_exec_sockets(self) -> None:
+        """Not while a shim runs: those of earlier releases mount the directory by its former name."""
+        former = self.node / spec.FORMER_EXEC_SOCKETS
+        if former.is_dir() and not self.has_shims():
+            shutil.rmtree(former)
+
+    def has_shims(self) -> bool:
+        return any(_has_shim(path) for path in self.pods.glob("*"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +123,7 @@ async def _stop_unused(netns: NetnsClient | None, data: pathlib.Path) -> None:
     """Stops the netns daemon, unless it serves pods of a previous kubelet. Directories alone may be left of pods that ended."""
     if netns is None:
         return
-    if any(_has_shim(path) for path in DataLayout(data).pods.iterdir()):
+    if DataLayout(data).has_shims():
         await netns.close()
     else:
         await netns.stop()

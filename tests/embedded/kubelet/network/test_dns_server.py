@@ -239,7 +239,7 @@ async def survives_random_packets(harness: NetworkHarness) -> None:
     assert await pod.run(FUZZ % (str(ROOT / "src"), seed, gateway, gateway)) == "done", seed
     assert await _look_up(pod, "one.job") == [[harness.address(5)]], seed
     assert harness.netns.pid == first
-    assert "Traceback" not in (harness.data / "node/holder.log").read_text(), seed
+    assert "Traceback" not in (harness.data / "node/netns.log").read_text(), seed
 
 
 @LEVEL

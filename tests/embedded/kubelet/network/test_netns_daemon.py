@@ -198,10 +198,10 @@ async def ignores_state_of_an_earlier_boot(harness: NetworkHarness) -> None:
     await harness.netns.close()
     pid = harness.netns.pid
     os.kill(pid, signal.SIGKILL)
-    path = harness.data / "node/holder.json"
+    path = harness.data / "node/netns.json"
     left = {**json.loads(path.read_text()), "boot": "another", "pid": os.getpid(), "subnet": "10.99.0.0/16"}
     path.write_text(json.dumps(left))
-    (harness.data / "node/plugs.json").write_text(
+    (harness.data / "node/attachments.json").write_text(
         json.dumps({"10.99.0.5": {"pid": os.getpid(), "started": 1, "boot": "another", "mac": ""}})
     )
     harness.netns = await harness.ensure()
@@ -211,8 +211,8 @@ async def ignores_state_of_an_earlier_boot(harness: NetworkHarness) -> None:
 
 
 async def survives_random_requests(harness: NetworkHarness) -> None:
-    for said in (b"\n", b"[]\n", b"{\n", b'{"ask":"plug"}\n', b"\xff" * 100_000, b'{"id":1,"ask":"fly"}\n'):
-        reader, writer = await asyncio.open_unix_connection(str(harness.data / "node/holder.sock"))
+    for said in (b"\n", b"[]\n", b"{\n", b'{"op":"attach"}\n', b"\xff" * 100_000, b'{"id":1,"op":"fly"}\n'):
+        reader, writer = await asyncio.open_unix_connection(str(harness.data / "node/netns.sock"))
         writer.write(said)
         writer.write_eof()
         await reader.read()
@@ -233,8 +233,8 @@ async def replies_to_more_requests_than_its_socket_holds(harness: NetworkHarness
 async def keeps_the_replies_for_a_slow_client(harness: NetworkHarness) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as slow:
         slow.settimeout(30)
-        slow.connect(str(harness.data / "node/holder.sock"))
-        slow.sendall(b"".join(b'{"id":%d,"ask":"unplug","address":"10.244.1.1"}\n' % number for number in range(MANY)))
+        slow.connect(str(harness.data / "node/netns.sock"))
+        slow.sendall(b"".join(b'{"id":%d,"op":"detach","address":"10.244.1.1"}\n' % number for number in range(MANY)))
         for _ in range(4):  # each is a round of its event loop: it accepts, reads and handles the requests
             await harness.netns.attached()
         with slow.makefile("rb") as replies:

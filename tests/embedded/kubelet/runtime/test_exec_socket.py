@@ -28,7 +28,7 @@ async def run_with_ticket(
 
 async def start(harness: ShimHarness, shim: runtime.ShimClient, secret: str, *argv: str) -> asyncio.subprocess.Process:
     """Runs the file without the rest of the package, as in a pod."""
-    path = harness.data / "node/doors" / f"{shim.directory.name}.sock"
+    path = harness.data / "node/exec" / f"{shim.directory.name}.sock"
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", ticket_exec.__file__, str(path), *argv),
         env={"TRAINCREW_TICKET": secret},
@@ -94,7 +94,7 @@ async def test_other_pods_that_mount_the_directory_can_use_the_exec_socket(isola
     await worker.start(isolated.shell("echo of-worker > /tmp/mark; sleep 1000", name="worker"))
     await worker.issue_ticket("worker", "ticket", 60)
     mounts = (
-        spec.Mount("/run/traincrew/exec", str(isolated.data / "node/doors"), read_only=True),
+        spec.Mount("/run/traincrew/exec", str(isolated.data / "node/exec"), read_only=True),
         spec.Mount("/run/traincrew/ticket_exec.py", ticket_exec.__file__, read_only=True),
     )
     command = f"{PYTHON} -I -S /run/traincrew/ticket_exec.py /run/traincrew/exec/{worker.directory.name}.sock cat /tmp/mark"
@@ -105,8 +105,7 @@ async def test_other_pods_that_mount_the_directory_can_use_the_exec_socket(isola
 
 async def test_the_exec_socket_ends_with_the_pod(harness: ShimHarness) -> None:
     shim = await harness.pod()
-    pod = spec.Pod(shim.directory.name, "", "", "", str(shim.directory))
-    path = pathlib.Path(exec_socket.directory(pod), exec_socket.name(pod))
+    path = pathlib.Path(exec_socket.path(str(shim.directory)))
     await wait_until(path.is_socket)
     await shim.stop()
     await wait_until(lambda: not path.exists())

@@ -77,14 +77,14 @@ class NetnsClient:
     async def attached(self) -> dict[str, int]:
         """Process ids of attached pods by address."""
         reply, _ = await self._request("hello")
-        return {address: int(pid) for address, pid in reply["plugs"].items()}
+        return {address: int(pid) for address, pid in reply["attachments"].items()}
 
     async def attach(self, pid: int, address: str, mac: str = "") -> None:
         """Creates eth0 with that address in the network namespace of that process. Idempotent."""
-        await self._request("plug", pid=pid, address=address, mac=mac)
+        await self._request("attach", pid=pid, address=address, mac=mac)
 
     async def detach(self, address: str) -> None:
-        await self._request("unplug", address=address)
+        await self._request("detach", address=address)
 
     async def connect(self, host: str, port: int, *, within: str = "", timeout: float = CONNECT_SECONDS) -> Streams:  # noqa: ASYNC109
         """Opens a TCP connection inside the cluster's network. Raises OSError, or its subclass TimeoutError.

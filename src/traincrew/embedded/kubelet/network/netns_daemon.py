@@ -27,7 +27,7 @@ _DELETE_AFTER = 0.05
 
 
 class NetnsDaemon:
-    """state: content of daemon.json. tear_down: undoes the changes outside of the namespace."""
+    """state: content of netns.json. tear_down: undoes the changes outside of the namespace."""
 
     def __init__(self, loop: EventLoop, bridge: PodBridge, state: Record, tear_down: Callable[[], None]) -> None:
         self._loop, self._bridge, self._state, self._tear_down = loop, bridge, state, tear_down
@@ -35,8 +35,8 @@ class NetnsDaemon:
         self._attachments: dict[str, Record] = {}
         self._requests: dict[str, Callable[[Message], ControlReply]] = {
             "hello": self._hello,
-            "plug": self._attach,
-            "unplug": self._detach,
+            "attach": self._attach,
+            "detach": self._detach,
             "socket": self._socket,
             "listen": self._listen,
             "zone": self._zone,
@@ -60,15 +60,14 @@ class NetnsDaemon:
             self.dns.zone = Zone.loaded(netns_state.read(netns_state.ZONE)) or self.dns.zone
 
     def handle(self, message: Message) -> ControlReply:
-        handler = self._requests.get(str(message.get("ask")))
+        handler = self._requests.get(str(message.get("op")))
         if handler is None:
-            return {"refused": f"unknown request {message.get('ask')!r}", "errno": 0}, []
+            return {"error": f"unknown request {message.get('op')!r}", "errno": 0}, []
         return handler(message)
 
     def _hello(self, message: Message) -> ControlReply:
-        return {
-            "done": {**self._state, "plugs": {address: attachment["pid"] for address, attachment in self._attachments.items()}}
-        }, []
+        attachments = {address: attachment["pid"] for address, attachment in self._attachments.items()}
+        return {"result": {**self._state, "attachments": attachments}}, []
 
     def _attach(self, message: Message) -> ControlReply:
         pid, address = int(message["pid"]), addresses.to_text(addresses.to_int(str(message["address"])))
@@ -76,12 +75,12 @@ class NetnsDaemon:
         attachment = {**netns_state.identity(pid), "mac": mac}
         if self._attachments.get(address) == attachment and self._bridge.is_attached(address):
             # A restarted kubelet attaches its pods again: their links must not be interrupted.
-            return {"done": {}}, []
+            return {"result": {}}, []
         self._bridge.attach(pid, address, mac)
         self._attachments = {each: known for each, known in self._attachments.items() if known["pid"] != pid}
         self._attachments[address] = attachment
         netns_state.write(netns_state.ATTACHMENTS, self._attachments)
-        return {"done": {}}, []
+        return {"result": {}}, []
 
     def _detach(self, message: Message) -> ControlReply:
         address = str(message["address"])
@@ -89,17 +88,17 @@ class NetnsDaemon:
         self._loop.call_later(_DELETE_AFTER, self._bridge.delete_detached)
         if self._attachments.pop(address, None) is not None:
             netns_state.write(netns_state.ATTACHMENTS, self._attachments)
-        return {"done": {}}, []
+        return {"result": {}}, []
 
     def _socket(self, message: Message) -> ControlReply:
         family = socket.AF_INET6 if message.get("family") == 6 else socket.AF_INET
         within = str(message.get("within") or "")
         if not within:
-            return {"done": {}}, [self._bridge.socket(family)]
+            return {"result": {}}, [self._bridge.socket(family)]
         attachment = self._attachments.get(within)
         if attachment is None or not netns_state.is_alive(attachment):
             raise OSError(113, f"no pod has the address {within}")
-        return {"done": {}}, [self._bridge.socket(family, int(attachment["pid"]))]
+        return {"result": {}}, [self._bridge.socket(family, int(attachment["pid"]))]
 
     def _listen(self, message: Message) -> ControlReply:
         key = (str(message["address"]), int(message["port"]))
@@ -115,18 +114,18 @@ class NetnsDaemon:
                 listener.close()
                 raise
             self._listeners[key] = listener
-        return {"done": {}}, [self._listeners[key].dup()]
+        return {"result": {}}, [self._listeners[key].dup()]
 
     def _zone(self, message: Message) -> ControlReply:
         self.load_zone()
-        return {"done": {}}, []
+        return {"result": {}}, []
 
     def _stop(self, message: Message) -> ControlReply:
         """Undoes the changes outside before the reply. The namespace ends with this process."""
         self._tear_down()
         remove_files()
         self._loop.running = False
-        return {"done": {}}, []
+        return {"result": {}}, []
 
 
 def serve(bridge: PodBridge, state: Record, upstream: Any, tear_down: Callable[[], None], ready: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import traincrew
-from traincrew.embedded.kubelet.network import netns_state
+from traincrew.embedded.kubelet.network import former_netns_daemon, netns_state
 from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone
 
 _START_SECONDS = 15.0
@@ -52,10 +52,9 @@ async def _connect(directory: pathlib.Path) -> tuple[NetnsConnection, dict[str, 
     connection = await NetnsConnection.open(directory)
     try:
         hello, _ = await connection.request("hello")
-        if hello.get("protocol") != netns_state.PROTOCOL:
-            spoken = hello.get("protocol")
+        if (spoken := hello.get("protocol")) != connection.protocol:
             raise OSError(
-                f"the netns daemon speaks protocol {spoken}, this release {netns_state.PROTOCOL}. "
+                f"the netns daemon speaks protocol {spoken}, this release {connection.protocol}. "
                 "Run `traincrew down` with the release that started it."
             )
     except BaseException:
@@ -71,8 +70,14 @@ async def stop(directory: pathlib.Path) -> None:
             await _request_stop(directory)
     except (NetnsDaemonGone, TimeoutError):
         await asyncio.to_thread(_kill, directory)
-    if _has_leftovers(directory):
+    if has_files(directory):
         await _run("clear", directory)
+
+
+def has_files(directory: pathlib.Path) -> bool:
+    """Whether a netns daemon runs, or was killed and left files."""
+    files = (netns_state.RECORD, netns_state.LOCK, former_netns_daemon.RECORD, former_netns_daemon.LOCK)
+    return any((directory / name).exists() for name in files)
 
 
 async def _request_stop(directory: pathlib.Path) -> None:
@@ -87,7 +92,8 @@ async def _request_stop(directory: pathlib.Path) -> None:
 
 
 def _kill(directory: pathlib.Path) -> None:
-    record = netns_state.read(str(directory / netns_state.RECORD))
+    present, former = (netns_state.read(str(directory / each.RECORD)) for each in (netns_state, former_netns_daemon))
+    record = present or former
     until = time.monotonic() + _KILL_SECONDS
     while netns_state.is_alive(record):
         if time.monotonic() > until:
@@ -95,10 +101,6 @@ def _kill(directory: pathlib.Path) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(record["pid"]), signal.SIGKILL)
         time.sleep(_PAUSE)
-
-
-def _has_leftovers(directory: pathlib.Path) -> bool:
-    return any((directory / name).exists() for name in (netns_state.RECORD, netns_state.LOCK))
 
 
 def _wait_for_exit(pid: int) -> asyncio.Future[None]:

@@ -14,7 +14,15 @@ import traceback
 import zlib
 from typing import NoReturn
 
-from traincrew.embedded.kubelet.network import addresses, egress, netlink, netns_daemon, netns_state, userspace_routers
+from traincrew.embedded.kubelet.network import (
+    addresses,
+    egress,
+    former_netns_daemon,
+    netlink,
+    netns_daemon,
+    netns_state,
+    userspace_routers,
+)
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.bridge import PodBridge
 from traincrew.embedded.kubelet.network.dns_upstream import UpstreamResolver
@@ -52,7 +60,7 @@ def clear() -> None:
 
 def _lock() -> int | None:
     """The lock that makes the netns daemon the only one of its cluster. None: another process has it."""
-    while True:
+    while former_netns_daemon.take_over_files():
         lock = os.open(netns_state.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,6 +72,7 @@ def _lock() -> int | None:
             pass
         # A netns daemon that stopped has removed this file. The lock is worthless.
         os.close(lock)
+    return None
 
 
 def _start(isolation: str, subnet_option: str, userns: int) -> Record:
@@ -122,7 +131,8 @@ class LineChannel:
     def receive(self) -> Record:
         """Raises OSError if the other process reports a failure."""
         line = self._file.readline()
-        message: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start. See holder.log."}
+        exited = f"the netns daemon exited during its start. See {netns_state.LOG}."
+        message: Record = json.loads(line) if line else {"failed": exited}
         if "failed" in message:
             raise OSError(5, str(message["failed"]))
         return message

@@ -33,13 +33,13 @@ class ControlSocket:
         try:
             reply, passed = self._handler(message)
         except OSError as error:
-            reply = {"refused": error.strerror or str(error), "errno": error.errno or 0}
+            reply = {"error": error.strerror or str(error), "errno": error.errno or 0}
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            reply = {"refused": f"malformed request: {error!r}", "errno": 0}
+            reply = {"error": f"malformed request: {error!r}", "errno": 0}
         except Exception as error:
             # Without a reply the client would wait for ever.
             traceback.print_exc()
-            reply = {"refused": f"malformed request: {error!r}", "errno": 0}
+            reply = {"error": f"malformed request: {error!r}", "errno": 0}
         try:
             peer.send({"id": message.get("id"), **reply}, [each.fileno() for each in passed])
         finally:

@@ -1,6 +1,4 @@
-"""State files of the netns daemon, in DATA/node.
-
-The file names are those of earlier releases, whose netns daemons may still run."""
+"""State files of the netns daemon, in DATA/node."""
 
 from __future__ import annotations
 
@@ -10,14 +8,14 @@ from typing import Any
 
 from traincrew.embedded.kubelet.runtime.protocol import boot_id, process_start
 
-PROTOCOL = 1
+PROTOCOL = 2
 SOCKET, RECORD, ATTACHMENTS, ZONE, LOCK, LOG = (
-    "holder.sock",
-    "holder.json",
-    "plugs.json",
+    "netns.sock",
+    "netns.json",
+    "attachments.json",
     "zone.json",
-    "holder.lock",
-    "holder.log",
+    "netns.lock",
+    "netns.log",
 )
 
 Record = dict[str, Any]

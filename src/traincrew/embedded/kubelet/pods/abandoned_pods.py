@@ -10,7 +10,7 @@ import signal
 
 from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.network import netns_client
+from traincrew.embedded.kubelet.network import netns_client, netns_discovery
 from traincrew.embedded.kubelet.pods import state_directory
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.pods.sync_loop import SHUTDOWN
@@ -38,7 +38,7 @@ async def stop(data: pathlib.Path, grace: float) -> StoppedPods:
     directories = state_directory.list_all(layout.pods)
     running = [each for each in directories if lock.is_held(str(each.path))]
     results = await asyncio.gather(*(_stop(each, grace) for each in directories), return_exceptions=True)
-    network = (layout.node / "holder.lock").exists()
+    network = netns_discovery.has_files(layout.node)
     if network:
         await netns_client.stop(data)
     return StoppedPods(len(running), network, [str(each) for each in results if isinstance(each, BaseException)])

@@ -8,8 +8,8 @@ from typing import Any
 
 PROTOCOL = 1
 """The version of the shim protocol. The shim reports it in its hello message and in shim.json."""
-EXEC_SOCKETS = "doors"
-"""The directory of the exec sockets, below that of the node. Shims of earlier releases allow a mount of this name only."""
+EXEC_SOCKETS, FORMER_EXEC_SOCKETS = "exec", "doors"
+"""The directory of the exec sockets, below that of the node, and its name in earlier releases."""
 
 
 class Isolation(enum.StrEnum):

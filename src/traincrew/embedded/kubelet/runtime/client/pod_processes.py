@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime import protocol, spec
+from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.container.init import descendants
-from traincrew.embedded.kubelet.runtime.shim import lock
+from traincrew.embedded.kubelet.runtime.shim import exec_socket, lock
 
 _SOCKET, _STATE_FILE = "shim.sock", "shim.json"
 _GRACE_SECONDS = 1.0
@@ -49,7 +49,7 @@ def end(directory: pathlib.Path) -> None:
     group.remove_parents(int(state.get("above", 0)))
     for path in (
         directory / _SOCKET,
-        directory.parent.parent / spec.EXEC_SOCKETS / f"{directory.name}.sock",
+        pathlib.Path(exec_socket.path(str(directory))),
         directory / _STATE_FILE,
     ):
         with contextlib.suppress(OSError):

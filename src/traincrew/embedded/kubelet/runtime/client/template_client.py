@@ -17,6 +17,7 @@ from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.client.connection import Connection
 from traincrew.embedded.kubelet.runtime.client.shim_client import ALREADY_RUNNING, ShimClient, ShimError
 from traincrew.embedded.kubelet.runtime.errors import ContainerRuntimeError, CreateSandboxError
+from traincrew.embedded.kubelet.runtime.shim import exec_socket
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,8 @@ class TemplateClient:
     async def remove_pod(self, directory: pathlib.Path) -> None:
         """Removes the directory of a pod, and the exec socket that a killed shim leaves. Raises OSError like `remove`."""
         await self.remove(directory)
-        (directory.parent.parent / spec.EXEC_SOCKETS / f"{directory.name}.sock").unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(exec_socket.path(str(directory)))
 
     async def close(self) -> None:
         self._closed = True

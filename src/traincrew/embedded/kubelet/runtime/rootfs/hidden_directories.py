@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
-from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS
+from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS, FORMER_EXEC_SOCKETS
 
-_MOUNTABLE = ("volumes", f"node/{EXEC_SOCKETS}", "node/tools")
+_MOUNTABLE = ("volumes", f"node/{EXEC_SOCKETS}", f"node/{FORMER_EXEC_SOCKETS}", "node/tools")
 """Parts of the data directory that may be mounted: persistent volumes, exec sockets (which need a ticket), tools."""
 
 _UP = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

@@ -17,13 +17,19 @@ _WAITING, _WAITING_OF_POD = 256, 64
 """Clients send their request at once, but on a busy machine a launcher may start many commands before one of them runs."""
 
 
-def directory(pod: spec.Pod) -> str:
-    """The directory of the exec sockets of all pods, mounted read-only into containers."""
-    return os.path.normpath(os.path.join(pod.directory, "../..", spec.EXEC_SOCKETS))
+def directory(node: str) -> str:
+    """The directory of the exec sockets of all pods, mounted read-only into containers. node: the directory of the node.
+
+    Shims of earlier releases mount the directory with the former name only. While one of them runs, all pods use that name.
+    """
+    former = os.path.join(node, spec.FORMER_EXEC_SOCKETS)
+    return former if os.path.isdir(former) else os.path.join(node, spec.EXEC_SOCKETS)
 
 
-def name(pod: spec.Pod) -> str:
-    return f"{pod.uid}.sock"
+def path(pod_directory: str) -> str:
+    """The exec socket of a pod."""
+    directory_of_pods, uid = os.path.split(os.path.normpath(pod_directory))
+    return os.path.join(directory(os.path.dirname(directory_of_pods)), f"{uid}.sock")
 
 
 def limits() -> ListenerLimits:

@@ -24,7 +24,7 @@ class Sessions:
         self._sandbox, self._running = sandbox, running
         self._execs: list[ExecProcess] = []
         self._tickets = exec_socket.ExecTickets()
-        self._directory = exec_socket.directory(sandbox.pod)
+        self._directory, self._socket_name = os.path.split(exec_socket.path(sandbox.pod.directory))
         self.operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
             "exec": self._exec,
             "exec_kill": self._exec_kill,
@@ -41,13 +41,13 @@ class Sessions:
         here = os.getcwd()
         os.chdir(self._directory)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(exec_socket.name(self._sandbox.pod))
-        Listener(self._sandbox.loop, exec_socket.name(self._sandbox.pod), 0o666, self._exec_with_ticket, exec_socket.limits())
+            os.unlink(self._socket_name)
+        Listener(self._sandbox.loop, self._socket_name, 0o666, self._exec_with_ticket, exec_socket.limits())
         os.chdir(here)
 
     def close(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self._directory, exec_socket.name(self._sandbox.pod)))
+            os.unlink(os.path.join(self._directory, self._socket_name))
 
     # -- exec
 
