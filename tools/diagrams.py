@@ -121,16 +121,18 @@ PARTS = Diagram(
 
 STEPS = (
     ("1  submit", "cli/jobs/submit.py", "kubectl apply, traincrew run", "box"),
-    ("2  validate, admit, store", "embedded/apiserver/endpoints/write_path.py", "the job is durable", "box"),
-    ("3  observe", "operator/observer.py", "informers assemble the state of the job", "box"),
-    ("4  plan", "planner/plan.py, kinds/pytorch.py", "pods, services, status: values", "pure"),
-    ("5  execute", "operator/plan_executor.py", "status first, then pods and services", "box"),
-    ("6  schedule", "scheduling/scheduling_cycle.py", "gangs whole or not at all", "pure"),
-    ("7  bind", "embedded/scheduler/binder.py", "spec.nodeName is set", "box"),
-    ("8  next steps", "embedded/kubelet/lifecycle/next_steps.py", "start, probe, restart, stop", "pure"),
-    ("9  run", "embedded/kubelet/pods/executor.py", "shim, rootfs, cgroup, network", "box"),
-    ("10  report", "embedded/kubelet/pods/status_manager.py", "pod status; the operator plans again", "box"),
+    ("2  authenticate, route, authorize", "embedded/apiserver/endpoints/dispatch.py", "the verb and who may use it", "box"),
+    ("3  default, admit, validate, store", "embedded/apiserver/endpoints/write_path.py", "the job is durable", "box"),
+    ("4  watch", "client/informer.py", "the job is in the work queue", "box"),
+    ("5  observe", "operator/observer.py", "the state of the job and its objects", "box"),
+    ("6  plan", "planner/plan.py, kinds/pytorch.py", "pods, services, status: values", "pure"),
+    ("7  execute", "operator/plan_executor.py", "status first, then pods and services", "box"),
+    ("8  schedule and bind", "scheduling/scheduling_cycle.py", "gangs whole or not at all", "pure"),
+    ("9  next steps", "embedded/kubelet/lifecycle/next_steps.py", "start, probe, restart, stop", "pure"),
+    ("10  run", "embedded/kubelet/pods/executor.py", "shim, rootfs, cgroup, network", "box"),
+    ("11  report", "embedded/kubelet/pods/status_manager.py", "pod status; the operator plans again", "box"),
 )
+"""The numbers are those of the list in docs/architecture.md."""
 
 
 def job() -> Diagram:
@@ -141,11 +143,11 @@ def job() -> Diagram:
         parts.append(Box(x, y, 420, 80, title, (path, note), style))
         if number + 1 < len(STEPS):
             parts.append(Arrow(f"M440 {y + 40}H470") if column == 0 else Arrow(f"M{x + 60} {y + 80}L300 {y + 105}"))
-    parts.append(Arrow("M680 520V538H8V165H20", "until the job has ended", (470, 555)))
+    parts.append(Arrow("M230 625V643H8V270H20", "until the job has ended", (245, 660)))
     return Diagram(
         "The way of a job",
-        "Ten steps from the manifest to the end of the job. Blue steps are pure. After step 10 the operator observes again.",
-        (920, 570),
+        "Eleven steps from the manifest to the end of the job. Blue steps are pure. After step 11 the operator observes again.",
+        (920, 675),
         tuple(parts),
     )
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from traincrew.apimachinery import field_errors, jsonpath, name_validation, selectors, string_cache
+from traincrew.apimachinery import field_errors, jsonpath, name_validation, selectors, string_cache, yaml_scalars
 from traincrew.apimachinery.field_errors import FieldErrors, TooManyErrors
 from traincrew.apimachinery.structural import defaulting, schemas, validation_cost, value_validation
 from traincrew.apimachinery.structural.schemas import Structure
-from traincrew.validation import yaml_scalars
 
 
 def test_the_errors_of_an_object_are_limited_in_number() -> None:

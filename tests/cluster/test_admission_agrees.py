@@ -20,8 +20,8 @@ from tests.cluster.api import Api
 from tests.validation import mutations
 from tools.kube import cluster
 
+from traincrew.apimachinery import yaml_documents
 from traincrew.validation import job_admission as validation_verdict
-from traincrew.validation import yaml_documents
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "10000"))
 FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))

@@ -43,6 +43,12 @@ def test_every_path_of_the_diagrams_exists() -> None:
     assert not [path for path in paths if not exists(path)]
 
 
+def test_the_diagram_of_a_job_has_the_steps_of_the_page() -> None:
+    _, _, section = (ROOT / "docs/architecture.md").read_text().partition("## The way of a job\n")
+    numbers = re.findall(r"^(\d+)\. ", section.partition("\n## ")[0], re.MULTILINE)
+    assert [title.split()[0] for title, *_ in diagrams.STEPS] == numbers
+
+
 def test_the_glossary_has_at_most_forty_words_of_one_line() -> None:
     rows = [line for line in (ROOT / "docs/glossary.md").read_text().splitlines() if line.startswith("| ")][1:]
     assert 20 < len(rows) <= MAX_WORDS

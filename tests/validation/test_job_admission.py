@@ -9,9 +9,10 @@ import pytest
 from tests.validation import mutations, valid_manifests
 from tests.validation.valid_manifests import BY_NAME, minimal
 
+from traincrew.apimachinery import findings
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import findings, job_admission
+from traincrew.validation import job_admission
 
 Manifest = dict[str, Any]
 WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.validation.server_rules], ids=lambda kind: kind.kind)

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from traincrew.apimachinery.findings import Finding, Path, Value, parse
 from traincrew.apimachinery.structural import value_validation
 from traincrew.kinds import KINDS, advice, violations
 from traincrew.kinds.kind import JobKind, Violation, decode
 from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
 from traincrew.validation import crds, object_decoding, object_meta
-from traincrew.validation.findings import Finding, Path, Value, parse
 from traincrew.validation.unknown_fields import UnknownField
 
 

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from traincrew.apimachinery import findings, yaml_documents
+from traincrew.apimachinery.findings import Finding, Value
 from traincrew.kinds import KINDS
 from traincrew.model import jobs, suggestions
-from traincrew.validation import crds, findings, job_admission, yaml_documents
-from traincrew.validation.findings import Finding, Value
+from traincrew.validation import crds, job_admission
 
 Level = Literal["error", "warning"]
 

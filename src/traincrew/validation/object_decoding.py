@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from traincrew.apimachinery.findings import Finding, Path, Value
 from traincrew.apimachinery.structural import defaulting, pruning, schemas
 from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest
 from traincrew.validation import crds, object_meta, schema_findings, unknown_fields
-from traincrew.validation.findings import Finding, Path, Value
 
 
 @dataclasses.dataclass(frozen=True)

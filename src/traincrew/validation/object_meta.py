@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew.apimachinery import name_validation, times
+from traincrew.apimachinery.findings import Finding, Path
 from traincrew.apimachinery.structural import pruning, schemas
 from traincrew.validation import schema_findings
-from traincrew.validation.findings import Finding, Path
 
 Meta = dict[str, Any]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from traincrew.apimachinery.findings import Finding, Value
 from traincrew.apimachinery.structural import list_uniqueness, schemas, value_validation, violations
 from traincrew.apimachinery.structural.violations import Path, Violation
-from traincrew.validation.findings import Finding, Value
 
 Schema = dict[str, Any]
 

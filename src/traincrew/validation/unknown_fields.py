@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from traincrew.apimachinery.findings import Path, Value
 from traincrew.apimachinery.structural import schemas
 from traincrew.model import suggestions
-from traincrew.validation.findings import Path, Value
 
 Schema = dict[str, Any]
 

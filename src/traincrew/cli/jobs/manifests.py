@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from traincrew.apimachinery import yaml_documents
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import job_admission, manifest_review, yaml_documents
+from traincrew.validation import job_admission, manifest_review
 
 
 @dataclasses.dataclass(frozen=True)

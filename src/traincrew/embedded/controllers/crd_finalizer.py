@@ -8,8 +8,9 @@ from traincrew import errors
 from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
+from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.namespaces import CONTENT_RETRY, delete_collection
+from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.resources import CRDS, Resource
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"

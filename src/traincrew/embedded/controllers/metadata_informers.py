@@ -6,64 +6,15 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import msgspec
-
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import Store
-from traincrew.model import meta
+from traincrew.embedded.controllers import partial_metadata
+from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.resources import Resource
-
-
-class ObjectMeta(meta.Meta):
-    finalizers: list[str] = []
-
-
-class PartialObjectMetadata(meta.Struct):
-    metadata: ObjectMeta = ObjectMeta()
-
 
 Listener = Callable[[Resource, PartialObjectMetadata | None, PartialObjectMetadata | None], None]
 """Called with the resource and the object before and after; one of them is None if it was created or deleted."""
-
-
-class _Fields(msgspec.Struct, rename="camel"):
-    """The fields that are kept: labels and annotations of all objects would need much memory."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    owner_references: list[meta.OwnerReference] | None = None
-    finalizers: list[str] | None = None
-    deletion_timestamp: meta.Time | None = None
-
-
-class _Object(msgspec.Struct):
-    metadata: _Fields
-
-
-_decode = msgspec.json.Decoder(_Object).decode
-
-
-_EMPTY_MAP: dict[str, str] = {}
-
-
-def decode(raw: bytes) -> PartialObjectMetadata:
-    fields = _decode(raw).metadata
-    return PartialObjectMetadata(
-        metadata=ObjectMeta(
-            name=fields.name,
-            namespace=fields.namespace,
-            uid=fields.uid,
-            resource_version=fields.resource_version,
-            owner_references=fields.owner_references or [],
-            finalizers=fields.finalizers or [],
-            deletion_timestamp=fields.deletion_timestamp,
-            labels=_EMPTY_MAP,
-            annotations=_EMPTY_MAP,
-        )
-    )
 
 
 class _Started(NamedTuple):
@@ -113,7 +64,7 @@ class MetadataInformers:
                 self._notify(resource, obj, None)
 
     def _start(self, resource: Resource) -> _Started:
-        store = Store(decode, lambda old, new: self._notify(resource, old, new))
+        store = Store(partial_metadata.decode, lambda old, new: self._notify(resource, old, new))
         informer = Informer(self._reader, Scope(resource), store)
         return _Started(informer, asyncio.create_task(informer.run()))
 

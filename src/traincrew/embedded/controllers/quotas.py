@@ -13,7 +13,8 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured, decode
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
+from traincrew.embedded.controllers.metadata_informers import MetadataInformers
+from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.resources import Resource
 

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from traincrew.apimachinery import go_format
+from traincrew.apimachinery import go_format, yaml_positions
+from traincrew.apimachinery.findings import Finding
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
-from traincrew.validation import yaml_positions
-from traincrew.validation.findings import Finding
 
 MAX_DEPTH = 200
 """The maximum depth. Later code may recurse into every level."""

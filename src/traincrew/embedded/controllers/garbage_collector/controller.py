@@ -9,9 +9,10 @@ import msgspec
 from traincrew import errors
 from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
-from traincrew.embedded.controllers import metadata_informers, reconcile_loop
+from traincrew.embedded.controllers import partial_metadata, reconcile_loop
 from traincrew.embedded.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, Graph, Node
-from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
+from traincrew.embedded.controllers.metadata_informers import MetadataInformers
+from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.meta import OwnerReference
 from traincrew.model.resources import Resource
 
@@ -94,7 +95,7 @@ class GarbageCollector:
             body = await self._client.get(resource, node.meta.namespace if resource.namespaced else None, reference.name)
         except errors.NotFound:
             return None
-        owner = Node(resource, metadata_informers.decode(body).metadata)
+        owner = Node(resource, partial_metadata.decode(body).metadata)
         return owner if owner.uid == reference.uid else None
 
     def _resource_of(self, reference: OwnerReference) -> Resource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from traincrew.embedded.controllers.metadata_informers import ObjectMeta
+from traincrew.embedded.controllers.partial_metadata import ObjectMeta
 from traincrew.model.meta import OwnerReference
 from traincrew.model.resources import Resource
 

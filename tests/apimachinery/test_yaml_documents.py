@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import strategies
 
-from traincrew.validation import yaml_documents, yaml_scalars
+from traincrew.apimachinery import yaml_documents, yaml_scalars
 
 
 def documents(text: str) -> list[yaml_documents.Document]:

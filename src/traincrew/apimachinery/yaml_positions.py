@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from traincrew.validation import yaml_scalars
-from traincrew.validation.findings import Finding, Path, Value
+from traincrew.apimachinery import yaml_scalars
+from traincrew.apimachinery.findings import Finding, Path, Value
 
 Positions = Any
 """Beside a mapping: key → (line, Where); beside a list: [(line, Where)]; beside anything else None."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import yaml
 
-from traincrew.validation import yaml_positions
-from traincrew.validation.findings import Finding, Path, Value
+from traincrew.apimachinery import yaml_positions
+from traincrew.apimachinery.findings import Finding, Path, Value
 
 
 @dataclasses.dataclass(frozen=True)
