@@ -11,7 +11,7 @@ from traincrew.cli.jobs import command_manifest
 from traincrew.kinds import KINDS
 from traincrew.kinds import job_from_command as kinds_job_from_command
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import job_admission
+from traincrew.validation import job_review
 
 PYTHON = ("python", "train.py", "--epochs", "3")
 BY_NAME = {kind.kind: kind for kind in KINDS}
@@ -38,7 +38,7 @@ def container(document: dict[str, Any], kind: str, role: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_generated_job_of_every_kind_is_valid(kind: JobKind, workers: int) -> None:
-    found = job_admission.admit(command_manifest.manifest(order(kind.kind, workers=workers, gpus=1, cpu="2", memory="1Gi")))
+    found = job_review.review(command_manifest.manifest(order(kind.kind, workers=workers, gpus=1, cpu="2", memory="1Gi")))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
@@ -50,7 +50,7 @@ def test_the_number_of_training_replicas_is_that_of_the_option(kind: JobKind) ->
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "MPIJob", "PaddleJob"])
 def test_generated_elastic_jobs_are_valid(kind: str) -> None:
-    found = job_admission.admit(command_manifest.manifest(order(kind, workers=2, elastic=(1, 4))))
+    found = job_review.review(command_manifest.manifest(order(kind, workers=2, elastic=(1, 4))))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
@@ -152,7 +152,7 @@ def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) ->
     assert {entry["restartPolicy"] for entry in replicas(once, kind.kind).values()} == {"Never"}
     assert {entry["restartPolicy"] for entry in replicas(thrice, kind.kind).values()} == {"OnFailure"}
     assert thrice["spec"]["runPolicy"]["backoffLimit"] == 4
-    assert not job_admission.admit(thrice).faults
+    assert not job_review.review(thrice).faults
 
 
 def test_workers_that_never_exit_are_deleted_when_the_job_is_finished() -> None:

@@ -21,7 +21,7 @@ from tests.validation import mutations
 from tools.kube import cluster
 
 from traincrew.apimachinery import yaml_documents
-from traincrew.validation import job_admission as validation_verdict
+from traincrew.validation import job_review
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "10000"))
 FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
@@ -77,13 +77,13 @@ async def test_every_fuzzed_manifest_gets_the_same_result(
 def created(api: Api, namespace: str, seed: int) -> Posting:
     text = json.dumps(mutations.manifest(seed))
     strict = seed % 3 == 0  # kubectl asks for that
-    found = validation_verdict.admit(json.loads(text))
+    found = job_review.review(json.loads(text))
     version = json.loads(text)["apiVersion"].rpartition("/")[2]
     path = api.path(found.kind.plural, namespace, version=version) + "?dryRun=All"
     return posting(seed, "POST", path + ("&fieldValidation=Strict" if strict else ""), text, found)
 
 
-def posting(seed: int, verb: str, path: str, text: str, found: validation_verdict.AdmissionResult) -> Posting:
+def posting(seed: int, verb: str, path: str, text: str, found: job_review.ReviewResult) -> Posting:
     refusing = [*found.errors, *(found.unknown if "Strict" in path else ())]
     return Posting(seed, verb, path, text, not refusing, found.document.get("spec"), tuple(map(str, refusing)))
 

@@ -29,7 +29,7 @@ from traincrew.embedded.kubelet.images.resolver import ImageResolver
 from traincrew.model.observed import Observed
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
-from traincrew.validation import job_admission as admission
+from traincrew.validation import job_review
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LONG = 600.0
@@ -139,7 +139,7 @@ def planned(path: pathlib.Path) -> tuple[Manifest, list[Manifest], dict[str, str
     documents = [document for document in yaml.safe_load_all(path.read_text()) if "kubeflow.org" in document["apiVersion"]]
     (document,) = documents
     document["metadata"] |= {"namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    admitted = admission.admit(document)
+    admitted = job_review.review(document)
     assert admitted.stored is not None, admitted.errors
     plan = decide(admitted.kind, admitted.stored, Observed(), dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     made = [action for stage in plan.stages for action in stage if isinstance(action, Create)]

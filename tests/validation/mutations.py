@@ -10,7 +10,7 @@ from typing import Any
 from tests.validation import valid_manifests
 
 from traincrew.kinds import KINDS
-from traincrew.validation import crds, job_admission
+from traincrew.validation import crds, job_review
 
 Manifest = dict[str, Any]
 Spot = tuple[Any, Any, dict[str, Any] | None]
@@ -59,7 +59,7 @@ def manifest(seed: int) -> Manifest:
 
 def _spots(document: Manifest) -> list[Spot]:
     """Every place in the document below its kind and version, with its schema."""
-    kind = job_admission.find_kind(document["apiVersion"], document["kind"])
+    kind = job_review.find_kind(document["apiVersion"], document["kind"])
     assert kind is not None
     node = crds.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
     found: list[Spot] = []
@@ -188,7 +188,7 @@ def _meta(document: Manifest) -> Manifest:
 
 
 def _replicas(document: Manifest) -> Manifest:
-    kind = job_admission.find_kind(document["apiVersion"], document["kind"])
+    kind = job_review.find_kind(document["apiVersion"], document["kind"])
     assert kind is not None
     spec = document.get("spec")
     found = spec.get(kind.replicas_field) if isinstance(spec, dict) else None

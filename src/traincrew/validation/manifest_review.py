@@ -10,7 +10,7 @@ from traincrew.apimachinery import findings, yaml_documents
 from traincrew.apimachinery.findings import Finding, Value
 from traincrew.kinds import KINDS
 from traincrew.model import jobs, suggestions
-from traincrew.validation import crds, job_admission
+from traincrew.validation import crds, job_review
 
 Level = Literal["error", "warning"]
 
@@ -65,9 +65,9 @@ def _review_object(document: yaml_documents.Document) -> tuple[list[Diagnostic],
     fault = _identify(document.value)
     if fault is not None:
         return _diagnostics(document, [fault], "error"), False
-    if job_admission.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
+    if job_review.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
         return [], False
-    result = job_admission.admit(document.value)
+    result = job_review.review(document.value)
     errors = _diagnostics(document, (*result.errors, *result.unknown, *result.faults), "error")
     return errors + _diagnostics(document, result.warnings, "warning"), True
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.apimachinery import yaml_documents
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import job_admission, manifest_review
+from traincrew.validation import job_review, manifest_review
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _objects(file: str, text: str) -> Iterator[ManifestObject]:
         if isinstance(document, yaml_documents.Document):
             for part in manifest_review.objects(document):
                 if isinstance(part.value, dict) and isinstance(part.value.get("kind"), str):
-                    job = job_admission.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
+                    job = job_review.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
                     yield ManifestObject(part.value, f"{file}:{part.first_line}", job)
 
 

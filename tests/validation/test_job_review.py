@@ -12,19 +12,19 @@ from tests.validation.valid_manifests import BY_NAME, minimal
 from traincrew.apimachinery import findings
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import job_admission
+from traincrew.validation import job_review
 
 Manifest = dict[str, Any]
 WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.validation.server_rules], ids=lambda kind: kind.kind)
 
 
 def errors(document: Manifest) -> dict[str, str]:
-    return {findings.render(found.path): found.message for found in job_admission.admit(document).errors}
+    return {findings.render(found.path): found.message for found in job_review.review(document).errors}
 
 
 @pytest.mark.parametrize("document", valid_manifests.jobs(), ids=lambda document: document["kind"])
 def test_a_rich_valid_job_is_accepted_without_a_word(document: Manifest) -> None:
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert (found.errors, found.unknown, found.faults) == ((), (), ())
     assert found.stored is not None
     assert found.stored.metadata.name == document["metadata"]["name"]
@@ -137,7 +137,7 @@ def test_what_the_go_operators_let_pass_is_not_refused(document: Manifest) -> No
     ],
 )
 def test_what_is_accepted_but_cannot_run_is_told_as_a_fault(document: Manifest, path: str) -> None:
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert found.accepted
     assert [findings.render(fault.path) for fault in found.faults] == [path]
 
@@ -152,7 +152,7 @@ def test_an_elastic_pytorchjob_needs_workers_and_one_place_for_its_processes() -
 def test_the_deprecated_place_of_processes_per_node_is_told_as_a_warning() -> None:
     document = minimal("PyTorchJob", Worker=1)
     document["spec"]["elasticPolicy"] = {"nProcPerNode": 2}
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert found.accepted
     assert [str(warning) for warning in found.warnings] == [
         "spec.elasticPolicy.nProcPerNode: is deprecated, use spec.nprocPerNode instead"
@@ -164,11 +164,11 @@ def test_managed_by_has_two_values(kind: JobKind) -> None:
     document = valid_manifests.job(kind)
     for manager, accepted in {"kueue.x-k8s.io/multikueue": True, "foo": False, "": False}.items():
         document["spec"]["runPolicy"]["managedBy"] = manager
-        assert job_admission.admit(document).accepted is accepted
+        assert job_review.review(document).accepted is accepted
 
 
 def test_defaults_are_those_of_the_crd_and_nothing_else() -> None:
-    found = job_admission.admit(minimal("TFJob"))
+    found = job_review.review(minimal("TFJob"))
     assert found.document["spec"] == {**minimal("TFJob")["spec"], "runPolicy": {"suspend": False}}
 
 
@@ -176,7 +176,7 @@ def test_nulls_vanish_where_the_schema_allows_none_and_are_wrong_in_lists() -> N
     document = minimal("TFJob")
     document["spec"]["runPolicy"] = None
     document["spec"]["tfReplicaSpecs"]["PS"] = None
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert found.accepted
     assert found.document["spec"] == {**minimal("TFJob")["spec"], "runPolicy": {"suspend": False}}
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"].append(None)
@@ -188,7 +188,7 @@ def test_unknown_fields_are_dropped_and_told_but_kept_in_the_template() -> None:
     document["spec"]["runpolicy"] = {}
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["fromTheFuture"] = True
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["tolerations_"] = []
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert found.accepted
     assert "runpolicy" not in found.document["spec"]
     assert [str(field) for field in found.unknown] == ["spec.runpolicy: unknown field 'runpolicy'; did you mean 'runPolicy'?"]
@@ -216,7 +216,7 @@ def test_everything_wrong_is_told_at_once() -> None:
 @pytest.mark.parametrize(("version", "contract"), [("v1", "v1"), ("v2beta1", "v2beta1")])
 def test_the_version_an_mpijob_is_posted_through_tells_its_contract(version: str, contract: str) -> None:
     kind = BY_NAME["MPIJob"]
-    found = job_admission.admit(valid_manifests.job(kind, version))
+    found = job_review.review(valid_manifests.job(kind, version))
     assert found.stored is not None
     assert kind.following(found.stored).version == contract
 
@@ -225,23 +225,23 @@ def test_more_processes_than_slots_are_warned_of() -> None:
     document = minimal("MPIJob", Launcher=1, Worker=2)
     launcher = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
     launcher["command"], launcher["args"] = ["horovodrun"], ["-np", "2", "python", "-n", "9"]
-    assert job_admission.admit(document).warnings == ()
+    assert job_review.review(document).warnings == ()
     launcher["args"][1] = "3"
-    assert "starts 3 processes, but the job has 2 slots" in str(job_admission.admit(document).warnings[0])
+    assert "starts 3 processes, but the job has 2 slots" in str(job_review.review(document).warnings[0])
 
 
 def test_a_posted_document_is_left_as_it_is() -> None:
     document = valid_manifests.job(BY_NAME["PyTorchJob"])
     document["spec"]["unknown"] = None
     before = copy.deepcopy(document)
-    job_admission.admit(document)
+    job_review.review(document)
     assert document == before
 
 
 def test_numbers_that_pass_for_integers_on_the_api_server_pass_here() -> None:
     document = minimal("PaddleJob", Master=1.0000000001, Worker=1)
     document["spec"]["runPolicy"] = {"backoffLimit": 3.0, "ttlSecondsAfterFinished": 2**40}
-    found = job_admission.admit(document)
+    found = job_review.review(document)
     assert found.stored is not None
     assert found.stored.spec.run_policy.backoff_limit == 3
     assert list(errors(minimal("PaddleJob", Worker=1.0))) == ["spec.paddleReplicaSpecs.Worker.replicas"]
@@ -253,10 +253,10 @@ def test_numbers_that_pass_for_integers_on_the_api_server_pass_here() -> None:
 def test_times_are_read_as_go_reads_them(time: str) -> None:
     document = minimal("JAXJob")
     document["metadata"]["creationTimestamp"] = time
-    assert job_admission.admit(document).accepted
+    assert job_review.review(document).accepted
 
 
 def test_no_damage_makes_admission_stumble() -> None:
     for seed in range(500):
-        found = job_admission.admit(mutations.manifest(seed))
+        found = job_review.review(mutations.manifest(seed))
         assert found.accepted is (found.stored is not None)

@@ -1,4 +1,4 @@
-"""Admission of a job without a cluster: rejections by the API server, reports of the operator, and advice."""
+"""Review of a job without a cluster: rejections by the API server, reports of the operator, and advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from traincrew.validation.unknown_fields import UnknownField
 
 
 @dataclasses.dataclass(frozen=True)
-class AdmissionResult:
+class ReviewResult:
     kind: JobKind
     document: Manifest
     """The object as the API server stores it, pruned and defaulted."""
@@ -45,8 +45,8 @@ def find_kind(api_version: str, kind: str) -> JobKind | None:
     return next((k for k in KINDS if group == jobs.GROUP and k.kind == kind and version in crds.versions(k)), None)
 
 
-def admit(document: Manifest) -> AdmissionResult:
-    """Admits a new job. Its kind must be served (`find_kind`)."""
+def review(document: Manifest) -> ReviewResult:
+    """Reviews a new job. Its kind must be served (`find_kind`)."""
     kind = find_kind(document["apiVersion"], document["kind"])
     if kind is None:
         raise ValueError(f"{document['apiVersion']} {document['kind']} is not served")
@@ -57,7 +57,7 @@ def admit(document: Manifest) -> AdmissionResult:
     errors += _unreported(decoded.errors, errors, object_meta.validate(decoded.valid_part.get("metadata", {})))
     failing = _unreported(decoded.errors, errors, (_finding(fault) for fault in faults if not fault.server))
     suspicious = (*_unsupported_fields(decoded.unknown), *_advise(kind, job))
-    return AdmissionResult(
+    return ReviewResult(
         kind=kind,
         document=decoded.stored,
         stored=None if errors else job,
