@@ -113,3 +113,18 @@ def test_labels_and_expressions_must_all_match() -> None:
     assert label_selectors.matches(selector, {"a": "b", "c": ""})
     assert not label_selectors.matches(selector, {"a": "b"})
     assert not label_selectors.matches(selector, {"c": ""})
+
+
+def test_a_selector_has_a_text_sorted_by_key() -> None:
+    requirements = [("c", "NotIn", ["y", "x"]), ("a", "Exists", []), ("d", "DoesNotExist", [])]
+    assert label_selectors.to_text({"b": "1"}, requirements) == "a,b=1,c notin (x,y),!d"
+    assert label_selectors.to_text({}, []) == ""
+
+
+def test_a_selector_has_the_text_of_go() -> None:
+    selector = {"matchLabels": {"b": "1", "a": "2"}, "matchExpressions": [{"key": "c", "operator": "In", "values": ["x", "y"]}]}
+    assert label_selectors.go_string(None) == "nil"
+    assert label_selectors.go_string(selector) == (
+        "&LabelSelector{MatchLabels:map[string]string{a: 2,b: 1,},MatchExpressions:[]LabelSelectorRequirement{"
+        "LabelSelectorRequirement{Key:c,Operator:In,Values:[x y],},},}"
+    )

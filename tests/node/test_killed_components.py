@@ -15,6 +15,7 @@ from tests.embedded.kubelet import leak_detection
 from tests.node import pod_programs
 from tests.node.local_cluster import LocalCluster, pod, terminated
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import netns_state
 from traincrew.embedded.kubelet.runtime.container import init
 
@@ -182,7 +183,7 @@ def _reboot(cluster: LocalCluster) -> None:
     """Simulates a reboot: kills all processes, and changes the recorded boot id."""
     pods = list((cluster.data / "node" / "pods").iterdir())
     notes = [netns_state.read(str(each / "shim.json")) for each in pods]
-    shims = [note["pid"] for note in notes if netns_state.is_alive(note)]  # the process id may have been reused
+    shims = [note["pid"] for note in notes if process_identity.is_alive(note)]  # the process id may have been reused
     for pid in shims:
         _freeze(pid)
     for pid in shims:

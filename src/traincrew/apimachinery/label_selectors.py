@@ -1,8 +1,8 @@
-"""metav1.LabelSelector: validation of the selectors within objects, and matching of labels."""
+"""metav1.LabelSelector: validation of the selectors within objects, matching of labels, and text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from traincrew.apimachinery import field_errors, name_validation, object_metadata, selectors
 from traincrew.apimachinery.field_errors import FieldError
@@ -65,3 +65,34 @@ def meets(requirement: Object, labels: Mapping[str, str]) -> bool:
     """One of matchExpressions. Node selectors have Gt and Lt beside the others."""
     operator = _OPERATORS.get(requirement.get("operator") or "", "")
     return selectors.evaluate(operator, labels.get(requirement.get("key") or ""), requirement.get("values") or ())
+
+
+def to_text(labels: Mapping[str, str], requirements: Iterable[tuple[str, str, Sequence[str]]]) -> str:
+    """FormatLabelSelector: sorted by key. requirements: key, operator and values of matchExpressions."""
+    parts = [(key, selectors.format_labels({key: value})) for key, value in labels.items()]
+    parts += [(key, _requirement_text(key, operator, values)) for key, operator, values in requirements]
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
+
+
+def _requirement_text(key: str, operator: str, values: Sequence[str]) -> str:
+    match operator:
+        case "In" | "NotIn":
+            return f"{key} {_OPERATORS[operator]} ({','.join(sorted(values))})"
+        case "DoesNotExist":
+            return f"!{key}"
+    return key
+
+
+def go_string(selector: Object | None) -> str:
+    """LabelSelector.String of Go, which some events have."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    requirements = "".join(_requirement_go_string(each) for each in selector.get("matchExpressions") or ())
+    expressions = f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}}"
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},{expressions},}}"
+
+
+def _requirement_go_string(requirement: Object) -> str:
+    values = " ".join(requirement.get("values") or ())
+    return f"LabelSelectorRequirement{{Key:{requirement['key']},Operator:{requirement['operator']},Values:[{values}],}},"

@@ -57,6 +57,11 @@ def _compare(operator: str, value: str, bound: str) -> bool:
     return int(value) > int(bound) if operator == GREATER_THAN else int(value) < int(bound)
 
 
+def format_labels(labels: Mapping[str, str]) -> str:
+    """The string form of a set of labels, or of the selector of exactly these."""
+    return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
+
+
 def parse_labels(text: str) -> tuple[Requirement, ...]:
     """labels.Parse. Raises SelectorError."""
     words = _Words(text)

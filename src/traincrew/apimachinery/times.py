@@ -56,6 +56,11 @@ def rfc3339(moment: dt.datetime) -> str:
     return moment.astimezone(dt.UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
+def rfc3339_milli(moment: dt.datetime) -> str:
+    """For log lines."""
+    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds")[:23] + "Z"
+
+
 def rfc3339_micro(moment: dt.datetime) -> str:
     """As metav1.MicroTime is written."""
     return moment.astimezone(dt.UTC).isoformat(timespec="microseconds")[:26] + "Z"

@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable
 
 from traincrew import __version__, settings
+from traincrew.apimachinery import times
 from traincrew.app import event_loop, signals
 from traincrew.client import clock
 from traincrew.embedded import daemon
@@ -92,7 +93,7 @@ async def _serve(options: settings.Cluster, directory: DataDirectory, announcer:
     async with daemon.run(_daemon_options(options, directory)) as cluster:
         directory.announce(
             cluster.url,
-            clock.now().isoformat(timespec="seconds"),
+            times.rfc3339(clock.now()),
             node=options.node.name if options.node is not None else "",
             overcommit=list(options.overcommit),
             isolation=cluster.kubelet.setup.isolation if cluster.kubelet is not None else "",

@@ -8,6 +8,7 @@ import logging
 import sys
 from typing import Literal
 
+from traincrew.apimachinery import times
 from traincrew.apimachinery.terminal_text import printable
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -18,7 +19,7 @@ class _Formatter(logging.Formatter):
         return {key: value for key, value in vars(record).items() if key not in _STANDARD}
 
     def timestamp(self, record: logging.LogRecord) -> str:
-        return dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return times.rfc3339_milli(dt.datetime.fromtimestamp(record.created, dt.UTC))
 
     def traceback(self, record: logging.LogRecord) -> str:
         return self.formatException(record.exc_info) if record.exc_info else ""

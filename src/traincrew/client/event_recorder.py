@@ -127,7 +127,7 @@ class EventRecorder:
 
     async def _count(self, event: Event, name: str, series: events.Series) -> bool:
         """Updates the object that counts the occurrences; False: it has expired."""
-        message = series.message[: events.MESSAGE_LIMIT]
+        message = events.truncated(series.message)
         changes = {"count": series.count, "lastTimestamp": times.rfc3339(event.time), "message": message}
         try:
             await self._writer.patch(EVENTS, event.namespace, name, msgspec.json.encode(changes))

@@ -16,6 +16,11 @@ MESSAGE_LIMIT = 1024
 """The API server rejects longer messages."""
 
 
+def truncated(message: str) -> str:
+    """Done where events are written: callers of a recorder need not do it."""
+    return message[:MESSAGE_LIMIT]
+
+
 class ObjectReference(NamedTuple):
     kind: str
     api_version: str
@@ -81,7 +86,7 @@ def build(event: Event, name: str, series: Series) -> dict[str, Any]:
         "apiVersion": "v1", "kind": "Event",
         "metadata": metadata | ({"annotations": dict(event.annotations)} if event.annotations else {}),
         "involvedObject": event.involved.to_json(),
-        "type": event.type, "reason": event.reason, "message": series.message[:MESSAGE_LIMIT],
+        "type": event.type, "reason": event.reason, "message": truncated(series.message),
         "reportingComponent": component, "reportingInstance": instance,
     }  # fmt: skip
     if event.action:

@@ -106,5 +106,5 @@ def parse(raw: bytes) -> Line:
     if match is None:
         return Line(0, raw)
     second, fraction, zone = match.groups()
-    moment = dt.datetime.fromisoformat((second + (b"+00:00" if zone == b"Z" else zone)).decode())
+    moment = times.parse((second + zone).decode())
     return Line(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])

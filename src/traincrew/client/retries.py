@@ -14,6 +14,7 @@ import dataclasses
 import random
 
 from traincrew import errors
+from traincrew.apimachinery import backoff
 
 NEVER_SENT = "NeverSent"
 """The reason of an Unreachable whose request cannot have reached the server."""
@@ -47,8 +48,8 @@ class Backoff:
 
     def next(self, error: errors.ApiError | None = None) -> float:
         """The delay in seconds; never less than the server's Retry-After."""
-        delay = min(self._longest, self._first * 2.0 ** min(self._failures, 30))
         self._failures += 1
+        delay = backoff.exponential_delay(self._failures, self._first, self._longest)
         jitter = self._rng.uniform(0.5, 1.0)
         if error is not None and error.retry_after is not None:
             return float(error.retry_after) + delay * jitter

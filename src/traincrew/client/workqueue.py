@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from traincrew.apimachinery import backoff
+
 K = TypeVar("K", bound=Hashable)
 
 MAX_TIMER = 60.0
@@ -62,9 +64,8 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K, at_least: float = 0.0) -> float:
         """Adds a key again after a failure and returns the delay: it doubles with each failure until `forget`."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
-        delay = min(BASE_DELAY * 2.0 ** min(failures, 20), MAX_DELAY) * random.uniform(0.8, 1.2)
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = backoff.exponential_delay(failures, BASE_DELAY, MAX_DELAY) * random.uniform(0.8, 1.2)
         delay = max(delay, at_least)
         self.add_after(key, delay)
         return delay

@@ -9,6 +9,7 @@ import os
 import pathlib
 
 from traincrew import errors
+from traincrew.embedded import private_files, process_identity
 
 
 def data_directory(given: str = "") -> pathlib.Path:
@@ -56,7 +57,7 @@ class DataDirectory:
         except OSError:
             text = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
             # A process that has just taken the lock may not have written its PID: the file then contains the previous PID.
-            return int(text) if text.isdecimal() and _is_alive(text) else -1
+            return int(text) if text.isdecimal() and process_identity.is_running(text) else -1
         finally:
             os.close(descriptor)
         return 0
@@ -75,11 +76,12 @@ class DataDirectory:
 
     def announce(self, url: str, started: str, **more: object) -> None:
         """Announces to waiting processes that the cluster is ready."""
-        _write_atomically(self._announcement, {"pid": os.getpid(), "server": url, "started": started, **more})
+        announcement = {"pid": os.getpid(), "server": url, "started": started, **more}
+        private_files.write(self._announcement, json.dumps(announcement).encode())
 
     def request_grace_period(self, seconds: float) -> None:
         """Sets the grace period of pods for the stop signal that follows."""
-        _write_atomically(self._grace, {"seconds": seconds})
+        private_files.write(self._grace, json.dumps({"seconds": seconds}).encode())
 
     def take_requested_grace_period(self) -> float | None:
         """Reads and removes the request: the next stop has another grace period."""
@@ -111,18 +113,3 @@ class DataDirectory:
         servers = [line.strip() for line in text.splitlines() if line.strip().startswith("server:")]
         port = servers[0].rpartition(":")[2].strip('"') if servers else ""
         return int(port) if port.isdecimal() else 0
-
-
-def _is_alive(pid: str) -> bool:
-    try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state not in ("Z", "X")
-
-
-def _write_atomically(path: pathlib.Path, content: dict[str, object]) -> None:
-    fresh = path.with_suffix(".new")
-    with open(fresh, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(json.dumps(content))
-    fresh.replace(path)

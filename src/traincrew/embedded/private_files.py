@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import secrets
 from collections.abc import Callable
 
 
 def write(path: pathlib.Path, content: bytes) -> None:
     """Writes atomically and durably, with mode 0600 from the start."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from traincrew.apimachinery import selectors
+
 PREFIX = "training.kubeflow.org/"
 OPERATOR_NAME = PREFIX + "operator-name"
 JOB_NAME = PREFIX + "job-name"
@@ -35,4 +37,4 @@ def pod_host(name: str, subdomain: str, namespace: str, domain: str = "") -> str
 
 
 def selector(labels: dict[str, str]) -> str:
-    return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
+    return selectors.format_labels(labels)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from traincrew.apimachinery import backoff
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Action, Create
 
@@ -18,7 +19,8 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 
 
 def delay(tries: int) -> float:
-    return min(FIRST_RETRY * 2.0 ** min(tries, 10), LONGEST_RETRY)
+    """tries: 1 or more."""
+    return backoff.exponential_delay(tries, FIRST_RETRY, LONGEST_RETRY)
 
 
 @dataclasses.dataclass
@@ -33,8 +35,7 @@ class CreateBackoff:
         resource = name[0]
         self._tries[name] = self._tries.get(name, 0) + 1
         if self.retry_at.get(resource, now) <= now:
-            rounds = self._rejected_rounds.get(resource, 0)
-            self._rejected_rounds[resource] = rounds + 1
+            rounds = self._rejected_rounds[resource] = self._rejected_rounds.get(resource, 0) + 1
             self.retry_at[resource] = now + delay(rounds)
         return self.retry_at[resource] - now
 

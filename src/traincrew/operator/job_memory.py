@@ -63,8 +63,7 @@ class JobMemory:
         self.rejections[name] = rejection
         if not rejection.foreign:
             return self.backoff.rejected(name, now)
-        tries = self.tries.get(name, 0)
-        self.tries[name] = tries + 1
+        tries = self.tries[name] = self.tries.get(name, 0) + 1
         self.retry_at[name] = now + create_backoff.delay(tries)
         return self.retry_at[name] - now
 

@@ -11,6 +11,7 @@ import datetime as dt
 
 import msgspec
 
+from traincrew.apimachinery import backoff
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
@@ -114,7 +115,7 @@ def _retry_at(now: Time, streak: int) -> Time | None:
     """The first restart is immediate, then the delay is 10 s, 20 s, 40 s … up to five minutes."""
     if streak <= 1:
         return None
-    return now + dt.timedelta(seconds=min(FIRST_DELAY * 2 ** min(streak - 2, 10), LONGEST_DELAY))
+    return now + dt.timedelta(seconds=backoff.exponential_delay(streak - 1, FIRST_DELAY, LONGEST_DELAY))
 
 
 def _all_settled(replicas: Replicas, tolerated: frozenset[str]) -> bool:

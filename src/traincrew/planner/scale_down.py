@@ -55,8 +55,8 @@ def _launcher_is_running(replicas: Replicas) -> bool:
 
 def _draining_since(pod: objects.Pod) -> Time | None:
     try:
-        return dt.datetime.fromisoformat(pod.metadata.annotations.get(naming.LEAVING_SINCE, ""))
-    except ValueError:
+        return times.parse_optional(pod.metadata.annotations.get(naming.LEAVING_SINCE))
+    except times.TimeError:
         return None
 
 

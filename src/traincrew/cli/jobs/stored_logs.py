@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import collections
-import datetime as dt
 import pathlib
 import re
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+from traincrew.apimachinery import times
 from traincrew.client import clock, pod_logs
 from traincrew.embedded.kubelet.logs import log_directory, reader
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
@@ -93,5 +93,5 @@ async def _run_lines(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wan
 
 
 def _options(wanted: pod_logs.Wanted) -> LogOptions:
-    since = dt.datetime.fromisoformat(wanted.since.replace("Z", "+00:00")) if wanted.since else None
+    since = times.parse_optional(wanted.since)
     return LogOptions(timestamps=True, tail_lines=wanted.tail, since_seconds=wanted.since_seconds, since_time=since)

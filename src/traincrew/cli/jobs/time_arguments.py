@@ -18,7 +18,7 @@ def parse_age(text: str) -> int:
 
 
 def parse_time(text: str, now: dt.datetime) -> dt.datetime:
-    """The time itself, or now minus the age."""
+    """The time itself, or now minus the age. More is accepted than RFC 3339: a date alone, and local time without an offset."""
     if re.match(r"[0-9]{4}-", text):
         try:
             found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))

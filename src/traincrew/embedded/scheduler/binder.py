@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 BINDINGS = Resource("", "v1", "bindings", "Binding")
 IN_FLIGHT = 32
-MESSAGE_LIMIT = 1024
 POD_GROUP_COMPONENT = "volcano"
 SCHEDULED, UNSCHEDULABLE, FAILED = "PodScheduled", "Unschedulable", "SchedulerError"
 
@@ -163,4 +162,6 @@ class Binder:
 
 
 def _truncated(message: str) -> str:
-    return message if len(message) <= MESSAGE_LIMIT else f"{message[: MESSAGE_LIMIT - 4]} ..."
+    """As kube-scheduler does."""
+    limit, suffix = events.MESSAGE_LIMIT, " ..."
+    return message if len(message) <= limit else message[: limit - len(suffix)] + suffix

@@ -10,6 +10,7 @@ import socket
 import pytest
 from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, wait_for_exit
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime import protocol, runtime, spec
 
 
@@ -28,8 +29,8 @@ async def test_the_first_message_has_the_version(harness: ShimHarness) -> None:
         hello = json.loads(answers.readline())["hello"]
     assert hello["protocol"] == spec.PROTOCOL == shim.protocol
     assert hello["pid"] == shim.pid
-    assert hello["started"] == protocol.process_start(shim.pid)
-    assert hello["boot"] == protocol.boot_id()
+    assert hello["started"] == process_identity.start_time(shim.pid)
+    assert hello["boot"] == process_identity.boot_id()
     assert json.loads((shim.directory / "shim.json").read_bytes()) == hello
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery import api_errors, field_errors, selectors
 from traincrew.apimachinery.patches import json_patch, merge_patch
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.apimachinery.unstructured import Object
@@ -51,7 +51,7 @@ def _selector(obj: Object, info: ResourceInfo, where: Paths) -> str:
     labels = obj.get("spec", {}).get("selector") or {}
     if info.kind != "ReplicationController":
         labels = labels.get("matchLabels") or {}
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    return selectors.format_labels(labels)
 
 
 def _value(obj: Any, path: tuple[str, ...]) -> Any:

@@ -10,11 +10,10 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery import go_base64, quantities
+from traincrew.apimachinery import go_base64, quantities, times
 from traincrew.embedded.apiserver.protobuf.wire_format import Malformed
 
-_EPOCH = datetime.datetime(1970, 1, 1)
-_ZERO = datetime.datetime(1, 1, 1)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _STRAY = re.compile("[\udc80-\udcff]")
 
 
@@ -44,17 +43,17 @@ def _moment(message: dict[str, Any], micros: int) -> datetime.datetime | None:
         moment = _EPOCH + datetime.timedelta(seconds=message.get("seconds", 0), microseconds=micros)
     except OverflowError:
         raise Malformed("Time.MarshalJSON: year outside of range [0,9999]") from None
-    return None if moment == _ZERO else moment
+    return None if moment == times.ZERO else moment
 
 
 def _time(message: dict[str, Any]) -> str | None:
     moment = _moment(message, 0)
-    return f"{moment.isoformat()}Z" if moment else None
+    return times.rfc3339(moment) if moment else None
 
 
 def _micro_time(message: dict[str, Any]) -> str | None:
     moment = _moment(message, int(message.get("nanos", 0) / 1000))
-    return f"{moment.isoformat(timespec='microseconds')}Z" if moment else None
+    return times.rfc3339_micro(moment) if moment else None
 
 
 def _quantity(message: dict[str, Any]) -> str:

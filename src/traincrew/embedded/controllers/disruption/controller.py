@@ -82,7 +82,7 @@ class DisruptionController:
             return decisions.expected_pods(budget["spec"], len(pods), 0)
         owners = {owner.uid: (owner, pod) for pod in pods if (owner := pod.metadata.controller) is not None}
         if any(pod.metadata.controller is None for pod in pods):
-            message = UNMANAGED.format(decisions.format_selector(budget["spec"].get("selector")))
+            message = UNMANAGED.format(label_selectors.go_string(budget["spec"].get("selector")))
             self._recorder.event(BUDGETS, budget, WARNING, "UnmanagedPods", message)
         scale = 0
         for owner, pod in owners.values():

@@ -71,17 +71,3 @@ def failed(budget: Object, why: str, now: dt.datetime) -> Object:
     """No disruption is allowed while the expected number of pods is unknown."""
     status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
     return status | {"conditions": disruption_budgets.sync_failed_conditions(status, why, times.rfc3339(now))}
-
-
-def format_selector(of: Object | None) -> str:
-    """In the format of Go in an event."""
-    if of is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted((of.get("matchLabels") or {}).items()))
-    asked = "".join(_requirement(each) for each in of.get("matchExpressions") or ())
-    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{asked}}},}}"
-
-
-def _requirement(of: Object) -> str:
-    values = " ".join(of.get("values") or ())
-    return f"LabelSelectorRequirement{{Key:{of['key']},Operator:{of['operator']},Values:[{values}],}},"

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from traincrew.apimachinery import backoff
 from traincrew.embedded.controllers.jobs import pod_indexes
 from traincrew.embedded.controllers.pods import ContainerStatus, Pod
 
@@ -53,7 +54,7 @@ def remaining(record: BackoffRecord, now: dt.datetime) -> float:
     """Seconds of back-off that are left."""
     if not record.failures or record.last is None:
         return 0.0
-    delay: float = min(INITIAL_BACKOFF * 2.0 ** min(record.failures - 1, 30), MAX_BACKOFF)
+    delay = backoff.exponential_delay(record.failures, INITIAL_BACKOFF, MAX_BACKOFF)
     return max(0.0, delay - (now - record.last).total_seconds())
 
 

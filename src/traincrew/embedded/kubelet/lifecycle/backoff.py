@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from traincrew.apimachinery import times
+from traincrew.apimachinery import backoff, times
 from traincrew.embedded.kubelet.lifecycle.observed import Exited, ObservedContainer, StartFailure
 
 INITIAL_DELAY = 10
@@ -39,7 +39,7 @@ def current_delay(current: ObservedContainer) -> int:
     if current.backoff is not None:
         return current.backoff
     attempt = current.state.attempt if current.state is not None else 0
-    return min(INITIAL_DELAY << min(attempt - 1, 8), CONTAINER_MAX_DELAY) if attempt > 0 else 0
+    return int(backoff.exponential_delay(attempt, INITIAL_DELAY, CONTAINER_MAX_DELAY)) if attempt > 0 else 0
 
 
 def after_exit(current: ObservedContainer) -> Backoff:
@@ -65,7 +65,7 @@ def after_exit(current: ObservedContainer) -> Backoff:
 def after_start_failure(failure: StartFailure) -> dt.datetime:
     """When to retry a start that created nothing."""
     if failure.reason in _IMAGE:
-        return times.later(failure.at, min(INITIAL_DELAY << min(failure.count - 1, 8), IMAGE_PULL_MAX_DELAY))
+        return times.later(failure.at, backoff.exponential_delay(failure.count, INITIAL_DELAY, IMAGE_PULL_MAX_DELAY))
     return retry(failure.at, failure.count)
 
 
@@ -75,7 +75,7 @@ def is_image_failure(failure: StartFailure) -> bool:
 
 def retry(at: dt.datetime, failures: int) -> dt.datetime:
     """For volumes, sandboxes and configuration. The kubelet retries every ten seconds; here the first retries are sooner."""
-    return times.later(at, min(1 << min(failures - 1, 8), INITIAL_DELAY))
+    return times.later(at, backoff.exponential_delay(failures, 1, INITIAL_DELAY))
 
 
 def _doubled(delay: int) -> int:

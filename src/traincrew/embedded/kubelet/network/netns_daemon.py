@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import addresses, netns_state
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.bridge import PodBridge
@@ -47,7 +48,7 @@ class NetnsDaemon:
     def restore(self, attachments: Record) -> None:
         """Attaches the running pods of the previous netns daemon, which was killed, with their addresses."""
         for address, attachment in attachments.items():
-            if netns_state.is_alive(attachment):
+            if process_identity.is_alive(attachment):
                 try:
                     self._bridge.attach(int(attachment["pid"]), address, str(attachment["mac"]))
                     self._attachments[address] = attachment
@@ -72,7 +73,7 @@ class NetnsDaemon:
     def _attach(self, message: Message) -> ControlReply:
         pid, address = int(message["pid"]), addresses.to_text(addresses.to_int(str(message["address"])))
         mac = str(message.get("mac") or addresses.mac_address(address))
-        attachment = {**netns_state.identity(pid), "mac": mac}
+        attachment = {**process_identity.of(pid), "mac": mac}
         if self._attachments.get(address) == attachment and self._bridge.is_attached(address):
             # A restarted kubelet attaches its pods again: their links must not be interrupted.
             return {"result": {}}, []
@@ -96,7 +97,7 @@ class NetnsDaemon:
         if not within:
             return {"result": {}}, [self._bridge.socket(family)]
         attachment = self._attachments.get(within)
-        if attachment is None or not netns_state.is_alive(attachment):
+        if attachment is None or not process_identity.is_alive(attachment):
             raise OSError(113, f"no pod has the address {within}")
         return {"result": {}}, [self._bridge.socket(family, int(attachment["pid"]))]
 

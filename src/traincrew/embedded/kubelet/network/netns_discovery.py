@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 import traincrew
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import former_netns_daemon, netns_state
 from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone
 
@@ -95,7 +96,7 @@ def _kill(directory: pathlib.Path) -> None:
     present, former = (netns_state.read(str(directory / each.RECORD)) for each in (netns_state, former_netns_daemon))
     record = present or former
     until = time.monotonic() + _KILL_SECONDS
-    while netns_state.is_alive(record):
+    while process_identity.is_alive(record):
         if time.monotonic() > until:
             raise OSError(f"the netns daemon cannot be killed: process {record['pid']}")
         with contextlib.suppress(ProcessLookupError):

@@ -14,6 +14,7 @@ import traceback
 import zlib
 from typing import NoReturn
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import (
     addresses,
     egress,
@@ -78,7 +79,7 @@ def _lock() -> int | None:
 def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     last, attachments = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
     egress.tear_down(last.get("egress") or {})
-    running = [record for record in attachments.values() if isinstance(record, dict) and netns_state.is_alive(record)]
+    running = [record for record in attachments.values() if isinstance(record, dict) and process_identity.is_alive(record)]
     upstream = UpstreamResolver()
     with netlink.Netlink() as link:
         routes = netlink.routes(link)
@@ -179,7 +180,7 @@ def _run_daemon(channel: LineChannel, config: LaunchConfig, upstream: UpstreamRe
         channel.send({})
         done = egress.set_up_cluster_side(channel.receive(), config.subnet)
         known = {
-            **netns_state.identity(os.getpid()),
+            **process_identity.of(os.getpid()),
             "protocol": netns_state.PROTOCOL,
             "isolation": config.isolation,
             "subnet": str(config.subnet),

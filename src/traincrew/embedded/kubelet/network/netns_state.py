@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime.protocol import boot_id, process_start
+from traincrew.embedded.kubelet.runtime import protocol
 
 PROTOCOL = 2
 SOCKET, RECORD, ATTACHMENTS, ZONE, LOCK, LOG = (
@@ -33,26 +33,9 @@ def read(path: str) -> Record:
 
 def write(path: str, content: Record) -> None:
     """Writes atomically, but not durably: the processes do not survive a crash of the machine."""
-    temporary = f"{path}.new"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(json.dumps(content, separators=(",", ":")).encode())
-    os.rename(temporary, path)
-
-
-def identity(pid: int) -> Record:
-    return {"pid": pid, "started": process_start(pid), "boot": boot_id()}
-
-
-def is_alive(record: Record) -> bool:
-    """Whether that process still runs: not a later one with the same id, nor a zombie."""
+    directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        same = record["boot"] == boot_id() and process_start(int(record["pid"])) == record["started"]
-        return bool(same and not _is_zombie(int(record["pid"])))
-    except (OSError, KeyError, ValueError, IndexError):
-        return False
-
-
-def _is_zombie(pid: int) -> bool:
-    """A zombie."""
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+        data = json.dumps(content, separators=(",", ":")).encode()
+        protocol.write_atomically(directory, os.path.basename(path), data, durable=False)
+    finally:
+        os.close(directory)

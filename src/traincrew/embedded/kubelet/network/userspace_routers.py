@@ -8,6 +8,7 @@ import select
 import signal
 import time
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import executables, netns_state
 from traincrew.embedded.kubelet.network.netns_state import Record
 
@@ -30,12 +31,12 @@ def start(pid: int, link: str) -> Record:
         except OSError as error:
             refused.append(f"{name} failed: {error.strerror}")
             continue
-        return {"how": name, "process": netns_state.identity(process), "why": ""}
+        return {"how": name, "process": process_identity.of(process), "why": ""}
     return {"why": "; ".join(refused)}
 
 
 def stop(process: Record) -> None:
-    if netns_state.is_alive(process):
+    if process_identity.is_alive(process):
         with contextlib.suppress(OSError):
             os.kill(int(process["pid"]), signal.SIGTERM)
 
@@ -82,6 +83,6 @@ def _slirp(path: str, pid: int, link: str) -> int:
 
 def wait_until_gone(process: Record, seconds: float) -> bool:
     end = time.monotonic() + seconds
-    while netns_state.is_alive(process) and time.monotonic() < end:
+    while process_identity.is_alive(process) and time.monotonic() < end:
         time.sleep(0.01)
-    return not netns_state.is_alive(process)
+    return not process_identity.is_alive(process)

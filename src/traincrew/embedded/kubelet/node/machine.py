@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 
 from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded import process_identity
 
 KIB = 1024
 
@@ -39,7 +40,7 @@ class Machine:
             memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             disk=shutil.disk_usage(data).total,
             devices=devices,
-            boot_id=_line("/proc/sys/kernel/random/boot_id"),
+            boot_id=process_identity.boot_id(),
             machine_id=_line("/etc/machine-id"),
             os_image=_os_name(),
         )

@@ -130,14 +130,3 @@ def write_atomically(directory: int, name: str, data: bytes, *, durable: bool = 
 
 def _temporary(name: str) -> str:
     return f".{name}.new"
-
-
-def process_start(pid: int | str = "self") -> int:
-    """Start time in clock ticks since boot. It distinguishes a process from a later one with the same id."""
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[19])
-
-
-def boot_id() -> str:
-    with open("/proc/sys/kernel/random/boot_id") as file:
-        return file.read().strip()

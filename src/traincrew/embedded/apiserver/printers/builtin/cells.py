@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from traincrew.apimachinery import label_selectors, selectors
+
 NONE = "<none>"
 UNSET = "<unset>"
 Quantity = str | int | float
@@ -75,7 +77,7 @@ def images(containers: Iterable[Container]) -> tuple[str, str]:
 
 
 def labels(pairs: Mapping[str, str]) -> str:
-    return ",".join(f"{key}={pairs[key]}" for key in sorted(pairs)) or NONE
+    return selectors.format_labels(pairs) or NONE
 
 
 def selector(chosen: Selector | None) -> str:
@@ -86,21 +88,8 @@ def selector_text(chosen: Selector | None) -> str:
     """The string form of a selector; empty if it selects everything or nothing."""
     if chosen is None:
         return ""
-    message = [(key, f"{key}={value}") for key, value in chosen.match_labels.items()]
-    message += [(each.key, _expression(each)) for each in chosen.match_expressions]
-    return ",".join(text for _, text in sorted(message, key=lambda pair: pair[0]))
-
-
-def _expression(expression: Expression) -> str:
-    values = ",".join(sorted(expression.values))
-    match expression.operator:
-        case "In":
-            return f"{expression.key} in ({values})"
-        case "NotIn":
-            return f"{expression.key} notin ({values})"
-        case "DoesNotExist":
-            return f"!{expression.key}"
-    return expression.key
+    requirements = [(each.key, each.operator, each.values) for each in chosen.match_expressions]
+    return label_selectors.to_text(chosen.match_labels, requirements)
 
 
 def first_items(items: list[str], count: int, most: int) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.container.init import descendants
@@ -36,14 +36,14 @@ def end(directory: pathlib.Path) -> None:
     """Kills the shim and the containers of the pod, then removes its cgroups and sockets. Blocks. Raises ProcessesLeft."""
     _kill_shim(directory)
     inits = [pid for path in directory.glob("containers/*/*/init.json") if (pid := _living(path))]
-    if not _wait_until(lambda: not any(map(_is_alive, inits)), _GRACE_SECONDS):
-        for pid in filter(_is_alive, inits):
+    if not _wait_until(lambda: not any(map(process_identity.is_running, inits)), _GRACE_SECONDS):
+        for pid in filter(process_identity.is_running, inits):
             _kill([*descendants(pid), pid])
     state = _read(directory / _STATE_FILE)
     group = _cgroup(state, directory)
     killed = group.kill()
-    if not _wait_until(lambda: not any(map(_is_alive, inits)), _KILL_SECONDS) or not killed:
-        left = sorted({*filter(_is_alive, inits), *group.processes()})
+    if not _wait_until(lambda: not any(map(process_identity.is_running, inits)), _KILL_SECONDS) or not killed:
+        left = sorted({*filter(process_identity.is_running, inits), *group.processes()})
         raise ProcessesLeft(f"processes of pod {directory.name} cannot be killed: {left[:10]}")
     group.remove()
     group.remove_parents(int(state.get("above", 0)))
@@ -68,20 +68,7 @@ def _kill_shim(directory: pathlib.Path) -> None:
 def _living(path: pathlib.Path) -> int:
     """The process id of the init process of a container, which the shim has recorded; 0: it has ended."""
     record = _read(path)
-    try:
-        same = record["boot"] == protocol.boot_id() and protocol.process_start(record["pid"]) == record["started"]
-        return int(record["pid"]) if same and _is_alive(int(record["pid"])) else 0
-    except (OSError, KeyError, ValueError, TypeError, IndexError):
-        return 0
-
-
-def _is_alive(pid: int) -> bool:
-    """A zombie is not alive: it waits for its parent only."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except (OSError, IndexError):
-        return False
+    return int(record["pid"]) if process_identity.is_alive(record) else 0
 
 
 def _kill(pids: Iterable[int]) -> None:

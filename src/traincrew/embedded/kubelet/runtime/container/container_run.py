@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair, timestamp
@@ -177,7 +178,7 @@ class ContainerRun:
 
     def _record_init(self) -> None:
         """Without the shim, the kubelet finds and kills the container by its init process."""
-        identity = {"pid": self.init, "started": protocol.process_start(self.init), "boot": protocol.boot_id()}
+        identity = process_identity.of(self.init)
         protocol.write_atomically(self._records, "init.json", json.dumps(identity).encode(), durable=False)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec
 from traincrew.embedded.kubelet.runtime.container import process_usage
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
@@ -64,8 +65,8 @@ class Shim:
         return {
             "protocol": spec.PROTOCOL,
             "pid": os.getpid(),
-            "started": protocol.process_start(),
-            "boot": protocol.boot_id(),
+            "started": process_identity.start_time(),
+            "boot": process_identity.boot_id(),
             "isolation": str(self._sandbox.isolation),
             "groups": list(self._sandbox.cgroup.directories()) if self._sandbox.cgroup is not None else [],
             "above": self._sandbox.pod.cgroup.strip("/").count("/"),
