@@ -67,7 +67,7 @@ def pod_names(job: dict[str, Any], pods: int) -> list[str]:
 
 
 def client(kube: cluster.Cluster, connections: int = 64, component: str = "bench") -> RemoteClient:
-    limits = retries.Limits(in_flight=connections)
+    limits = retries.RetryLimits(in_flight=connections)
     return RemoteClient(kubeconfig.load(os.fspath(kube.kubeconfig)), component=component, limits=limits)
 
 

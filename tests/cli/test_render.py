@@ -218,7 +218,7 @@ def test_a_running_job_has_no_problem() -> None:
     assert explanation.text(found).startswith("PyTorchJob ns/j: Running for 4m")
 
 
-def event(**fields: Any) -> events.Event:
+def event(**fields: Any) -> events.ListedEvent:
     about = {"kind": "Pod", "name": fields.pop("pod", "j-worker-0")}
     return events.decode(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
 

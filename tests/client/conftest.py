@@ -168,11 +168,11 @@ def connect(server: ApiServer) -> Connect:
     def build(
         identity: credentials.Credentials | None = None,
         on_request: remote.OnRequest | None = None,
-        target: connection.Connection | None = None,
+        target: connection.ServerConnection | None = None,
         **limits: Any,
     ) -> contextlib.AbstractAsyncContextManager[remote.RemoteClient]:
-        destination = target or connection.Connection(server.url, identity or credentials.Identity())
-        fast = retries.Limits(**{"first_delay": 0.001, "longest_delay": 0.01, **limits})
+        destination = target or connection.ServerConnection(server.url, identity or credentials.ClientIdentity())
+        fast = retries.RetryLimits(**{"first_delay": 0.001, "longest_delay": 0.01, **limits})
         return remote.RemoteClient(destination, component="tests", limits=fast, on_request=on_request)
 
     return build

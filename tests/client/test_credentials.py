@@ -102,8 +102,8 @@ def material(data: bytes) -> credentials.Material:
     return credentials.Material("a test's", data=data)
 
 
-def identity(authority: Authority, pair: Pair | None = None) -> credentials.Identity:
-    return credentials.Identity(
+def identity(authority: Authority, pair: Pair | None = None) -> credentials.ClientIdentity:
+    return credentials.ClientIdentity(
         authority=material(authority.pem),
         certificate=material(pair.certificate) if pair else None,
         key=material(pair.key) if pair else None,
@@ -111,21 +111,21 @@ def identity(authority: Authority, pair: Pair | None = None) -> credentials.Iden
 
 
 async def test_a_server_of_our_authority_is_trusted(server: ApiServer, connect: Connect, authority: Authority) -> None:
-    async with connect(target=connection.Connection(server.url, identity(authority))) as client:
+    async with connect(target=connection.ServerConnection(server.url, identity(authority))) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
 
 
 @pytest.mark.parametrize("known", [None, Authority()], ids=["the system's authorities", "another authority"])
 async def test_a_server_of_another_authority_is_not_trusted(server: ApiServer, connect: Connect, known: Authority | None) -> None:
-    user = identity(known) if known else credentials.Identity()
-    async with connect(target=connection.Connection(server.url, user), attempts=1) as client:
+    user = identity(known) if known else credentials.ClientIdentity()
+    async with connect(target=connection.ServerConnection(server.url, user), attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the certificate is not trusted"):
             await client.get(PODS, "ns", "p")
     assert server.requests == []
 
 
 async def test_certificate_verification_can_be_disabled(server: ApiServer, connect: Connect) -> None:
-    async with connect(target=connection.Connection(server.url, insecure=True)) as client:
+    async with connect(target=connection.ServerConnection(server.url, insecure=True)) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
 
 
@@ -146,7 +146,7 @@ async def test_the_connection_of_a_watch_that_is_left_does_not_outlive_the_clien
         return connections[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
     server.respond(silent)
-    async with connect(target=connection.Connection(server.url, identity(authority))) as client:
+    async with connect(target=connection.ServerConnection(server.url, identity(authority))) as client:
         watch = client.watch(PODS, "ns", resource_version="5")
         await anext(watch)
         assert state() == ESTABLISHED
@@ -158,7 +158,7 @@ async def test_the_connection_of_a_watch_that_is_left_does_not_outlive_the_clien
 async def test_the_certificate_must_contain_the_server_name(
     server: ApiServer, connect: Connect, authority: Authority, name: str, matches: bool
 ) -> None:
-    target = connection.Connection(server.url, identity(authority), tls_server_name=name)
+    target = connection.ServerConnection(server.url, identity(authority), tls_server_name=name)
     async with connect(target=target, attempts=1) as client:
         if matches:
             await client.get(PODS, "ns", "p")
@@ -168,7 +168,7 @@ async def test_the_certificate_must_contain_the_server_name(
 
 
 async def test_a_client_certificate_authenticates_the_client(server: ApiServer, connect: Connect, authority: Authority) -> None:
-    target = connection.Connection(server.url, identity(authority, authority.issue("jane")))
+    target = connection.ServerConnection(server.url, identity(authority, authority.issue("jane")))
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b'["jane"]'
 
@@ -182,7 +182,7 @@ async def test_rotated_certificate_files_are_read_again_when_the_old_certificate
 
     path = rotate("old")
     both = credentials.Material("a test's", path=path)
-    target = connection.Connection(server.url, credentials.Identity(material(authority.pem), both, both))
+    target = connection.ServerConnection(server.url, credentials.ClientIdentity(material(authority.pem), both, both))
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b'["old"]'
         rotate("new")
@@ -200,16 +200,16 @@ async def test_an_invalid_client_certificate_is_reported_before_the_first_reques
         "another's key": Pair(good.certificate, authority.issue("joe").key),
         "encrypted": Pair(other.certificate, other.key),
     }[fault]
-    target = connection.Connection("https://kube", identity(authority, bad), where="context 'c' of F")
+    target = connection.ServerConnection("https://kube", identity(authority, bad), where="context 'c' of F")
     with pytest.raises(errors.KubeconfigError, match="context 'c' of F: the client certificate and key cannot"):
         async with connect(target=target):
             pass
 
 
 async def test_an_invalid_authority_is_reported_before_the_first_request(connect: Connect) -> None:
-    user = credentials.Identity(authority=material(b"nonsense"))
+    user = credentials.ClientIdentity(authority=material(b"nonsense"))
     with pytest.raises(errors.KubeconfigError, match="the certificate authority is not a PEM certificate"):
-        async with connect(target=connection.Connection("https://kube", user)):
+        async with connect(target=connection.ServerConnection("https://kube", user)):
             pass
 
 
@@ -249,8 +249,8 @@ async def test_a_rotated_token_is_read_again_before_it_is_rejected(
 ) -> None:
     monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
     token = credentials.Material("a test's", path=write("token", "first"))
-    user = credentials.Identity(authority=material(authority.pem), token=token)
-    async with connect(target=connection.Connection(server.url, user)) as client:
+    user = credentials.ClientIdentity(authority=material(authority.pem), token=token)
+    async with connect(target=connection.ServerConnection(server.url, user)) as client:
         await client.get(PODS, "ns", "p")
         write("token", "second")
         await client.get(PODS, "ns", "p")
@@ -261,8 +261,8 @@ async def test_a_rejected_token_that_does_not_change_is_unauthorized(
     server: ApiServer, connect: Connect, authority: Authority
 ) -> None:
     server.default = unauthorized
-    user = credentials.Identity(authority=material(authority.pem), token=material(b"stale"))
-    async with connect(target=connection.Connection(server.url, user)) as client:
+    user = credentials.ClientIdentity(authority=material(authority.pem), token=material(b"stale"))
+    async with connect(target=connection.ServerConnection(server.url, user)) as client:
         with pytest.raises(errors.Unauthorized):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 1
@@ -284,7 +284,7 @@ class CountingCredentials:
 async def test_concurrent_rejections_read_the_credentials_once(server: ApiServer, connect: Connect, authority: Authority) -> None:
     user = CountingCredentials(authority.pem)
     server.default = accept_only("2")
-    async with connect(target=connection.Connection(server.url, user)) as client, asyncio.TaskGroup() as group:
+    async with connect(target=connection.ServerConnection(server.url, user)) as client, asyncio.TaskGroup() as group:
         for number in range(20):
             group.create_task(client.get(PODS, "ns", f"p-{number}"))
     assert user.reads == 2
@@ -299,9 +299,9 @@ async def test_a_missing_token_file_is_logged_and_the_old_token_is_used(
 ) -> None:
     monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
     path = write("token", "hush")
-    user = credentials.Identity(token=credentials.Material("a test's", path=path))
+    user = credentials.ClientIdentity(token=credentials.Material("a test's", path=path))
     server.default = accept_only("hush")
-    async with connect(target=connection.Connection(server.url, user, insecure=True)) as client:
+    async with connect(target=connection.ServerConnection(server.url, user, insecure=True)) as client:
         os.unlink(path)
         with caplog.at_level(logging.WARNING):
             await client.get(PODS, "ns", "p")

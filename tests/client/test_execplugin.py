@@ -177,5 +177,5 @@ async def test_a_rejected_token_runs_the_plugin_again(write: Write, server: ApiS
 
 def test_the_repr_of_a_connection_does_not_show_its_plugin(write: Write) -> None:
     path = config(write, command="x", args=["hush"], env=[{"name": "A", "value": "hush"}])
-    loaded: connection.Connection = kubeconfig.load(path)
+    loaded: connection.ServerConnection = kubeconfig.load(path)
     assert "hush" not in f"{loaded!r} {loaded.identity!r}"

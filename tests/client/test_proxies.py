@@ -80,7 +80,7 @@ async def proxy() -> AsyncIterator[tuple[int, list[bytes]]]:
 
 async def test_requests_use_the_proxy_with_its_password(connect: Connect, proxy: tuple[int, list[bytes]]) -> None:
     port, requests = proxy
-    target = connection.Connection("http://kube.example:8080", proxy=f"http://jane:hush@127.0.0.1:{port}")
+    target = connection.ServerConnection("http://kube.example:8080", proxy=f"http://jane:hush@127.0.0.1:{port}")
     async with connect(target=target) as client:
         assert await client.get(PODS, "ns", "p") == b"[]"
     assert requests[0].startswith(b"GET http://kube.example:8080/api/v1/namespaces/ns/pods/p HTTP/1.1")
@@ -91,7 +91,7 @@ async def test_tls_uses_a_tunnel_and_a_rejection_by_the_proxy_is_reported(
     connect: Connect, proxy: tuple[int, list[bytes]]
 ) -> None:
     port, requests = proxy
-    target = connection.Connection("https://kube.example:6443", proxy=f"http://127.0.0.1:{port}")
+    target = connection.ServerConnection("https://kube.example:6443", proxy=f"http://127.0.0.1:{port}")
     async with connect(target=target, attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the proxy responded with status 407"):
             await client.get(PODS, "ns", "p")
@@ -99,7 +99,7 @@ async def test_tls_uses_a_tunnel_and_a_rejection_by_the_proxy_is_reported(
 
 
 async def test_an_unreachable_proxy_is_reported_without_its_password(server: ApiServer, connect: Connect) -> None:
-    target = connection.Connection(server.url, proxy="http://jane:hush@127.0.0.1:1")
+    target = connection.ServerConnection(server.url, proxy="http://jane:hush@127.0.0.1:1")
     async with connect(target=target, attempts=1) as client:
         with pytest.raises(errors.Unreachable, match="the proxy is not reachable") as caught:
             await client.get(PODS, "ns", "p")

@@ -102,7 +102,7 @@ async def test_a_name_with_dots_at_the_start_is_rejected(server: ApiServer, conn
 
 
 async def test_the_path_prefix_of_the_server_is_kept(server: ApiServer, connect: Connect) -> None:
-    async with connect(target=connection.Connection(f"{server.url}/k8s/clusters/c-1")) as client:
+    async with connect(target=connection.ServerConnection(f"{server.url}/k8s/clusters/c-1")) as client:
         await client.get(PODS, "ns", "p")
     assert server.requests[0].path == "/k8s/clusters/c-1/api/v1/namespaces/ns/pods/p"
 
@@ -172,7 +172,7 @@ async def test_cookies_are_not_kept(server: ApiServer, connect: Connect, respons
 async def test_a_refused_connection_is_unreachable_and_never_sent(connect: Connect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    async with connect(target=connection.Connection(f"http://127.0.0.1:{port}")) as client:
+    async with connect(target=connection.ServerConnection(f"http://127.0.0.1:{port}")) as client:
         with pytest.raises(errors.Unreachable, match=f"no response from http://127.0.0.1:{port}") as caught:
             await client.create(PODS, "ns", b'{"metadata":{"generateName":"p-"}}')
     assert retries.server_did_not_act(caught.value)

@@ -27,7 +27,7 @@ def error(code: int, reason: str) -> bytes:
     return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
 
 
-async def watched(client: remote.RemoteClient) -> list[interfaces.Change]:
+async def watched(client: remote.RemoteClient) -> list[interfaces.WatchEvent]:
     return [change async for change in client.watch(PODS, "ns", labels="a=b", resource_version="5")]
 
 

@@ -15,7 +15,7 @@ from tests.embedded.apiserver.auth import rbac_generator
 
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.http import impersonation
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -91,7 +91,7 @@ def subject_review(user: User, asked: Attributes) -> Object:
 def impersonated(user: User) -> User:
     """The user as the API server sees it: with the groups of service accounts and of authenticated users."""
     admin = User("admin", ("system:masters",))
-    return impersonation.impersonated(admin, headers_of(user), Policy(), "")
+    return impersonation.impersonated(admin, headers_of(user), RBACPolicy(), "")
 
 
 def reasonless(status: Object) -> Object:

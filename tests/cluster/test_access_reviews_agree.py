@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.authn import token_requests
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import access_reviews
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.http import impersonation
 
 
@@ -54,7 +54,7 @@ async def test_bad_reviews_get_the_same_answer(caller: Caller, kind: str, spec: 
     posted: Object = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": given}
     place = "/namespaces/default" if kind.startswith("Local") else ""
     _, theirs = await caller.call("POST", f"{REVIEWS}{place}/{kind.lower()}s", posted)
-    policy, user = Policy(), User("admin", ("system:masters",))
+    policy, user = RBACPolicy(), User("admin", ("system:masters",))
     try:
         if kind.startswith("Self"):
             ours = access_reviews.self_subject_access(posted, user, policy)
@@ -86,7 +86,7 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
         text = await response.text()
     admin = User("admin", ("system:masters", "system:authenticated"))
     try:
-        acting = impersonation.impersonated(admin, multidict.CIMultiDict(headers), Policy(), path)
+        acting = impersonation.impersonated(admin, multidict.CIMultiDict(headers), RBACPolicy(), path)
         theirs = json.loads(text)
         ours: Any = access_reviews.self_subject(posted, acting, theirs["metadata"]["creationTimestamp"])
     except api_errors.PlainTextError as refused:
@@ -107,7 +107,7 @@ async def test_impersonators_without_rights_get_the_same_rejection(caller: Calle
             async with session.get("/api", headers=headers) as response:
                 theirs = await response.json()
             with pytest.raises(api_errors.StatusError) as refused:
-                impersonation.impersonated(robot, headers, Policy(), "/api")
+                impersonation.impersonated(robot, headers, RBACPolicy(), "/api")
             assert refused.value.status() == theirs
 
 

@@ -30,7 +30,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import access_reviews, attributes, bootstrap_policy, escalation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.rbac import KINDS, Policy
+from traincrew.embedded.apiserver.authz.rbac import KINDS, RBACPolicy
 
 OBJECTS, QUESTIONS, ESCALATIONS, SEED = 60, 800, 150, 7
 
@@ -59,16 +59,16 @@ def world(api: Api, namespace: str) -> Iterator[RbacGenerator]:
 
 
 @pytest.fixture
-def policy(api: Api, world: RbacGenerator) -> Policy:
+def policy(api: Api, world: RbacGenerator) -> RBACPolicy:
     """All that the API server holds, as it holds it."""
-    found = Policy()
+    found = RBACPolicy()
     for kind in KINDS:
         for each in api.call("GET", f"{RBAC}/{kind.lower()}s")["items"]:
             found.put(each | {"kind": kind})
     return found
 
 
-async def test_several_hundred_questions_get_the_same_decision(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
+async def test_several_hundred_questions_get_the_same_decision(caller: Caller, world: RbacGenerator, policy: RBACPolicy) -> None:
     async def disagreement(user: User, asked: Attributes) -> str:
         posted = subject_review(user, asked)
         _, answer = await caller.call("POST", f"{REVIEWS}/subjectaccessreviews", posted)
@@ -98,7 +98,7 @@ REQUESTS = (
 )  # fmt: skip
 
 
-async def test_rejections_have_the_same_message(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
+async def test_rejections_have_the_same_message(caller: Caller, world: RbacGenerator, policy: RBACPolicy) -> None:
     chance, refused, found = random.Random(SEED), 0, []
     for verb, template in REQUESTS:
         for _ in range(6):
@@ -124,7 +124,7 @@ def of_target(verb: str, target: str) -> Attributes:
     return attributes.of_request(verb, urllib.parse.unquote(path), "watch" in asked, asked.get("fieldSelector", ""))
 
 
-async def test_rules_reviews_list_the_same(caller: Caller, world: RbacGenerator, policy: Policy) -> None:
+async def test_rules_reviews_list_the_same(caller: Caller, world: RbacGenerator, policy: RBACPolicy) -> None:
     chance = random.Random(SEED)
     for _ in range(20):
         user = world.user(chance)
@@ -146,7 +146,9 @@ def sorted_rules(document: Object) -> Object:
     return document
 
 
-async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: RbacGenerator, policy: Policy, api: Api) -> None:
+async def test_privilege_escalation_is_rejected_on_both(
+    caller: Caller, world: RbacGenerator, policy: RBACPolicy, api: Api
+) -> None:
     """Roles and bindings written, without effect, by people who may write them but hold only some rights."""
     writer = f"{world.prefix}-writer"
     for each in rights_to_write(world.prefix, writer):
@@ -182,7 +184,7 @@ def rights_to_write(prefix: str, writer: str) -> list[Object]:
     return [role, {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": subjects}]
 
 
-async def escalated(caller: Caller, world: RbacGenerator, policy: Policy, seed: int) -> tuple[str, int]:
+async def escalated(caller: Caller, world: RbacGenerator, policy: RBACPolicy, seed: int) -> tuple[str, int]:
     user = User(f"{world.prefix}-writer", ("system:authenticated",))
     written = grant(world, random.Random(seed))
     path = collection(written)

@@ -20,7 +20,7 @@ from tools.kube import build, cluster
 from traincrew.embedded import admin_kubeconfig
 from traincrew.embedded.apiserver.authn.authentication import Authenticator
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
-from traincrew.embedded.apiserver.authz.rbac import KINDS, Policy
+from traincrew.embedded.apiserver.authz.rbac import KINDS, RBACPolicy
 
 ADMIN_TOKEN = "the-admins"  # noqa: S105
 Kubectl = Callable[..., Coroutine[None, None, tuple[int, str, str]]]
@@ -51,7 +51,7 @@ def felt(api: Api, asked: Object) -> None:
 @pytest.fixture
 async def ours(api: Api, world: RbacGenerator, tmp_path: pathlib.Path) -> AsyncIterator[Kubectl]:
     """kubectl on our own gate, which holds the same roles and bindings."""
-    policy = Policy()
+    policy = RBACPolicy()
     for kind in KINDS:
         for each in api.call("GET", f"{RBAC}/{kind.lower()}s")["items"]:
             policy.put(each | {"kind": kind})

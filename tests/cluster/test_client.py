@@ -32,7 +32,7 @@ decode = msgspec.json.Decoder(Thing).decode
 
 @pytest.fixture
 async def client(kube: cluster.Cluster) -> AsyncIterator[remote.RemoteClient]:
-    limits = retries.Limits(page_size=3)
+    limits = retries.RetryLimits(page_size=3)
     async with remote.RemoteClient(kubeconfig.load(str(kube.kubeconfig)), limits=limits) as connected:
         yield connected
 
@@ -124,7 +124,7 @@ async def test_a_version_that_the_server_no_longer_keeps_is_expired(
             await anext(aiter(_changes(client, namespace)))
 
 
-async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator[interfaces.Change]:
+async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator[interfaces.WatchEvent]:
     async for change in client.watch(CONFIG_MAPS, namespace, resource_version="1"):
         if change.type != "BOOKMARK":
             yield change
@@ -134,7 +134,7 @@ async def test_the_answer_to_a_delete_reports_whether_the_object_is_gone(
     client: remote.RemoteClient, namespace: str, kube: cluster.Cluster
 ) -> None:
     await _ensure_service_account(kube, namespace)
-    copy = store.Store(decode)
+    copy = store.InformerStore(decode)
     service = json.dumps({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}], "clusterIP": "None"}}).encode()
     held = json.dumps({"metadata": {"name": "held", "finalizers": ["test/hold"]}}).encode()
     cases = [
@@ -180,7 +180,7 @@ async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
                 changed.clear()
                 await changed.wait()
 
-    copy = store.Store(decode, on_change)
+    copy = store.InformerStore(decode, on_change)
     keeper = informer.Informer(client, informer.Scope(CONFIG_MAPS, namespace, "of=test"), copy)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(keeper.run())

@@ -66,7 +66,7 @@ class FaultyClient:
 
     def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[interfaces.Change, None]:
+    ) -> AsyncGenerator[interfaces.WatchEvent, None]:
         return self._inner.watch(resource, namespace, labels=labels, fields=fields, resource_version=resource_version)
 
     async def create(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from traincrew.operator.host_ports import PortAllocations
-from traincrew.operator.job_key import JobKey
+from traincrew.operator.job_key import JobQueueKey
 
-KEY = JobKey("jaxjobs", "n", "j")
+KEY = JobQueueKey("jaxjobs", "n", "j")
 
 
 def test_ports_of_a_job_are_taken_for_other_jobs_only() -> None:
@@ -48,7 +48,7 @@ def test_a_port_that_two_jobs_have_is_free_after_both_gave_it_back() -> None:
 
 
 def test_waiting_jobs_are_enqueued_when_a_port_is_freed() -> None:
-    enqueued: list[JobKey] = []
+    enqueued: list[JobQueueKey] = []
     ports = PortAllocations(enqueued.append)
     ports.observed("a", {"Worker": [5]})
     ports.set_waiting("b", KEY, True)

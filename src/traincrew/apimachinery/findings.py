@@ -17,7 +17,7 @@ _PARTS = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class ManifestFinding:
     path: Path
     message: str
 

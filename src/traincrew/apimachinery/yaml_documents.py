@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import yaml
 
 from traincrew.apimachinery import yaml_positions
-from traincrew.apimachinery.findings import Finding, Path, Value
+from traincrew.apimachinery.findings import ManifestFinding, Path, Value
 
 
 @dataclasses.dataclass(frozen=True)
 class Document:
     value: Value
     first_line: int
-    problems: tuple[Finding, ...] = ()
+    problems: tuple[ManifestFinding, ...] = ()
     """Mistakes that YAML allows, such as duplicate keys."""
     where: yaml_positions.Positions = None
     offset: int = 0

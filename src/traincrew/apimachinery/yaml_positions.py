@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from traincrew.apimachinery import yaml_scalars
-from traincrew.apimachinery.findings import Finding, Path, Value
+from traincrew.apimachinery.findings import ManifestFinding, Path, Value
 
 Positions = Any
 """Beside a mapping: key → (line, Where); beside a list: [(line, Where)]; beside anything else None."""
@@ -45,7 +45,7 @@ class AliasError(YAMLError):
 
 
 @dataclasses.dataclass(frozen=True)
-class DuplicateKey(Finding):
+class DuplicateKey(ManifestFinding):
     """A key that its mapping has already."""
 
     line: int
@@ -53,7 +53,7 @@ class DuplicateKey(Finding):
 
 
 @dataclasses.dataclass(frozen=True)
-class NotFiniteNumber(Finding):
+class NotFiniteNumber(ManifestFinding):
     """Infinity or NaN, which JSON does not have."""
 
     scalar: str
@@ -82,7 +82,7 @@ class DocumentBuilder:
     """Builds one document from its events."""
 
     def __init__(self) -> None:
-        self.problems: list[Finding] = []
+        self.problems: list[ManifestFinding] = []
         self._open: list[Tree] = []
         self._anchors: dict[str, Tree | None] = {}
         self._done: Tree | None = None
@@ -162,7 +162,7 @@ class DocumentBuilder:
                 return "true" if tree.value else "false"
             case int() | float():
                 return str(tree.value)
-        self.problems.append(Finding(_path(self._open[:-1]), "a key must be a string, not a list, a mapping or null"))
+        self.problems.append(ManifestFinding(_path(self._open[:-1]), "a key must be a string, not a list, a mapping or null"))
         return str(tree.value)
 
     def _set(self, parent: Tree, tree: Tree) -> None:
@@ -185,7 +185,7 @@ class DocumentBuilder:
             if isinstance(value, dict):
                 parent.merged.append(Tree(line, value, where))
             else:
-                self.problems.append(Finding((*_path(self._open[:-1]), _MERGE), "only mappings can be merged"))
+                self.problems.append(ManifestFinding((*_path(self._open[:-1]), _MERGE), "only mappings can be merged"))
 
 
 def _path(parts: list[Tree]) -> Path:

@@ -28,7 +28,7 @@ AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
 """The ConfigMap with the certificate authority of the cluster's clients."""
 
 
-def run(options: settings.JoinedNode, target: connection.Connection, ready: Callable[[str], None]) -> None:
+def run(options: settings.JoinedNode, target: connection.ServerConnection, ready: Callable[[str], None]) -> None:
     """Runs this machine as a node until SIGTERM or SIGINT. `ready` is called with the node's name.
 
     Pods run on: they belong to the cluster, and the next kubelet adopts them.
@@ -36,13 +36,13 @@ def run(options: settings.JoinedNode, target: connection.Connection, ready: Call
     event_loop.run(_serve(options, target, ready))
 
 
-async def _serve(options: settings.JoinedNode, target: connection.Connection, ready: Callable[[str], None]) -> None:
+async def _serve(options: settings.JoinedNode, target: connection.ServerConnection, ready: Callable[[str], None]) -> None:
     stop = asyncio.Event()
     signals.listen(stop.set, *signals.STOP)
     data = private_files.ensure_directory(pathlib.Path(options.data))
     lock = _lock(data)
     try:
-        async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
+        async with RemoteClient(target, component="node", limits=retries.RetryLimits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
             async with kubelet_kubelet.run(
                 client, options.node, site, await runtime_setup.prepare(options.node, data)
@@ -67,7 +67,7 @@ def _lock(data: pathlib.Path) -> int:
 
 
 async def _site(
-    client: interfaces.Client, options: settings.JoinedNode, target: connection.Connection, data: pathlib.Path
+    client: interfaces.Client, options: settings.JoinedNode, target: connection.ServerConnection, data: pathlib.Path
 ) -> kubelet_kubelet.KubeletConfig:
     pki = certificates.ensure(data / "pki", certificates.names(options.address))
     context = pki.server_context()

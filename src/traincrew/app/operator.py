@@ -34,24 +34,24 @@ def own_namespace() -> str:
     return OWN_NAMESPACE.read_text().strip() if OWN_NAMESPACE.exists() else "kubeflow"
 
 
-def run(options: settings.Operator, target: connection.Connection) -> None:
+def run(options: settings.Operator, target: connection.ServerConnection) -> None:
     """Runs until SIGTERM or SIGINT; returns when the current work is finished."""
     event_loop.run(_operate(options, target, chosen_kinds(options.kinds)))
 
 
-async def _operate(options: settings.Operator, target: connection.Connection, kinds: tuple[JobKind, ...]) -> None:
+async def _operate(options: settings.Operator, target: connection.ServerConnection, kinds: tuple[JobKind, ...]) -> None:
     stop = asyncio.Event()
     signals.listen(stop.set, *signals.STOP)
     metrics = Metrics()
     async with contextlib.AsyncExitStack() as stack:
 
-        async def client(component: str, limits: retries.Limits) -> RemoteClient:
+        async def client(component: str, limits: retries.RetryLimits) -> RemoteClient:
             return await stack.enter_async_context(
                 RemoteClient(target, component=component, limits=limits, on_request=metrics.request)
             )
 
-        work = await client("operator", retries.Limits(in_flight=options.in_flight))
-        lease = await client("leader election", retries.Limits()) if options.election.enabled else None
+        work = await client("operator", retries.RetryLimits(in_flight=options.in_flight))
+        lease = await client("leader election", retries.RetryLimits()) if options.election.enabled else None
         if not options.planning.init_image:
             image = await own_image.find(work, own_namespace(), stop)
             options = dataclasses.replace(options, planning=dataclasses.replace(options.planning, init_image=image))

@@ -14,7 +14,7 @@ from traincrew import errors
 from traincrew.client import interfaces
 from traincrew.model.resources import PODS
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 CONTAINER = "traincrew"
 POD_NAME, POD_NAMESPACE = "POD_NAME", "POD_NAMESPACE"
@@ -39,21 +39,21 @@ async def find(client: interfaces.Reader, namespace: str, stop: asyncio.Event, e
     """The image of the container `traincrew`, else of the first one. Empty: not in a pod, or the pod cannot be read."""
     name = env.get(POD_NAME, "")
     if not name:
-        logger.info("POD_NAME is not set: init containers use public images. Set --init-image to use another one.")
+        log.info("POD_NAME is not set: init containers use public images. Set --init-image to use another one.")
         return ""
     while not stop.is_set():
         try:
             pod = msgspec.json.decode(await client.get(PODS, env.get(POD_NAMESPACE) or namespace, name), type=_Pod)
         except errors.TemporaryError as error:
-            logger.warning("cannot read the operator's pod yet", extra={"pod": name, "error": str(error)})
+            log.warning("cannot read the operator's pod yet", extra={"pod": name, "error": str(error)})
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
         except errors.ApiError as error:
             message = "cannot read the operator's pod: init containers use public images. Set --init-image to use another one."
-            logger.warning(message, extra={"pod": name, "error": str(error)})
+            log.warning(message, extra={"pod": name, "error": str(error)})
             return ""
         else:
             own = next((each for each in pod.spec.containers if each.name == CONTAINER), pod.spec.containers[0])
-            logger.info("init containers use the operator's image", extra={"image": own.image})
+            log.info("init containers use the operator's image", extra={"image": own.image})
             return own.image
     return ""

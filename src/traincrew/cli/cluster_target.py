@@ -15,7 +15,7 @@ from traincrew import errors
 from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:  # `resolve` loads the HTTP library; --help does not need it
-    from traincrew.client.connection import Connection
+    from traincrew.client.connection import ServerConnection
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,7 +40,7 @@ class TargetOptions:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterTarget:
-    connection: Connection
+    connection: ServerConnection
     namespace: str
     local: data_directory.DataDirectory | None
     """The data directory, if the target is the cluster on this machine."""
@@ -109,7 +109,7 @@ def _require_user_kubeconfig(directory: data_directory.DataDirectory) -> None:
     )
 
 
-def _is_local(directory: data_directory.DataDirectory, connection: Connection) -> bool:
+def _is_local(directory: data_directory.DataDirectory, connection: ServerConnection) -> bool:
     """Whether a kubeconfig that the user named leads to the cluster in the data directory."""
     try:
         announced = directory.running()

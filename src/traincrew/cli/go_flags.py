@@ -10,7 +10,7 @@ import click
 from traincrew.cli.render import terminal
 from traincrew.kinds import KINDS
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 IGNORED = {
     "webhook-server-port": "traincrew has no webhook",

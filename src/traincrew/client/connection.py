@@ -8,10 +8,10 @@ from traincrew.client import credentials
 
 
 @dataclasses.dataclass(frozen=True)
-class Connection:
+class ServerConnection:
     server: str
     """http(s)://host[:port][/prefix], without a slash at the end."""
-    identity: credentials.Credentials = dataclasses.field(default_factory=credentials.Identity, repr=False)
+    identity: credentials.Credentials = dataclasses.field(default_factory=credentials.ClientIdentity, repr=False)
     where: str = "the connection"
     """The source of the connection, for messages: "context 'c' of F"."""
     namespace: str = "default"

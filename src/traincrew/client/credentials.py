@@ -55,7 +55,7 @@ class Credentials(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Identity:
+class ClientIdentity:
     """The credentials of a kubeconfig's user or of a pod's service account.
 
     The token and the certificate of the kubeconfig override those of the plugin, as in client-go.
@@ -66,7 +66,7 @@ class Identity:
     key: Material | None = None
     token: Material | None = None
     basic: str = dataclasses.field(default="", repr=False)
-    plugin: execplugin.Plugin | None = None
+    plugin: execplugin.ExecPlugin | None = None
 
     async def read(self) -> Access:
         access = await asyncio.to_thread(self._read_files)

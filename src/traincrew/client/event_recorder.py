@@ -25,7 +25,7 @@ from traincrew.client.event_correlation import Correlator
 from traincrew.client.events import Event
 from traincrew.model.resources import EVENTS
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 NamingStrategy = Callable[[Event], str]
 
@@ -78,7 +78,7 @@ class EventRecorder:
         try:
             self._queue.put_nowait((asyncio.get_running_loop().time(), event))
         except asyncio.QueueFull:
-            logger.warning("event dropped", extra=_fields(event))
+            log.warning("event dropped", extra=_fields(event))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -91,7 +91,7 @@ class EventRecorder:
             async with asyncio.timeout(seconds):
                 await self._queue.join()
         except TimeoutError:
-            logger.warning("events not written", extra={"count": self._queue.qsize()})
+            log.warning("events not written", extra={"count": self._queue.qsize()})
 
     async def _work(self) -> None:
         while True:
@@ -104,7 +104,7 @@ class EventRecorder:
             except errors.ApiError as error:
                 expected = isinstance(error, errors.NotFound | errors.Forbidden)  # the namespace is terminating or gone
                 level = logging.DEBUG if expected else logging.WARNING
-                logger.log(level, "event not written", extra={**_fields(event), "error": error.message})
+                log.log(level, "event not written", extra={**_fields(event), "error": error.message})
             finally:
                 self._queue.task_done()
 

@@ -48,7 +48,7 @@ class PluginCredential:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plugin:
+class ExecPlugin:
     label: str
     """The source of the plugin, for messages: "the exec plugin of user 'u' in F"."""
     command: str

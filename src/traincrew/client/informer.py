@@ -16,7 +16,7 @@ from traincrew.client import interfaces, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import Resource
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=meta.Named)
 
@@ -60,7 +60,7 @@ class ListReplacement(Generic[T]):
     It starts when it is created. An object that is not in the list is deleted, unless we wrote it after the list was read.
     """
 
-    def __init__(self, target: store.Store[T], namespace: str | None = None) -> None:
+    def __init__(self, target: store.InformerStore[T], namespace: str | None = None) -> None:
         self._store, self._namespace = target, namespace
         self._before = {obj.metadata.uid for obj in target}
         self._listed: set[str] = set()
@@ -92,7 +92,7 @@ class Informer(Generic[T]):
         self,
         reader: interfaces.Reader,
         scope: Scope,
-        target: store.Store[T],
+        target: store.InformerStore[T],
         on_undecodable: OnUndecodable | None = None,
     ) -> None:
         self.scope = scope
@@ -176,7 +176,7 @@ class Informer(Generic[T]):
                 self._contacted()
                 self._apply(change)
 
-    def _apply(self, change: interfaces.Change) -> None:
+    def _apply(self, change: interfaces.WatchEvent) -> None:
         if change.type in ("BOOKMARK", "DELETED"):
             identity = json_nesting.decode(_partial.decode, change.object).metadata
             if change.type == "DELETED":
@@ -240,4 +240,4 @@ class Informer(Generic[T]):
         level = logging.INFO if isinstance(error, errors.Expired | errors.NotFound) else logging.WARNING
         text = "the API server has no such resource" if isinstance(error, errors.NotFound) else error.message
         fields = {"resource": self.scope.resource.plural, "error": text, "retry_in": round(delay, 3)}
-        logger.log(logging.DEBUG if known else level, "watch interrupted", extra=fields)
+        log.log(logging.DEBUG if known else level, "watch interrupted", extra=fields)

@@ -24,7 +24,7 @@ class Page(NamedTuple):
     resource_version: str
 
 
-class Change(NamedTuple):
+class WatchEvent(NamedTuple):
     """One event of a watch. The object of a BOOKMARK has only a resourceVersion."""
 
     type: ChangeType
@@ -42,7 +42,7 @@ class Reader(Protocol):
 
     def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[Change, None]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Changes after resource_version until the server ends the watch; raises Expired on 410.
 
         The first event is a bookmark of resource_version itself: the watch is established.

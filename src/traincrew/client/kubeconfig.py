@@ -20,7 +20,7 @@ from traincrew.client import connection, credentials, kubeconfig_files, kubeconf
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def discover(path: str | None, context: str | None = None) -> connection.Connection:
+def discover(path: str | None, context: str | None = None) -> connection.ServerConnection:
     """By the given kubeconfig, else $KUBECONFIG, else the pod's service account, else the user's kubeconfig."""
     if path or context or os.environ.get("KUBECONFIG"):
         return load(path, context)
@@ -29,7 +29,7 @@ def discover(path: str | None, context: str | None = None) -> connection.Connect
     return load(None)
 
 
-def load(path: str | None = None, context: str | None = None) -> connection.Connection:
+def load(path: str | None = None, context: str | None = None) -> connection.ServerConnection:
     """The connection of a context. Default: the current context.
 
     Without a path the files in $KUBECONFIG are read, else ~/.kube/config, as by kubectl. The first file that
@@ -38,11 +38,11 @@ def load(path: str | None = None, context: str | None = None) -> connection.Conn
     files = kubeconfig_files.read(path, os.environ)
     chosen = _context(files, context)
     cluster = _entry(files.clusters, "cluster", chosen.value.cluster, files.where)
-    user = kubeconfig_files.Entry("user", "", kubeconfig_files.User(), chosen.file)
+    user = kubeconfig_files.KubeconfigEntry("user", "", kubeconfig_files.User(), chosen.file)
     if chosen.value.user:
         user = _entry(files.users, "user", chosen.value.user, files.where)
     server = _server(cluster)
-    return connection.Connection(
+    return connection.ServerConnection(
         server=server,
         identity=kubeconfig_users.identity(cluster, user),
         where=f"context {chosen.name!r} of {chosen.file}",
@@ -54,7 +54,7 @@ def load(path: str | None = None, context: str | None = None) -> connection.Conn
     )
 
 
-def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ) -> connection.Connection:
+def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ) -> connection.ServerConnection:
     """The connection of the pod in which this process runs. The token is read again when it rotates."""
     host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
     token = pathlib.Path(root, "token")
@@ -63,9 +63,9 @@ def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ)
         raise errors.KubeconfigError(f"not in a pod with a service account: {missing}; specify a kubeconfig")
     server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     namespace = pathlib.Path(root, "namespace")
-    return connection.Connection(
+    return connection.ServerConnection(
         server=server,
-        identity=credentials.Identity(
+        identity=credentials.ClientIdentity(
             authority=credentials.Material("the pod's authority", path=str(pathlib.Path(root, "ca.crt"))),
             token=credentials.Material("the service account's token", path=str(token)),
         ),
@@ -75,7 +75,7 @@ def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ)
     )
 
 
-def _context(files: kubeconfig_files.Files, context: str | None) -> kubeconfig_files.Entry[kubeconfig_files.Context]:
+def _context(files: kubeconfig_files.Files, context: str | None) -> kubeconfig_files.KubeconfigEntry[kubeconfig_files.Context]:
     name = context or files.current_context
     if not name:
         known = _names(files.contexts)
@@ -87,8 +87,8 @@ def _context(files: kubeconfig_files.Files, context: str | None) -> kubeconfig_f
 
 
 def _entry(
-    entries: Mapping[str, kubeconfig_files.Entry[kubeconfig_files.Named]], what: str, name: str, where: str
-) -> kubeconfig_files.Entry[kubeconfig_files.Named]:
+    entries: Mapping[str, kubeconfig_files.KubeconfigEntry[kubeconfig_files.Named]], what: str, name: str, where: str
+) -> kubeconfig_files.KubeconfigEntry[kubeconfig_files.Named]:
     entry = entries.get(name)
     if entry is None:
         raise errors.KubeconfigError(f"{what} {name!r} not found in {where}; available: {_names(entries)}")
@@ -99,7 +99,7 @@ def _names(entries: Mapping[str, object]) -> str:
     return ", ".join(sorted(entries)) or "none"
 
 
-def _server(cluster: kubeconfig_files.Entry[kubeconfig_files.Cluster]) -> str:
+def _server(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster]) -> str:
     try:
         url = yarl.URL(cluster.value.server)
     except ValueError:
@@ -111,7 +111,7 @@ def _server(cluster: kubeconfig_files.Entry[kubeconfig_files.Cluster]) -> str:
     return cluster.value.server.rstrip("/")
 
 
-def _proxy(cluster: kubeconfig_files.Entry[kubeconfig_files.Cluster], server: str) -> str:
+def _proxy(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster], server: str) -> str:
     if cluster.value.proxy_url:
         return proxies.checked(cluster.value.proxy_url, cluster.field("proxy-url"))
     return proxies.from_environment(yarl.URL(server), os.environ)

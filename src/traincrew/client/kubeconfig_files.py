@@ -94,7 +94,7 @@ Named = TypeVar("Named")
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry(Generic[Named]):
+class KubeconfigEntry(Generic[Named]):
     """An entry of a kubeconfig, with its source for messages and for relative paths."""
 
     what: str
@@ -115,9 +115,9 @@ class Files(NamedTuple):
 
     where: str
     current_context: str
-    clusters: dict[str, Entry[Cluster]]
-    users: dict[str, Entry[User]]
-    contexts: dict[str, Entry[Context]]
+    clusters: dict[str, KubeconfigEntry[Cluster]]
+    users: dict[str, KubeconfigEntry[User]]
+    contexts: dict[str, KubeconfigEntry[Context]]
 
 
 def read(path: str | None, env: Mapping[str, str]) -> Files:
@@ -160,9 +160,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _merge(merged: Files, file: File, path: str) -> Files:
-    clusters = {each.name: Entry("cluster", each.name, each.cluster, path) for each in _last_first(file.clusters)}
-    users = {each.name: Entry("user", each.name, each.user, path) for each in _last_first(file.users)}
-    contexts = {each.name: Entry("context", each.name, each.context, path) for each in _last_first(file.contexts)}
+    clusters = {each.name: KubeconfigEntry("cluster", each.name, each.cluster, path) for each in _last_first(file.clusters)}
+    users = {each.name: KubeconfigEntry("user", each.name, each.user, path) for each in _last_first(file.users)}
+    contexts = {each.name: KubeconfigEntry("context", each.name, each.context, path) for each in _last_first(file.contexts)}
     return Files(
         where=f"{merged.where} and {path}" if merged.where else path,
         current_context=merged.current_context or file.current_context,

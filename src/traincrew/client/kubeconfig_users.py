@@ -8,11 +8,11 @@ import binascii
 from traincrew import errors
 from traincrew.client import credentials, execplugin, kubeconfig_files
 
-Cluster = kubeconfig_files.Entry[kubeconfig_files.Cluster]
-User = kubeconfig_files.Entry[kubeconfig_files.User]
+Cluster = kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster]
+User = kubeconfig_files.KubeconfigEntry[kubeconfig_files.User]
 
 
-def identity(cluster: Cluster, user: User) -> credentials.Identity:
+def identity(cluster: Cluster, user: User) -> credentials.ClientIdentity:
     written = user.value
     if written.auth_provider is not None and written.exec is None:
         raise errors.KubeconfigError(
@@ -24,7 +24,7 @@ def identity(cluster: Cluster, user: User) -> credentials.Identity:
     if (certificate is None) != (key is None):
         lacking = user.field("client-key" if key is None else "client-certificate")
         raise errors.KubeconfigError(f"{lacking} is missing: a client certificate requires a key and vice versa")
-    return credentials.Identity(
+    return credentials.ClientIdentity(
         authority=_authority(cluster),
         certificate=certificate,
         key=key,
@@ -61,14 +61,14 @@ def _token(user: User) -> credentials.Material | None:
     return None
 
 
-def _plugin(call: kubeconfig_files.Exec, cluster: Cluster, user: User) -> execplugin.Plugin:
+def _plugin(call: kubeconfig_files.Exec, cluster: Cluster, user: User) -> execplugin.ExecPlugin:
     where = user.field("exec")
     if call.api_version not in execplugin.API_VERSIONS:
         known = " or ".join(execplugin.API_VERSIONS)
         raise errors.KubeconfigError(f"{where}: apiVersion must be {known}, got {call.api_version!r}")
     if call.interactive_mode not in ("", "Never", "IfAvailable", "Always"):
         raise errors.KubeconfigError(f"{where}: interactiveMode must be Never, IfAvailable or Always")
-    return execplugin.Plugin(
+    return execplugin.ExecPlugin(
         label=where,
         command=user.resolve(call.command) if "/" in call.command else call.command,
         args=tuple(call.args or ()),

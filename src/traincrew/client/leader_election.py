@@ -16,7 +16,7 @@ from traincrew.client import interfaces
 from traincrew.model import resources
 from traincrew.model.meta import Meta, Struct, Time
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 RELEASE_RETRY = 0.1
 """Seconds between attempts to release a Lease that changes at the same time."""
@@ -58,7 +58,7 @@ class LeaderElector:
         """Returns once this process leads."""
         while not await self._try_acquire_or_renew(self._options.renew_seconds):  # noqa: ASYNC110 - expiry is not an event
             await asyncio.sleep(self._options.retry_seconds)
-        logger.info("became leader", extra={"lease": self._options.name, "identity": self._identity})
+        log.info("became leader", extra={"lease": self._options.name, "identity": self._identity})
 
     async def renew(self) -> None:
         """Renews the Lease. Returns when renewal has failed for too long: the process must stop acting."""
@@ -67,7 +67,7 @@ class LeaderElector:
             await self._try_acquire_or_renew(self._remaining())
             if not self._leading:
                 break
-        logger.error("leadership lost", extra={"lease": self._options.name})
+        log.error("leadership lost", extra={"lease": self._options.name})
 
     async def release(self) -> None:
         """Releases the Lease, so that a successor can acquire it at once.
@@ -79,7 +79,7 @@ class LeaderElector:
                 while not await self._try_release():  # noqa: ASYNC110 - a conflict is not an event
                     await asyncio.sleep(RELEASE_RETRY)
         except (errors.ApiError, TimeoutError) as error:
-            logger.warning("lease not released", extra={"error": str(error) or "timed out"})
+            log.warning("lease not released", extra={"error": str(error) or "timed out"})
 
     async def _try_release(self) -> bool:
         """False if the Lease changed in between: a renewal that was under way when the process stopped may still arrive."""
@@ -114,7 +114,7 @@ class LeaderElector:
         level = logging.DEBUG if error == self._last_error else logging.WARNING
         self._last_error = error
         lease = f"{self._options.namespace}/{self._options.name}"
-        logger.log(level, "lease not acquired", extra={"lease": lease, "error": error})
+        log.log(level, "lease not acquired", extra={"lease": lease, "error": error})
 
     async def _read(self) -> Lease | None:
         try:
@@ -142,7 +142,7 @@ class LeaderElector:
 
     def _observe_holder(self, holder: str) -> None:
         if holder != self._observed_holder:
-            logger.info("waiting for the lease", extra={"lease": self._options.name, "leader": holder})
+            log.info("waiting for the lease", extra={"lease": self._options.name, "leader": holder})
         self._observed_holder = holder
 
     def _own_fields(self, now: dt.datetime) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Lister(Generic[T]):
     def __init__(self, reader: interfaces.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
         self.resource = resource
         self.listeners: list[Listener[T]] = []
-        self._store: store.Store[T] = store.Store(decode, self._changed)
+        self._store: store.InformerStore[T] = store.InformerStore(decode, self._changed)
         self.informer = informer.Informer(reader, informer.Scope(resource), self._store)
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._by_label = LabelIndex()

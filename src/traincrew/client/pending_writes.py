@@ -11,7 +11,7 @@ T = TypeVar("T", bound=meta.Named)
 
 
 @dataclasses.dataclass(frozen=True)
-class Change(Generic[T]):
+class StoreChange(Generic[T]):
     old: T | None
     new: T | None
     listed: bool
@@ -22,11 +22,11 @@ class PendingWrite(Generic[T]):
 
     def __init__(self) -> None:
         self.in_flight = 0
-        self.changes: list[Change[T]] = []
+        self.changes: list[StoreChange[T]] = []
         self.responses: set[tuple[str, str]] = set()
         """UID and version of the responses; without a version: the object is deleted."""
 
-    def is_own(self, change: Change[T]) -> bool:
+    def is_own(self, change: StoreChange[T]) -> bool:
         if change.new is None:
             return change.old is not None and (change.old.metadata.uid, "") in self.responses
         if change.listed or change.new is change.old:

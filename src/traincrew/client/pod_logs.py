@@ -66,7 +66,7 @@ class Resumed:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class PodLogOptions:
     follow: bool = False
     previous: bool = False
     tail: int | None = None
@@ -89,7 +89,7 @@ class Wanted:
         return query
 
 
-async def lines(client: RemoteClient, position: LogPosition, options: Wanted) -> AsyncGenerator[list[Line], None]:
+async def lines(client: RemoteClient, position: LogPosition, options: PodLogOptions) -> AsyncGenerator[list[Line], None]:
     """Batches of lines as they arrive. The first batch is empty: the server has accepted the request. Raises ApiError."""
     stream = client.stream(resources.PODS, position.namespace, position.pod, "log", options.query(position.container))
     partial = b""

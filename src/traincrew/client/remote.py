@@ -50,7 +50,7 @@ _list_decoder = msgspec.json.Decoder(_List)
 class _Call(NamedTuple):
     verb: str
     resource: Resource
-    request: transport.Request
+    request: transport.HttpRequest
 
 
 class RemoteClient:
@@ -58,13 +58,13 @@ class RemoteClient:
 
     def __init__(
         self,
-        target: connection.Connection,
+        target: connection.ServerConnection,
         *,
         component: str = "client",
-        limits: retries.Limits | None = None,
+        limits: retries.RetryLimits | None = None,
         on_request: OnRequest | None = None,
     ) -> None:
-        self._limits = limits or retries.Limits()
+        self._limits = limits or retries.RetryLimits()
         self._server = target.server
         self._transport = transport.Transport(target, component, self._limits)
         self._slots = asyncio.Semaphore(self._limits.in_flight)
@@ -85,12 +85,12 @@ class RemoteClient:
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._send(_Call("get", resource, transport.Request("GET", url)))
+        return await self._send(_Call("get", resource, transport.HttpRequest("GET", url)))
 
     async def fetch(self, path: str) -> bytes:
         """The body at a path that is not an object's: discovery, the version."""
         resource = Resource("", "", path.strip("/").partition("/")[0], "", namespaced=False)
-        return await self._send(_Call("get", resource, transport.Request("GET", yarl.URL(self._server + path, encoded=True))))
+        return await self._send(_Call("get", resource, transport.HttpRequest("GET", yarl.URL(self._server + path, encoded=True))))
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
@@ -98,7 +98,7 @@ class RemoteClient:
         query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
         while True:
             url = self._url(resource, namespace, query=_query(query))
-            body = await self._send(_Call("list", resource, transport.Request("GET", url)))
+            body = await self._send(_Call("list", resource, transport.HttpRequest("GET", url)))
             page = _decoded_list(body)
             yield interfaces.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
             if not page.metadata.continue_:
@@ -107,7 +107,7 @@ class RemoteClient:
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[interfaces.Change, None]:
+    ) -> AsyncGenerator[interfaces.WatchEvent, None]:
         seconds = self._rng.randint(*self._limits.watch_seconds)
         query = {
             "watch": "true",
@@ -117,7 +117,7 @@ class RemoteClient:
             "labelSelector": labels,
             "fieldSelector": fields,
         }
-        request = transport.Request("GET", self._url(resource, namespace, query=_query(query)))
+        request = transport.HttpRequest("GET", self._url(resource, namespace, query=_query(query)))
         started, code, lines = asyncio.get_running_loop().time(), 0, watch_stream.Lines()
         try:
             async with self._transport.stream(request, seconds + SILENCE_MARGIN) as response:
@@ -138,7 +138,7 @@ class RemoteClient:
         self, resource: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
     ) -> AsyncGenerator[bytes, None]:
         """A body as it arrives, without a time limit: a log. The first chunk is empty: the server has accepted the request."""
-        request = transport.Request("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
+        request = transport.HttpRequest("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
         async with self._transport.stream(request, None) as response:
             if response.status >= 300:
                 raise status_errors.error(response.status, await response.read(), response.headers.get("Retry-After"))
@@ -159,15 +159,15 @@ class RemoteClient:
     ) -> bytes:
         options = {"fieldValidation": "Strict" if strict else "", "dryRun": "All" if dry_run else ""}
         url = self._url(resource, namespace, query=_query(options) if strict or dry_run else "")
-        return await self._send(_Call("create", resource, transport.Request("POST", url, body)))
+        return await self._send(_Call("create", resource, transport.HttpRequest("POST", url, body)))
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._send(_Call("create", resource, transport.Request("POST", url, body)))
+        return await self._send(_Call("create", resource, transport.HttpRequest("POST", url, body)))
 
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._send(_Call("update", resource, transport.Request("PUT", url, body)))
+        return await self._send(_Call("update", resource, transport.HttpRequest("PUT", url, body)))
 
     async def patch(
         self,
@@ -180,7 +180,7 @@ class RemoteClient:
         type: interfaces.PatchType = "merge",
     ) -> bytes:
         url = self._url(resource, namespace, name, subresource)
-        return await self._send(_Call("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
+        return await self._send(_Call("patch", resource, transport.HttpRequest("PATCH", url, body, PATCHES[type])))
 
     async def delete(
         self,
@@ -194,7 +194,7 @@ class RemoteClient:
         grace: int | None = None,
     ) -> bytes:
         url = self._url(resource, namespace, name)
-        request = transport.Request("DELETE", url, interfaces.delete_options(uid, version, propagation, grace))
+        request = transport.HttpRequest("DELETE", url, interfaces.delete_options(uid, version, propagation, grace))
         return await self._send(_Call("delete", resource, request))
 
     async def _send(self, call: _Call) -> bytes:

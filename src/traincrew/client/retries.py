@@ -21,7 +21,7 @@ NEVER_SENT = "NeverSent"
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class RetryLimits:
     """The limits of one client. Times are in seconds."""
 
     in_flight: int = 64

@@ -39,7 +39,7 @@ class _Deleted(msgspec.Struct, rename="camel"):
     metadata: Meta = msgspec.field(default_factory=Meta)
 
 
-class Store(Generic[T]):
+class InformerStore(Generic[T]):
     """Reads are dictionary lookups; no method waits."""
 
     def __init__(
@@ -232,7 +232,7 @@ class Store(Generic[T]):
     def _notify(self, old: T | None, new: T | None, listed: bool = False) -> None:
         named = new if new is not None else old
         if named is not None and (write := self._pending_writes.get(_key(named))) is not None:
-            write.changes.append(pending_writes.Change(old, new, listed))
+            write.changes.append(pending_writes.StoreChange(old, new, listed))
         elif self._on_change is not None:
             self._on_change(old, new)
 

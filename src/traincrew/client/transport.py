@@ -20,7 +20,7 @@ import traincrew
 from traincrew import errors
 from traincrew.client import connection, credentials, retries, status_errors, tls, transport_errors
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -35,13 +35,13 @@ UNREADABLE_PAUSE = 10.0
 """Seconds for which the old credentials are used after the new ones could not be read."""
 
 
-class Response(NamedTuple):
+class HttpResponse(NamedTuple):
     code: int
     body: bytes
     retry_after: str | None
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     method: str
     url: yarl.URL
     body: bytes | None = None
@@ -58,7 +58,7 @@ class _Prepared:
 
 
 class Transport:
-    def __init__(self, target: connection.Connection, component: str, limits: retries.Limits) -> None:
+    def __init__(self, target: connection.ServerConnection, component: str, limits: retries.RetryLimits) -> None:
         self._target, self._limits = target, limits
         self._agent = f"traincrew/{traincrew.__version__} ({component})"
         self._renewing = asyncio.Lock()
@@ -81,7 +81,7 @@ class Transport:
         if self._session is not None:
             await self._session.close()
 
-    async def exchange(self, request: Request) -> Response:
+    async def exchange(self, request: HttpRequest) -> HttpResponse:
         """The server's response. After a 401 the credentials are read again, and the request is repeated if they have changed."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
@@ -91,7 +91,7 @@ class Transport:
         return response
 
     @contextlib.asynccontextmanager
-    async def stream(self, request: Request, silence: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(self, request: HttpRequest, silence: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response whose body is streamed. silence: seconds without data after which the stream fails."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
@@ -133,11 +133,11 @@ class Transport:
 
     async def _upgrade_error(self, url: yarl.URL, used: _Prepared, rejection: aiohttp.WSServerHandshakeError) -> errors.ApiError:
         """Sends the request again without an upgrade: aiohttp does not return the body of a rejected upgrade."""
-        response = await self._send(Request("GET", url), used)
+        response = await self._send(HttpRequest("GET", url), used)
         same = response.code == rejection.status or response.code in (403, 404)
         return status_errors.error(rejection.status, response.body if same else b"")
 
-    def _start(self, request: Request, used: _Prepared, **more: Any) -> Any:
+    def _start(self, request: HttpRequest, used: _Prepared, **more: Any) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"
         return self._session.request(
             request.method,
@@ -149,11 +149,11 @@ class Transport:
             **more,
         )
 
-    async def _send(self, request: Request, used: _Prepared) -> Response:
+    async def _send(self, request: HttpRequest, used: _Prepared) -> HttpResponse:
         try:
             async with self._start(request, used) as response:
                 body: bytes = await response.read()
-                return Response(response.status, body, response.headers.get("Retry-After"))
+                return HttpResponse(response.status, body, response.headers.get("Retry-After"))
         except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
@@ -187,7 +187,7 @@ class Transport:
         except errors.KubeconfigError as error:
             if self._prepared is None:
                 raise
-            logger.warning("failed to read the credentials again", extra={"error": str(error)})
+            log.warning("failed to read the credentials again", extra={"error": str(error)})
             self._stale_at = asyncio.get_running_loop().time() + UNREADABLE_PAUSE
 
     async def _prepare(self, before: _Prepared | None) -> _Prepared:

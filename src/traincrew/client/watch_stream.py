@@ -36,18 +36,18 @@ _decoder = msgspec.json.Decoder(_Event)
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
 
-def bookmark(resource_version: str) -> interfaces.Change:
-    return interfaces.Change("BOOKMARK", msgspec.json.encode({"metadata": {"resourceVersion": resource_version}}))
+def bookmark(resource_version: str) -> interfaces.WatchEvent:
+    return interfaces.WatchEvent("BOOKMARK", msgspec.json.encode({"metadata": {"resourceVersion": resource_version}}))
 
 
-def change(line: bytes) -> interfaces.Change | None:
+def change(line: bytes) -> interfaces.WatchEvent | None:
     """The change of a line. None: the type of event is not known. Raises ApiError for an ERROR event."""
     try:
         event = json_nesting.decode(_decoder.decode, line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.ServerError("the watch sent a line that is not an event") from error
     if event.type in _CHANGES:
-        return interfaces.Change(cast(interfaces.ChangeType, event.type), bytes(event.object))
+        return interfaces.WatchEvent(cast(interfaces.ChangeType, event.type), bytes(event.object))
     if event.type == "ERROR":
         raise status_errors.watch_error(bytes(event.object))
     return None

@@ -18,15 +18,15 @@ from traincrew.embedded.apiserver.audit.audit_log import AuditLog
 from traincrew.embedded.apiserver.authn import stored_credentials, users
 from traincrew.embedded.apiserver.authn.authentication import Authenticator
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.endpoints import metrics_api, selection
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
 from traincrew.embedded.apiserver.endpoints.in_process_client import InProcessClient
 from traincrew.embedded.apiserver.endpoints.reviews import ReviewHandler
 from traincrew.embedded.apiserver.registry.resources import Registry
-from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded
+from traincrew.embedded.apiserver.requests.scope import RequestScope, ServerIdentity, decoded
 from traincrew.embedded.apiserver.schema import builtin_kinds
-from traincrew.embedded.apiserver.storage.records import Change, SelectableFields
+from traincrew.embedded.apiserver.storage.records import RecordChange, SelectableFields
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.bootstrap import BootstrapObjects
 from traincrew.embedded.data_directory import DataDirectory
@@ -70,12 +70,12 @@ class ControlPlane:
         self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), clock.timestamp)
         self.registry.trust(options.bootstrap.crds)
         self.store = Store.open(options.data / "cluster.db", self._describe, used=DataDirectory(options.data).exists())
-        self.policy = Policy()
+        self.policy = RBACPolicy()
         self.tokens = Tokens(stored_credentials.signing_key(options.data), self._lookup)
         self.admin_token = stored_credentials.admin_token(options.data)
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
-        self.cluster = RequestScope(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
+        self.cluster = RequestScope(self.store, self.registry, self.policy, ServerIdentity(self.pki.authority, self.tokens))
         self.cluster.controllers_enabled = options.controllers
         reviewing = ReviewHandler(self.cluster, self.policy, self.tokens, self.authenticator)
         self._audit_log = AuditLog(options.audit_log)
@@ -99,7 +99,7 @@ class ControlPlane:
                 self.policy.put(decoded(record))
             self.store.listeners[resource] = [self._role_changed]
 
-    def _crd_changed(self, change: Change) -> None:
+    def _crd_changed(self, change: RecordChange) -> None:
         name = change.record.key.name
         selectable = self.registry.selectable(name)
         if change.type == "DELETED":
@@ -110,7 +110,7 @@ class ControlPlane:
             self.store.reindex(name)
             self.store.change_logs.of(name).end_watches()
 
-    def _role_changed(self, change: Change) -> None:
+    def _role_changed(self, change: RecordChange) -> None:
         obj = decoded(change.record)
         if change.type == "DELETED":
             self.policy.remove(obj["kind"], change.record.key.namespace, change.record.key.name)

@@ -27,7 +27,7 @@ from traincrew.operator.observer import Observer
 from traincrew.planner import name_conflicts
 from traincrew.planner.actions import Action, Create, Delete, JobEvent, ListEvents, Patch
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 UNWATCHED_RETRY = 0.5
 """Seconds until a create is tried again whose name is taken by a terminating object that no informer watches."""
@@ -36,7 +36,7 @@ WATCHED_RETRY = 60.0
 
 
 @dataclasses.dataclass
-class Outcome:
+class ActionOutcome:
     """The result of executing a plan."""
 
     changed: bool = False
@@ -68,7 +68,7 @@ class ExecutionContext:
 
 class ActionExecutor:
     def __init__(
-        self, context: ExecutionContext, kind: JobKind, job: jobs.JobObject[Any], memory: JobMemory, outcome: Outcome
+        self, context: ExecutionContext, kind: JobKind, job: jobs.JobObject[Any], memory: JobMemory, outcome: ActionOutcome
     ) -> None:
         self._client, self._observer, self._metrics = context.client, context.observer, context.metrics
         self._recorder, self._backfill = context.recorder, context.backfill
@@ -191,7 +191,7 @@ class ActionExecutor:
         self._outcome.changed = True
         if foreign or action.with_event:
             self._recorder.event(self._kind, self._job, self._rejection_event(action, error, foreign))
-        logger.warning("create rejected", extra=self._fields(action.name, error.message))
+        log.warning("create rejected", extra=self._fields(action.name, error.message))
 
     def _rejection_event(self, action: Create, error: errors.ApiError, foreign: bool) -> JobEvent:
         template = self._kind.reporting.resource_exists

@@ -15,8 +15,8 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.observed import Observed
 from traincrew.operator import unreadable_objects
-from traincrew.operator.action_executor import ExecutionContext, Outcome
-from traincrew.operator.job_key import JobKey
+from traincrew.operator.action_executor import ActionOutcome, ExecutionContext
+from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.job_memory import JobMemory
 from traincrew.operator.other_operators import OtherOperators
 from traincrew.operator.plan_executor import PlanExecutor
@@ -26,7 +26,7 @@ from traincrew.planner.actions import Create, JobEvent, Plan
 from traincrew.planner.other_operators import Evidence
 from traincrew.planner.waiting_reason import NO_PORTS
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 MAX_PASSES = 8
 """Plans executed in a row for one job; more would mean that two controllers undo each other's work."""
@@ -39,7 +39,7 @@ STATUS_BATCH_PERIOD = 0.3
 
 class Controller:
     def __init__(
-        self, context: ExecutionContext, queue: WorkQueue[JobKey], others: OtherOperators, now: Callable[[], dt.datetime]
+        self, context: ExecutionContext, queue: WorkQueue[JobQueueKey], others: OtherOperators, now: Callable[[], dt.datetime]
     ) -> None:
         self._observer, self._recorder, self._metrics = context.observer, context.recorder, context.metrics
         self._others = others
@@ -55,7 +55,7 @@ class Controller:
                 await self._reconcile(key)
             except Exception:
                 delay = self._queue.add_rate_limited(key)
-                logger.exception("reconcile failed", extra={"job": str(key), "retry_in": round(delay, 3)})
+                log.exception("reconcile failed", extra={"job": str(key), "retry_in": round(delay, 3)})
             finally:
                 self._queue.done(key)
                 self._metrics.queue_depth.set(len(self._queue))
@@ -63,7 +63,7 @@ class Controller:
                 self._metrics.reconciled(framework, asyncio.get_running_loop().time() - started)
             await asyncio.sleep(0)  # a reconcile without work never yields to other tasks
 
-    async def _reconcile(self, key: JobKey) -> None:
+    async def _reconcile(self, key: JobQueueKey) -> None:
         for _ in range(MAX_PASSES):
             job = self._observer.job(key)
             if job is None:
@@ -88,7 +88,7 @@ class Controller:
                 return
         self._queue.add_rate_limited(key)
 
-    def _leave_to_other_operator(self, key: JobKey, job: jobs.JobObject[Any], evidence: Evidence) -> None:
+    def _leave_to_other_operator(self, key: JobQueueKey, job: jobs.JobObject[Any], evidence: Evidence) -> None:
         """The other operator acts on the job, or nobody does: then an event on the job says why."""
         created = job.metadata.creation_timestamp
         if job.status.conditions or created is None:
@@ -103,7 +103,7 @@ class Controller:
             memory.other_operator = message
             self._recorder.event(kind, job, JobEvent("Warning", "OtherOperatorRunning", message))
 
-    async def _reconcile_once(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any]) -> Outcome | None:
+    async def _reconcile_once(self, key: JobQueueKey, kind: JobKind, job: jobs.JobObject[Any]) -> ActionOutcome | None:
         """Computes one plan and executes it. None: nothing to do."""
         self._executor.resolve_uncertain_status(kind, job)
         memory = self._observer.memory(job.metadata.uid)
@@ -130,7 +130,7 @@ class Controller:
             self._queue.add_after(key, outcome.retry_in)
         return outcome
 
-    def _plan(self, key: JobKey, job: jobs.JobObject[Any], memory: JobMemory, now: dt.datetime) -> Plan:
+    def _plan(self, key: JobQueueKey, job: jobs.JobObject[Any], memory: JobMemory, now: dt.datetime) -> Plan:
         kind, observed = self._observer.kinds[key.plural], self._observer.observe(job)
         self._report_unreadable(kind.following(job), job, memory, observed)
         plan = decide(kind, job, observed, now)
@@ -147,9 +147,9 @@ class Controller:
             event = unreadable_objects.event(unreadable)
             self._recorder.event(kind, job, event)
             name = f"{job.metadata.namespace}/{job.metadata.name}"
-            logger.error("ignoring unreadable fields", extra={"kind": kind.kind, "job": name, "error": event.message})
+            log.error("ignoring unreadable fields", extra={"kind": kind.kind, "job": name, "error": event.message})
 
-    def _is_batched(self, key: JobKey, memory: JobMemory) -> bool:
+    def _is_batched(self, key: JobQueueKey, memory: JobMemory) -> bool:
         """Pods of a job become ready together: their counts are written once, not one after the other."""
         now = asyncio.get_running_loop().time()
         if memory.batched_since is None:
@@ -159,7 +159,7 @@ class Controller:
             self._queue.add_after(key, left)
         return left > 0
 
-    def _retry(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any], outcome: Outcome) -> None:
+    def _retry(self, key: JobQueueKey, kind: JobKind, job: jobs.JobObject[Any], outcome: ActionOutcome) -> None:
         error = outcome.failed
         assert error is not None
         fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}
@@ -167,17 +167,17 @@ class Controller:
             # The API server will reject the same status again; only a change of the job can help.
             self._observer.memory(job.metadata.uid).rejected_status = job.metadata.resource_version
             self._recorder.event(kind, job, JobEvent("Warning", "StatusRejected", error.message))
-            logger.error("status rejected", extra=fields)
+            log.error("status rejected", extra=fields)
             return
         if outcome.changed:
             self._queue.forget(key)  # there is progress
         delay = self._queue.add_rate_limited(key, error.retry_after or 0.0)
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
-        logger.log(level, "reconcile failed", extra={**fields, "retry_in": round(delay, 3)})
+        log.log(level, "reconcile failed", extra={**fields, "retry_in": round(delay, 3)})
 
     def _log(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> None:
         """One line for each plan: the actions, and the reason in the status if there is one."""
-        if not logger.isEnabledFor(logging.INFO):
+        if not log.isEnabledFor(logging.INFO):
             return
         actions = Counter(
             f"{type(action).__name__.lower()} {(getattr(action, 'resource', None) and action.resource.kind) or 'pod'}"  # type: ignore[union-attr]
@@ -191,7 +191,7 @@ class Controller:
             "actions": ", ".join(f"{name} x{count}" if count > 1 else name for name, count in actions.items()) or "status",
             "reason": (plan.status.why.reason if plan.status is not None and plan.status.why else "") or condition,
         }
-        logger.info("executing plan", extra=fields)
+        log.info("executing plan", extra=fields)
 
 
 def _only_creates(kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> bool:

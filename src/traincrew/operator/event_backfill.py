@@ -25,7 +25,7 @@ from traincrew.operator.job_events import JobEventRecorder
 from traincrew.planner import pods_and_services
 from traincrew.planner.actions import JobEvent
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 RECENT = dt.timedelta(minutes=10)
 """How far back events are expected. API servers drop events after an hour; an older event must not be recorded again."""
@@ -100,7 +100,7 @@ class EventBackfill:
                         names.add(written.name)
                         uids.update(written.annotations.get(naming.TOLD_OBJECTS, "").split(","))
         except errors.ApiError as error:
-            logger.warning("event backfill failed", extra={"error": error.message})
+            log.warning("event backfill failed", extra={"error": error.message})
             return
         for each in expected:
             self._record(each, names, uids)

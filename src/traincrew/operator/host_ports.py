@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
-from traincrew.operator.job_key import JobKey
+from traincrew.operator.job_key import JobQueueKey
 
 Ports = Mapping[str, Sequence[int]]
 
@@ -37,12 +37,12 @@ class _PortIndex:
 
 
 class PortAllocations:
-    def __init__(self, enqueue: Callable[[JobKey], None]) -> None:
+    def __init__(self, enqueue: Callable[[JobQueueKey], None]) -> None:
         """enqueue: called for each job that waits for ports when another job releases ports."""
         self.listening: Callable[[], Collection[int]] | None = None
         """Ports on which other processes listen, where every node is this machine."""
         self._written, self._reserved = _PortIndex(), _PortIndex()
-        self._waiting: dict[str, JobKey] = {}
+        self._waiting: dict[str, JobQueueKey] = {}
         self._enqueue = enqueue
 
     def taken(self, uid: str) -> Container[int]:
@@ -67,7 +67,7 @@ class PortAllocations:
         freed = [index.put(uid, {}) for index in (self._written, self._reserved)]
         self._notify(any(freed))
 
-    def set_waiting(self, uid: str, key: JobKey, waiting: bool) -> None:
+    def set_waiting(self, uid: str, key: JobQueueKey, waiting: bool) -> None:
         """Whether the job waits for ports that other jobs have."""
         if waiting:
             self._waiting[uid] = key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class JobKey(NamedTuple):
+class JobQueueKey(NamedTuple):
     plural: str
     namespace: str
     name: str

@@ -11,7 +11,7 @@ from traincrew import errors
 from traincrew.client.informer import Informer
 from traincrew.model.jobs import GROUP
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 INSTALL = "traincrew manifests crds | kubectl apply -f -"
 REPORT_DELAY = 1.0
@@ -49,9 +49,9 @@ class MissingCRDs:
         if names != self._reported:
             self._reported = names
             if missing:
-                logger.error("CRDs are not installed", extra={"crds": ", ".join(names), "remedy": _remedy(missing)})
+                log.error("CRDs are not installed", extra={"crds": ", ".join(names), "remedy": _remedy(missing)})
             else:
-                logger.info("all CRDs are installed")
+                log.info("all CRDs are installed")
 
 
 def _names(informers: Iterable[Informer[Any]]) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
-from traincrew.client.store import Store
+from traincrew.client.store import InformerStore
 from traincrew.kinds import kind as kinds
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, objects, resources
@@ -22,12 +22,12 @@ from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.operator.create_backoff import ObjectName
 from traincrew.operator.host_ports import PortAllocations
-from traincrew.operator.job_key import JobKey
+from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.job_memory import JobMemory
 from traincrew.operator.status_writers import StatusWriters
 from traincrew.operator.unreadable_objects import Decode, UnreadableObjects
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 _TYPES: dict[Resource, type[Any]] = {
     resources.PODS: objects.Pod,
@@ -57,10 +57,10 @@ def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Re
 class ChangeHandler(Protocol):
     """Called for changes that the informers deliver, except those that this process has written."""
 
-    def job_changed(self, key: JobKey) -> None:
+    def job_changed(self, key: JobQueueKey) -> None:
         """The job, or an object that belongs to it, has changed."""
 
-    def object_added(self, key: JobKey, resource: Resource, obj: meta.Named) -> None:
+    def object_added(self, key: JobQueueKey, resource: Resource, obj: meta.Named) -> None:
         """An object of the job was created by another process."""
 
 
@@ -84,12 +84,14 @@ class Observer:
         self.ports = PortAllocations(handler.job_changed)
         namespace = options.namespace or None
         self._unreadable, self._status_writers = UnreadableObjects(), status_writers
-        self.jobs: dict[str, Store[Any]] = {
-            kind.plural: Store(self._unreadable.noting(kind.resource, self._job_decoder(kind)), self._job_changed(kind.plural))
+        self.jobs: dict[str, InformerStore[Any]] = {
+            kind.plural: InformerStore(
+                self._unreadable.noting(kind.resource, self._job_decoder(kind)), self._job_changed(kind.plural)
+            )
             for kind in kinds
         }
-        self.objects: dict[Resource, Store[Any]] = {
-            resource: Store(self._unreadable.noting(resource, _decoder(_TYPES[resource])), self._object_changed(resource))
+        self.objects: dict[Resource, InformerStore[Any]] = {
+            resource: InformerStore(self._unreadable.noting(resource, _decoder(_TYPES[resource])), self._object_changed(resource))
             for resource in watched(kinds, options.planning)
         }
         self.informers: list[Informer[Any]] = [
@@ -97,17 +99,17 @@ class Observer:
             *(self._informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
         ]
 
-    def _informer(self, reader: interfaces.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
+    def _informer(self, reader: interfaces.Reader, scope: Scope, store: InformerStore[Any]) -> Informer[Any]:
         def undecodable(name: str, error: Exception) -> None:
             fields = {"resource": scope.resource.plural, "object": name, "error": str(error)}
-            logger.error("ignoring undecodable object", extra=fields)
+            log.error("ignoring undecodable object", extra=fields)
 
         return Informer(reader, scope, store, undecodable)
 
     def _job_decoder(self, kind: JobKind) -> Decode:
         return self._status_writers.noting(kind, _job_decoder(kind))
 
-    def store(self, resource: Resource) -> Store[Any] | None:
+    def store(self, resource: Resource) -> InformerStore[Any] | None:
         """The store of a resource: of jobs or of objects that they own."""
         return self.objects[resource] if resource in self.objects else self.jobs.get(resource.plural)
 
@@ -121,12 +123,14 @@ class Observer:
     def memory(self, uid: str) -> JobMemory:
         return self._memories.setdefault(uid, JobMemory())
 
-    def job(self, key: JobKey) -> jobs.JobObject[Any] | None:
+    def job(self, key: JobQueueKey) -> jobs.JobObject[Any] | None:
         job: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
         return job
 
-    def keys(self) -> list[JobKey]:
-        return [JobKey(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store]
+    def keys(self) -> list[JobQueueKey]:
+        return [
+            JobQueueKey(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store
+        ]
 
     async def synced(self) -> None:
         await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
@@ -171,7 +175,7 @@ class Observer:
                 self.forget(job.metadata.uid)
             else:
                 self.ports.observed(job.metadata.uid, new.status.host_ports)
-            self._handler.job_changed(JobKey(plural, job.metadata.namespace, job.metadata.name))
+            self._handler.job_changed(JobQueueKey(plural, job.metadata.namespace, job.metadata.name))
 
         return changed
 
@@ -193,7 +197,7 @@ class Observer:
 
         return changed
 
-    def _owner(self, obj: meta.Named) -> JobKey | None:
+    def _owner(self, obj: meta.Named) -> JobQueueKey | None:
         """The job that owns the object, by name: an object of an earlier job of that name concerns its successor too."""
         ref = obj.metadata.controller
         if ref is not None and ref.kind == "Job":
@@ -202,14 +206,14 @@ class Observer:
             ref = parent.metadata.controller if parent is not None else None
         if ref is None:
             return self._owner_by_labels(obj)
-        return JobKey(self._plurals[ref.kind], obj.metadata.namespace, ref.name) if ref.kind in self._plurals else None
+        return JobQueueKey(self._plurals[ref.kind], obj.metadata.namespace, ref.name) if ref.kind in self._plurals else None
 
-    def _owner_by_labels(self, obj: meta.Named) -> JobKey | None:
+    def _owner_by_labels(self, obj: meta.Named) -> JobQueueKey | None:
         labels = obj.metadata.labels
         plural = self._controllers.get(labels.get(naming.OPERATOR_NAME, ""))
-        return JobKey(plural, obj.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
+        return JobQueueKey(plural, obj.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
 
-    def _name_freed(self, key: JobKey, name: ObjectName) -> None:
+    def _name_freed(self, key: JobQueueKey, name: ObjectName) -> None:
         job = self.job(key)
         memory = self._memories.get(job.metadata.uid) if job is not None else None
         if memory is not None:

@@ -18,7 +18,7 @@ from traincrew import errors, settings
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.leader_election import Lease
-from traincrew.client.store import Store
+from traincrew.client.store import InformerStore
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.other_operators import OtherOperator
 from traincrew.model import resources
@@ -27,7 +27,7 @@ from traincrew.operator.status_writers import StatusWrite, StatusWriters
 from traincrew.planner import other_operators as evidence_of
 from traincrew.planner.other_operators import Evidence, OperatorPod
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 WRITE_SECONDS = 300.0
 """Seconds after the last status that another operator wrote for which it is considered to be running."""
@@ -55,13 +55,13 @@ class OtherOperators:
         self._written: dict[OtherOperator, tuple[float, Evidence]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._settled = asyncio.Event()
-        self._pods = {each: Store(_decode_pod, self._changed) for each in self._operators}
+        self._pods = {each: InformerStore(_decode_pod, self._changed) for each in self._operators}
         leases = [each for each in self._operators if each.lease]
         namespace = options.namespace or None
         self.informers: list[Informer[Any]] = [
             *(Informer(reader, Scope(resources.PODS, namespace, each.selector), self._pods[each]) for each in self._operators),
             *(
-                Informer(reader, _lease_scope(each, namespace), Store(_decode_lease, self._lease_changed(each)))
+                Informer(reader, _lease_scope(each, namespace), InformerStore(_decode_lease, self._lease_changed(each)))
                 for each in leases
             ),
         ]
@@ -152,11 +152,11 @@ class OtherOperators:
         for operator in {**self.running, **running}:
             self._metrics.other_operators.labels(operator.name).set(operator in running)
             if operator not in running:
-                logger.info("other operator is gone", extra={"operator": operator.name})
+                log.info("other operator is gone", extra={"operator": operator.name})
             elif operator not in self.running:
                 evidence = running[operator]
                 fields = {"operator": operator.name, "because": evidence.message, "remedy": evidence.remedy}
-                logger.error("another operator is running: its kinds are not reconciled", extra=fields)
+                log.error("another operator is running: its kinds are not reconciled", extra=fields)
 
 
 def _lease_scope(operator: OtherOperator, namespace: str | None) -> Scope:

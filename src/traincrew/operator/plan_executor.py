@@ -13,7 +13,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.status import JobStatus
 from traincrew.operator import job_events
-from traincrew.operator.action_executor import ActionExecutor, ExecutionContext, Outcome
+from traincrew.operator.action_executor import ActionExecutor, ActionOutcome, ExecutionContext
 from traincrew.operator.job_memory import UncertainStatus
 from traincrew.planner.actions import Action, Create, Plan
 
@@ -25,9 +25,9 @@ class PlanExecutor:
     def __init__(self, context: ExecutionContext) -> None:
         self._context = context
 
-    async def execute(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan, lost: tuple[str, ...] = ()) -> Outcome:
+    async def execute(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan, lost: tuple[str, ...] = ()) -> ActionOutcome:
         """lost: UIDs of the vanished pods that the plan accounts for."""
-        outcome, memory = Outcome(), self._context.observer.memory(job.metadata.uid)
+        outcome, memory = ActionOutcome(), self._context.observer.memory(job.metadata.uid)
         if plan.status is not None:
             try:
                 job = await self._write_status(kind, job, plan.status)
@@ -80,7 +80,7 @@ class PlanExecutor:
         ports.end_reservation(meta.uid)
         return written
 
-    def _announce(self, kind: JobKind, job: jobs.JobObject[Any], outcome: Outcome) -> None:
+    def _announce(self, kind: JobKind, job: jobs.JobObject[Any], outcome: ActionOutcome) -> None:
         for resource, names in outcome.created.items():
             self._context.recorder.event(kind, job, *job_events.created(resource, names))
         for resource, names in outcome.deleted.items():
@@ -93,14 +93,14 @@ class PlanExecutor:
             self._context.metrics.milestone(milestone, job.metadata.namespace, kind.framework)
 
 
-async def _execute_stages(executor: ActionExecutor, plan: Plan, outcome: Outcome) -> None:
+async def _execute_stages(executor: ActionExecutor, plan: Plan, outcome: ActionOutcome) -> None:
     for stage in plan.stages:
         await _execute_stage(executor, executor.admitted(stage), outcome)
         if outcome.failed is not None or outcome.retry_in is not None:
             return
 
 
-async def _execute_stage(executor: ActionExecutor, stage: list[Action], outcome: Outcome) -> None:
+async def _execute_stage(executor: ActionExecutor, stage: list[Action], outcome: ActionOutcome) -> None:
     """A job may have thousands of pods that the API server rejects, one like the other: a few are tried first."""
     creates = [action for action in stage if isinstance(action, Create)]
     batch: list[Action] = [action for action in stage if not isinstance(action, Create)]

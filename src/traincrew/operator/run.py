@@ -26,14 +26,14 @@ from traincrew.operator.action_executor import ExecutionContext
 from traincrew.operator.controller import Controller
 from traincrew.operator.event_backfill import EventBackfill, ExpectedEvents
 from traincrew.operator.job_events import JobEventRecorder
-from traincrew.operator.job_key import JobKey
+from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.missing_crds import MissingCRDs
 from traincrew.operator.observer import Observer
 from traincrew.operator.other_operators import OtherOperators
 from traincrew.planner.events import implied
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 WORKER_SHUTDOWN_SECONDS = 10.0
 """How long workers may finish their current job when the operator is stopped."""
@@ -67,7 +67,7 @@ class Operator:
         now: Callable[[], dt.datetime] = clock.now,
     ) -> None:
         self._options, self._metrics, self._now = options, metrics, now
-        self._queue: WorkQueue[JobKey] = WorkQueue()
+        self._queue: WorkQueue[JobQueueKey] = WorkQueue()
         self._active = False
         """Whether this process leads and its workers run."""
         self._others = OtherOperators(clients.work, kinds, options, metrics, now)
@@ -103,7 +103,7 @@ class Operator:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
             informers = (each.run() for each in (*self.observer.informers, *self._others.informers))
             await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), *informers)
-        logger.info("stopped")
+        log.info("stopped")
 
     async def _lead(self, stop: asyncio.Event) -> None:
         async with self._leader_election(stop) as leadership_lost:
@@ -149,7 +149,7 @@ class Operator:
     @contextlib.asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[asyncio.Task[None]]]:
         _tune_garbage_collection()
-        logger.info("starting workers", extra={"jobs": len(self.observer.keys()), "pid": os.getpid()})
+        log.info("starting workers", extra={"jobs": len(self.observer.keys()), "pid": os.getpid()})
         self._backfill_recent_events()
         self._active = True
         self._reconcile_all()
@@ -181,11 +181,11 @@ class Operator:
         for key in self.observer.keys() if self._active else ():
             self._queue.add(key)
 
-    def job_changed(self, key: JobKey) -> None:
+    def job_changed(self, key: JobQueueKey) -> None:
         if self._active:
             self._queue.add(key)
 
-    def object_added(self, key: JobKey, resource: Resource, obj: Named) -> None:
+    def object_added(self, key: JobQueueKey, resource: Resource, obj: Named) -> None:
         job = self.observer.job(key) if self._active else None
         owner = obj.metadata.controller
         if job is not None and owner is not None and owner.uid == job.metadata.uid:
@@ -212,7 +212,7 @@ async def _any_ends(tasks: list[asyncio.Task[None]]) -> None:
 async def _all_end(tasks: list[asyncio.Task[None]], seconds: float) -> None:
     done, left = await asyncio.wait(tasks, timeout=seconds)
     if left:
-        logger.warning("workers cancelled", extra={"workers": len(left)})
+        log.warning("workers cancelled", extra={"workers": len(left)})
     for task in done:
         task.result()
 

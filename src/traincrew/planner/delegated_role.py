@@ -17,7 +17,7 @@ from traincrew.planner.replicas import Replicas
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class DelegatedOutcome:
     """The result of a job."""
 
     succeeded: bool
@@ -117,13 +117,13 @@ def _scheduling_directives(template: Manifest, existing: objects.BatchJob) -> Ma
     }
 
 
-def outcome(replicas: Replicas) -> Outcome | None:
+def outcome(replicas: Replicas) -> DelegatedOutcome | None:
     """The result that the batch Job reports. None: it has not ended."""
     batch_job = _existing(replicas)
     if batch_job is None:
         return None
     if batch_job.condition("Complete"):
-        return Outcome(True, time=batch_job.status.completion_time)
+        return DelegatedOutcome(True, time=batch_job.status.completion_time)
     failed = batch_job.condition("Failed")
     if failed is None:
         return None
@@ -133,7 +133,7 @@ def outcome(replicas: Replicas) -> Outcome | None:
         pod = _last_failed_pod(replicas)
         if pod is not None and pod.status.reason:
             reason, message = f"{reason}/{pod.status.reason}", f"{message}: {pod.status.message}"[:1024]
-    return Outcome(False, reason, message)
+    return DelegatedOutcome(False, reason, message)
 
 
 def _last_failed_pod(replicas: Replicas) -> objects.Pod | None:

@@ -12,7 +12,7 @@ from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
 from traincrew.planner import conditions, delegated_role, failure_summary
-from traincrew.planner.delegated_role import Outcome
+from traincrew.planner.delegated_role import DelegatedOutcome
 from traincrew.planner.replicas import Replicas
 
 
@@ -110,12 +110,12 @@ def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, replica_statuses=result)
 
 
-def outcome(replicas: Replicas) -> Outcome | None:
+def outcome(replicas: Replicas) -> DelegatedOutcome | None:
     """The result of a job, decided by its leading roles. None: the job is not finished."""
     if replicas.delegates:
         return delegated_role.outcome(replicas)
     leading = replicas.kind.leading(replicas.job)
-    return Outcome(True) if replicas.kind.lifecycle.succeeded(replicas.job, replicas.by_role, leading) else None
+    return DelegatedOutcome(True) if replicas.kind.lifecycle.succeeded(replicas.job, replicas.by_role, leading) else None
 
 
 def is_running(replicas: Replicas) -> bool:

@@ -26,7 +26,7 @@ from traincrew.planner import (
     waiting_reason,
 )
 from traincrew.planner.actions import Action, JobEvent, Plan
-from traincrew.planner.delegated_role import Outcome
+from traincrew.planner.delegated_role import DelegatedOutcome
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 from traincrew.planner.restarts import Accounting
@@ -165,7 +165,7 @@ def _with_conditions(replicas: Replicas, status: JobStatus, accounting: Accounti
     return _running_or_restarting(replicas, status, accounting, stamp)
 
 
-def _finished(replicas: Replicas, status: JobStatus, outcome: Outcome, now: Time) -> JobStatus:
+def _finished(replicas: Replicas, status: JobStatus, outcome: DelegatedOutcome, now: Time) -> JobStatus:
     stamp = clock.whole(now)
     if outcome.succeeded:
         entry, by = progress.condition(replicas.kind, replicas.job, "Succeeded"), "Success"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.findings import Finding, Path, Value, parse
+from traincrew.apimachinery.findings import ManifestFinding, Path, Value, parse
 from traincrew.apimachinery.structural import value_validation
 from traincrew.kinds import KINDS, advice, violations
 from traincrew.kinds.kind import JobKind, Violation, decode
@@ -25,13 +25,13 @@ class ReviewResult:
     """The object as the API server stores it, pruned and defaulted."""
     stored: jobs.JobObject[Any] | None
     """The decoded object; None if it is rejected."""
-    errors: tuple[Finding, ...] = ()
+    errors: tuple[ManifestFinding, ...] = ()
     """Reasons for which the API server rejects the object."""
-    unknown: tuple[Finding, ...] = ()
+    unknown: tuple[ManifestFinding, ...] = ()
     """Fields that the API server prunes with a warning, or rejects in strict field validation, which kubectl uses."""
-    faults: tuple[Finding, ...] = ()
+    faults: tuple[ManifestFinding, ...] = ()
     """Mistakes that the API server accepts, and for which the operator fails the job at once."""
-    warnings: tuple[Finding, ...] = ()
+    warnings: tuple[ManifestFinding, ...] = ()
     """Values that are probably mistakes."""
 
     @property
@@ -62,7 +62,7 @@ def review(document: Manifest) -> ReviewResult:
         document=decoded.stored,
         stored=None if errors else job,
         errors=tuple(errors),
-        unknown=tuple(Finding(field.path, field.message()) for field in decoded.unknown if not field.kept),
+        unknown=tuple(ManifestFinding(field.path, field.message()) for field in decoded.unknown if not field.kept),
         faults=(*_misspelt_fields(decoded.unknown), *failing),
         warnings=tuple(_unreported(decoded.errors, [*errors, *failing], suspicious)),
     )
@@ -86,28 +86,32 @@ def _with_integers(value: Value) -> Value:
     return int(value) if isinstance(value, float) and value_validation.is_integral(value) else value
 
 
-def _finding(fault: Violation) -> Finding:
-    return Finding(parse(fault.path), fault.message)
+def _finding(fault: Violation) -> ManifestFinding:
+    return ManifestFinding(parse(fault.path), fault.message)
 
 
-def _unreported(form_errors: Iterable[Finding], reported: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
+def _unreported(
+    form_errors: Iterable[ManifestFinding], reported: Iterable[ManifestFinding], more: Iterable[ManifestFinding]
+) -> list[ManifestFinding]:
     """The findings about paths that are not reported yet and are not inside an invalid part."""
     paths = {finding.path for finding in reported}
     broken = [finding.path for finding in form_errors]
     return [one for one in more if one.path not in paths and not any(one.path[: len(path)] == path for path in broken)]
 
 
-def _misspelt_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
+def _misspelt_fields(unknown: Iterable[UnknownField]) -> Iterator[ManifestFinding]:
     """Unknown fields of a pod template that look like misspelt ones."""
     for field in unknown:
         if field.kept and not _is_metadata(field.path) and field.suggestion:
-            yield Finding(field.path, field.message())
+            yield ManifestFinding(field.path, field.message())
 
 
-def _unsupported_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
+def _unsupported_fields(unknown: Iterable[UnknownField]) -> Iterator[ManifestFinding]:
     for field in unknown:
         if field.kept and not _is_metadata(field.path) and not field.suggestion:
-            yield Finding(field.path, f"{field.message()}: the API server rejects the pods unless its version supports the field")
+            yield ManifestFinding(
+                field.path, f"{field.message()}: the API server rejects the pods unless its version supports the field"
+            )
 
 
 def _is_metadata(path: Path) -> bool:
@@ -115,7 +119,7 @@ def _is_metadata(path: Path) -> bool:
     return path[-2:-1] == ("metadata",) and path[-1] in object_meta.SCHEMA["properties"]
 
 
-def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
+def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[ManifestFinding]:
     if job is None:
         return []
     follows = kind.following(job)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from traincrew.apimachinery import findings, yaml_documents
-from traincrew.apimachinery.findings import Finding, Value
+from traincrew.apimachinery.findings import ManifestFinding, Value
 from traincrew.kinds import KINDS
 from traincrew.model import jobs, suggestions
 from traincrew.validation import crds, job_review
@@ -72,29 +72,29 @@ def _review_object(document: yaml_documents.Document) -> tuple[list[Diagnostic],
     return errors + _diagnostics(document, result.warnings, "warning"), True
 
 
-def _diagnostics(document: yaml_documents.Document, reported: Iterable[Finding], level: Level) -> list[Diagnostic]:
+def _diagnostics(document: yaml_documents.Document, reported: Iterable[ManifestFinding], level: Level) -> list[Diagnostic]:
     return [Diagnostic(document.line(one.path), findings.render(one.path), one.message, level) for one in reported]
 
 
-def _identify(value: Value) -> Finding | None:
+def _identify(value: Value) -> ManifestFinding | None:
     """Why the value is not an object, or is probably meant to be one of our kinds."""
     if not isinstance(value, dict):
-        return Finding((), "is not an object: expected a mapping with apiVersion, kind and metadata")
+        return ManifestFinding((), "is not an object: expected a mapping with apiVersion, kind and metadata")
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
-            return Finding((field,), "is required and must be a string")
+            return ManifestFinding((field,), "is required and must be a string")
     return _similar_kind(value["apiVersion"], value["kind"])
 
 
-def _similar_kind(api_version: str, name: str) -> Finding | None:
+def _similar_kind(api_version: str, name: str) -> ManifestFinding | None:
     group, _, version = api_version.rpartition("/")
     known = {kind.kind: kind for kind in KINDS}
     if name in known:
         served = [f"{jobs.GROUP}/{served}" for served in crds.versions(known[name])]
         if api_version in served:
             return None
-        return Finding(("apiVersion",), f"{api_version!r} is not served for {name}, must be {' or '.join(served)}")
+        return ManifestFinding(("apiVersion",), f"{api_version!r} is not served for {name}, must be {' or '.join(served)}")
     meant = suggestions.nearest(name, known)
     if group == jobs.GROUP and meant and version in crds.versions(known[meant]):
-        return Finding(("kind",), f"unknown kind {name!r}; did you mean {meant!r}?")
+        return ManifestFinding(("kind",), f"unknown kind {name!r}; did you mean {meant!r}?")
     return None

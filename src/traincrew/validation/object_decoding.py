@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from traincrew.apimachinery.findings import Finding, Path, Value
+from traincrew.apimachinery.findings import ManifestFinding, Path, Value
 from traincrew.apimachinery.structural import defaulting, pruning, schemas
 from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import JobKind
@@ -17,7 +17,7 @@ from traincrew.validation import crds, object_meta, schema_findings, unknown_fie
 class DecodedObject:
     stored: Manifest
     """The object as the API server stores it, pruned and defaulted."""
-    errors: tuple[Finding, ...]
+    errors: tuple[ManifestFinding, ...]
     unknown: tuple[unknown_fields.UnknownField, ...]
     valid_part: Manifest
     """The object without its invalid parts: further checks can report everything else at once."""
@@ -58,26 +58,26 @@ def _with_floats(value: Value) -> Value:
     return value
 
 
-def _scale_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+def _scale_findings(kind: JobKind, stored: Manifest) -> Iterator[ManifestFinding]:
     """The replicas of the scale subresource are validated separately, and more strictly."""
     if not kind.crd.scalable:
         return
     path = tuple(crds.scale(kind)["specReplicasPath"].split(".")[1:])
     value = value_at(stored, path)
     if isinstance(value, float):
-        yield Finding(path, f"must be an integer, got {value!r}")
+        yield ManifestFinding(path, f"must be an integer, got {value!r}")
     elif isinstance(value, int) and not 0 <= value < 2**31:
-        yield Finding(path, f"must be between 0 and {2**31 - 1}, got {value}")
+        yield ManifestFinding(path, f"must be between 0 and {2**31 - 1}, got {value}")
 
 
-def _count_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+def _count_findings(kind: JobKind, stored: Manifest) -> Iterator[ManifestFinding]:
     roles = {rule.counts for rule in validation_rules.cel_rules(kind)} - {""}
     replicas = value_at(stored, ("spec", kind.replicas_field))
     for key, entry in replicas.items() if isinstance(replicas, dict) else ():
         role = kind.role(key)
         count = entry.get("replicas") if isinstance(entry, dict) else None
         if role is not None and role.name in roles and isinstance(count, float):
-            yield Finding(("spec", kind.replicas_field, key, "replicas"), f"must be an integer, got {count!r}")
+            yield ManifestFinding(("spec", kind.replicas_field, key, "replicas"), f"must be an integer, got {count!r}")
 
 
 def value_at(value: Value, path: Path) -> Value:
@@ -89,7 +89,7 @@ def value_at(value: Value, path: Path) -> Value:
     return value
 
 
-def _without_invalid_parts(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
+def _without_invalid_parts(kind: JobKind, stored: Manifest, errors: list[ManifestFinding]) -> Manifest:
     if not errors:
         return stored
     copy: Manifest = _with_floats(stored)

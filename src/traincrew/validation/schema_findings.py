@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from traincrew.apimachinery.findings import Finding, Value
+from traincrew.apimachinery.findings import ManifestFinding, Value
 from traincrew.apimachinery.structural import list_uniqueness, schemas, value_validation, violations
-from traincrew.apimachinery.structural.violations import Path, Violation
+from traincrew.apimachinery.structural.violations import Path, SchemaViolation
 
 Schema = dict[str, Any]
 
@@ -24,23 +24,23 @@ _NAMES = {
 }
 
 
-def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[Finding]:
+def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[ManifestFinding]:
     """All violations of the schema. For a value of the wrong type only the type is reported."""
     node = schemas.of(schema)
     violations = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
-    mistyped: dict[Path, Violation] = {}
+    mistyped: dict[Path, SchemaViolation] = {}
     for violation in violations:
         if violation.rule in _TYPE_RULES:
             mistyped.setdefault(violation.path, violation)
     for violation in violations:
         if mistyped.get(violation.path, violation) is violation:
-            yield Finding(violation.path, _MESSAGES[violation.rule](violation))
+            yield ManifestFinding(violation.path, _MESSAGES[violation.rule](violation))
 
 
 _TYPE_RULES = (violations.TYPE, violations.FORMAT_TYPE)
 
 
-def _type(violation: Violation) -> str:
+def _type(violation: SchemaViolation) -> str:
     value, expected = violation.value, violation.node.types
     actual = value_validation.json_type(value)
     shown = _NAMES[actual] if actual in ("array", "object", "null") else repr(value)
@@ -55,18 +55,18 @@ def _hint(value: Value, expected: tuple[str, ...]) -> str:
     return ""
 
 
-def _pattern(violation: Violation) -> str:
+def _pattern(violation: SchemaViolation) -> str:
     quantity = violation.node.schema.get("x-kubernetes-int-or-string")
     expected = "a quantity such as 2, 500m or 4Gi" if quantity else f"of the form {violation.limit}"
     return f"{violation.value!r} is not {expected}"
 
 
-def _format(violation: Violation) -> str:
+def _format(violation: SchemaViolation) -> str:
     expected = "a time such as 2024-12-31T23:59:59Z" if violation.limit == "date-time" else f"of the format {violation.limit}"
     return f"{violation.value!r} is not {expected}"
 
 
-def _duplicate(violation: Violation) -> str:
+def _duplicate(violation: SchemaViolation) -> str:
     keys = violation.node.keys
     if violation.node.list_type == "set":
         return f"duplicate value: {violation.value!r}"
@@ -74,15 +74,15 @@ def _duplicate(violation: Violation) -> str:
     return f"duplicate value of {' and '.join(keys)}: {shown}"
 
 
-def _bound(word: str) -> Callable[[Violation], str]:
+def _bound(word: str) -> Callable[[SchemaViolation], str]:
     return lambda violation: f"must be {word} {violation.limit}, got {violation.value}"
 
 
-def _count(word: str, unit: str) -> Callable[[Violation], str]:
+def _count(word: str, unit: str) -> Callable[[SchemaViolation], str]:
     return lambda violation: f"must have {word} {violation.limit} {unit}, got {violation.value}"
 
 
-_MESSAGES: dict[str, Callable[[Violation], str]] = {
+_MESSAGES: dict[str, Callable[[SchemaViolation], str]] = {
     violations.TYPE: _type,
     violations.FORMAT_TYPE: _type,
     violations.FORMAT: _format,

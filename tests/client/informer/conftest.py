@@ -161,18 +161,18 @@ async def widgets() -> WidgetServer:
 
 
 @pytest.fixture
-async def address(widgets: WidgetServer) -> AsyncIterator[connection.Connection]:
+async def address(widgets: WidgetServer) -> AsyncIterator[connection.ServerConnection]:
     app = web.Application()
     app.router.add_route("GET", "/{path:.*}", widgets.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield connection.Connection(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    yield connection.ServerConnection(f"http://127.0.0.1:{runner.addresses[0][1]}")
     await runner.cleanup()
 
 
 @pytest.fixture
-async def reader(address: connection.Connection) -> AsyncIterator[remote.RemoteClient]:
-    limits = retries.Limits(page_size=3, first_delay=0.001, attempts=2)
+async def reader(address: connection.ServerConnection) -> AsyncIterator[remote.RemoteClient]:
+    limits = retries.RetryLimits(page_size=3, first_delay=0.001, attempts=2)
     async with remote.RemoteClient(address, limits=limits) as client:
         yield client

@@ -30,7 +30,7 @@ class Cache:
         self._callback = on_change
         self.changes: list[str] = []
         self.undecodable: list[str] = []
-        self.store: store.Store[Widget] = store.Store(factory.decode, self._on_change)
+        self.store: store.InformerStore[Widget] = store.InformerStore(factory.decode, self._on_change)
         self.informer = informer.Informer(
             reader,
             informer.Scope(PODS, namespace),
@@ -249,7 +249,7 @@ async def test_a_list_deletes_only_objects_of_its_namespace(
 
 
 async def test_other_tasks_run_during_a_long_list(
-    widgets: WidgetServer, address: connection.Connection, factory: WidgetFactory
+    widgets: WidgetServer, address: connection.ServerConnection, factory: WidgetFactory
 ) -> None:
     for number in range(450):
         await widgets.put(f"p-{number}")

@@ -53,7 +53,7 @@ class Simulation:
         self.listed: set[str] = set()
         """Versions in a list. They are reported even if we wrote them."""
         self.list: tuple[informer.ListReplacement[Widget], list[Widget], int] | None = None
-        self.store: store.Store[Widget] = store.Store(msgspec.json.Decoder(Widget).decode, self._on_change)
+        self.store: store.InformerStore[Widget] = store.InformerStore(msgspec.json.Decoder(Widget).decode, self._on_change)
 
     def _on_change(self, old: Widget | None, new: Widget | None) -> None:
         changed = new or old

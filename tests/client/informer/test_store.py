@@ -21,7 +21,7 @@ class RecordingStore:
     def __init__(self, factory: WidgetFactory) -> None:
         self.now = 0.0
         self.changes: list[tuple[Widget | None, Widget | None]] = []
-        self.store: store.Store[Widget] = store.Store(
+        self.store: store.InformerStore[Widget] = store.InformerStore(
             factory.decode, on_change=lambda old, new: self.changes.append((old, new)), clock=lambda: self.now
         )
 

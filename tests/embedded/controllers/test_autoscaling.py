@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from traincrew.embedded.controllers.autoscaling import behaviour
 from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
-from traincrew.embedded.controllers.autoscaling.behaviour import History, ScaleRequest
+from traincrew.embedded.controllers.autoscaling.behaviour import ScaleRequest, ScalingHistory
 from traincrew.embedded.controllers.pods import Pod
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
@@ -87,14 +87,14 @@ REQUESTS = st.builds(
     st.integers(1, 50), st.integers(0, 100), st.integers(1, 20), st.integers(0, 60),
 )  # fmt: skip
 HISTORIES = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), max_size=6).map(
-    lambda entries: History(
+    lambda entries: ScalingHistory(
         tuple(behaviour.Recommendation(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in entries)
     )
 )
 
 
 @hypothesis.given(request=REQUESTS, history=HISTORIES, has_behaviour=st.booleans())
-def test_the_limited_scale_is_within_its_bounds(request: ScaleRequest, history: History, has_behaviour: bool) -> None:
+def test_the_limited_scale_is_within_its_bounds(request: ScaleRequest, history: ScalingHistory, has_behaviour: bool) -> None:
     request = request._replace(current=min(max(request.current, request.least), request.most))
     result = behaviour.limit(request, {} if has_behaviour else None, history, NOW)
     assert request.least <= result.replicas <= request.most
@@ -104,14 +104,14 @@ def test_the_limited_scale_is_within_its_bounds(request: ScaleRequest, history: 
 
 
 def test_scaling_down_stops_at_the_highest_recommendation_of_five_minutes() -> None:
-    history = History().recommended(8, NOW - dt.timedelta(seconds=301)).recommended(5, NOW - dt.timedelta(seconds=299))
+    history = ScalingHistory().recommended(8, NOW - dt.timedelta(seconds=301)).recommended(5, NOW - dt.timedelta(seconds=299))
     result = behaviour.limit(ScaleRequest(9, 2, 1, 10), None, history, NOW)
     assert (result.replicas, result.able[0]) == (5, "ScaleDownStabilized")
 
 
 def test_the_scale_at_most_doubles() -> None:
-    assert behaviour.limit(ScaleRequest(5, 40, 1, 50), None, History(), NOW).replicas == 10
-    assert behaviour.limit(ScaleRequest(1, 40, 1, 50), None, History(), NOW).replicas == 4
+    assert behaviour.limit(ScaleRequest(5, 40, 1, 50), None, ScalingHistory(), NOW).replicas == 10
+    assert behaviour.limit(ScaleRequest(1, 40, 1, 50), None, ScalingHistory(), NOW).replicas == 4
 
 
 def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
@@ -122,13 +122,13 @@ def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 20, 5), ("Min", 12, 8), ("Disabled", 10, 10)])
 def test_policies_limit_the_change(choice: str, up: int, down: int) -> None:
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 100, 60))
-    assert behaviour.limit(ScaleRequest(10, 99, 1, 99), {"scaleUp": rule}, History(), NOW).replicas == up
+    assert behaviour.limit(ScaleRequest(10, 99, 1, 99), {"scaleUp": rule}, ScalingHistory(), NOW).replicas == up
     rule = rules(choice, ("Pods", 2, 60), ("Percent", 50, 60))
-    assert behaviour.limit(ScaleRequest(10, 1, 1, 99), {"scaleDown": rule}, History(), NOW).replicas == down
+    assert behaviour.limit(ScaleRequest(10, 1, 1, 99), {"scaleDown": rule}, ScalingHistory(), NOW).replicas == down
 
 
 def test_changes_within_the_period_count() -> None:
-    history = History().changed(3, NOW - dt.timedelta(seconds=30))
+    history = ScalingHistory().changed(3, NOW - dt.timedelta(seconds=30))
     rule = {"scaleUp": rules("Max", ("Pods", 4, 60))}
     assert behaviour.limit(ScaleRequest(10, 99, 1, 99), rule, history, NOW).replicas == 11
     assert behaviour.limit(ScaleRequest(10, 99, 1, 99), rule, history, NOW + dt.timedelta(seconds=60)).replicas == 14

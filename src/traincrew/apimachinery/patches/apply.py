@@ -29,9 +29,9 @@ from traincrew.apimachinery.patches.field_managers import (
 from traincrew.apimachinery.patches.managed_fields import (
     APPLY,
     FieldManager,
+    ManagedFieldsContext,
     Managers,
     VersionedSet,
-    WriteContext,
     WriteContextFields,
 )
 from traincrew.apimachinery.resource_info import Schema
@@ -46,7 +46,7 @@ def apply(
     The arguments are not changed; the result shares parts with them. Raises 409 for conflicts with other managers unless
     forced, 400 and 500 for an invalid configuration.
     """
-    context = WriteContext(**context_fields)
+    context = ManagedFieldsContext(**context_fields)
     validate(applied, schema, (live["apiVersion"], live["kind"]) if live else None)
     managers = _current_managers(live, schema, context)
     try:
@@ -88,7 +88,7 @@ def _kind(document: Object) -> str:
     return f"{version if '/' in version else f'/{version}'}, Kind={kind}"
 
 
-def _current_managers(live: Object | None, schema: Schema, context: WriteContext) -> Managers:
+def _current_managers(live: Object | None, schema: Schema, context: ManagedFieldsContext) -> Managers:
     if live is None:
         return {}
     entries = live["metadata"].get("managedFields")
@@ -96,7 +96,7 @@ def _current_managers(live: Object | None, schema: Schema, context: WriteContext
 
 
 def _merge_applied(
-    live: Object | None, applied: Object, schema: Schema, managers: Managers, how: tuple[WriteContext, bool]
+    live: Object | None, applied: Object, schema: Schema, managers: Managers, how: tuple[ManagedFieldsContext, bool]
 ) -> tuple[Object, Managers]:
     context, force = how
     type_def, version = typed_schemas.type_of(schema), applied["apiVersion"]

@@ -8,7 +8,7 @@ from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import field_sets, last_applied, path_elements
 from traincrew.apimachinery.patches.field_managers import VersionedComparison
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.managed_fields import FieldManager, Managers, WriteContext
+from traincrew.apimachinery.patches.managed_fields import FieldManager, ManagedFieldsContext, Managers
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
 
@@ -32,7 +32,7 @@ def detect(managers: Managers, changes: VersionedComparison, own: FieldManager) 
 
 
 def after_migration(
-    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, context: WriteContext
+    conflicts: ApplyConflicts, live: Object | None, applied: Object, schema: Schema, context: ManagedFieldsContext
 ) -> dict[FieldManager, Fields]:
     """The conflicts without fields that kubectl applied on the client side, according to its annotation."""
     if context.manager != last_applied.KUBECTL or live is None:

@@ -6,13 +6,13 @@ from traincrew.apimachinery.patches import apply_merge, field_sets, typed_schema
 from traincrew.apimachinery.patches.apply_merge import with_declared_parents
 from traincrew.apimachinery.patches.field_comparison import to_field_set
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.managed_fields import Managers, VersionedSet, WriteContext
+from traincrew.apimachinery.patches.managed_fields import ManagedFieldsContext, Managers, VersionedSet
 from traincrew.apimachinery.patches.typed_schemas import TypeDef
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
 
 
-def prune(merged: Object, last: VersionedSet | None, managers: Managers, schema: Schema, context: WriteContext) -> Object:
+def prune(merged: Object, last: VersionedSet | None, managers: Managers, schema: Schema, context: ManagedFieldsContext) -> Object:
     """last: the fields of the applier before; managers: all managers now."""
     type_def = _type_of(last.version, schema, context) if last is not None else None
     if last is None or type_def is None:
@@ -44,7 +44,7 @@ def _by_version(managers: Managers, first: str) -> dict[str, Fields]:
     return by_version
 
 
-def _type_of(version: str, schema: Schema, context: WriteContext) -> TypeDef | None:
+def _type_of(version: str, schema: Schema, context: ManagedFieldsContext) -> TypeDef | None:
     version_schema = schema if context.versions is None else context.versions.get(version)
     return None if version_schema is None else typed_schemas.type_of(version_schema)
 

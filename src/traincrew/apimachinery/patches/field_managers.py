@@ -13,9 +13,9 @@ from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.managed_fields import (
     UPDATE,
     FieldManager,
+    ManagedFieldsContext,
     Managers,
     VersionedSet,
-    WriteContext,
     WriteContextFields,
 )
 from traincrew.apimachinery.patches.schema_reconciliation import reconcile
@@ -34,7 +34,7 @@ def update_managed_fields(
     `before` None: the object is new and the writer manages all of it. An object without managedFields stays without. A client
     may reset managedFields with a list of one empty entry. An empty list resets them too, but not those of custom resources.
     """
-    context = WriteContext(**context_fields)
+    context = ManagedFieldsContext(**context_fields)
     given = after["metadata"].get("managedFields")
     if context.subresource or (given == [] and is_custom(schema)):
         given = None
@@ -50,7 +50,7 @@ def with_managers(metadata: Object, by: Managers) -> Object:
     return {**bare, "managedFields": managed_fields.encode(by)} if by else bare
 
 
-def first_apply(live: Object, schema: Schema, context: WriteContext) -> Managers:
+def first_apply(live: Object, schema: Schema, context: ManagedFieldsContext) -> Managers:
     """The managers of an object that has none yet: `before-first-apply` manages all its fields."""
     return _after_update(None, live, schema, {}, dataclasses.replace(context, manager=BEFORE_FIRST_APPLY))
 
@@ -84,7 +84,9 @@ def _current_managers(before: Object | None, given: Any) -> Managers:
     return managed_fields.decode(live)
 
 
-def _after_update(before: Object | None, after: Object, schema: Schema, managers: Managers, context: WriteContext) -> Managers:
+def _after_update(
+    before: Object | None, after: Object, schema: Schema, managers: Managers, context: ManagedFieldsContext
+) -> Managers:
     if before is None:
         before = zero_object(schema, after)
     version = after["apiVersion"]
@@ -100,7 +102,7 @@ def _after_update(before: Object | None, after: Object, schema: Schema, managers
     return managed_fields.cap_updaters(left)
 
 
-def reconcile_managers(managers: Managers, after: Object, schema: Schema, context: WriteContext) -> Managers:
+def reconcile_managers(managers: Managers, after: Object, schema: Schema, context: ManagedFieldsContext) -> Managers:
     """Adapts the managers to the current schema. Schemas of built-in kinds do not change at run time."""
     if not is_custom(schema) or not managers:
         return managers
@@ -110,7 +112,7 @@ def reconcile_managers(managers: Managers, after: Object, schema: Schema, contex
 class VersionedComparison:
     """The comparison of two objects in every API version that some manager uses."""
 
-    def __init__(self, before: Object, after: Object, schema: Schema, version: str, context: WriteContext) -> None:
+    def __init__(self, before: Object, after: Object, schema: Schema, version: str, context: ManagedFieldsContext) -> None:
         self._before, self._after, self._versions = before, after, context.versions
         self.version, self.reset = version, reset_fields(context.reset)
         self.own = compare(before, after, typed_schemas.type_of(schema)).without(self.reset)

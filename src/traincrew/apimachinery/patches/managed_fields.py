@@ -22,7 +22,7 @@ STRIPPED_FIELDS = field_sets.from_paths(
 
 
 @dataclasses.dataclass(frozen=True)
-class WriteContext:
+class ManagedFieldsContext:
     """The manager, time and subresource of a write."""
 
     manager: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from traincrew.apimachinery.patches import field_sets, typed_schemas
 from traincrew.apimachinery.patches.field_sets import FIELD, Fields
-from traincrew.apimachinery.patches.managed_fields import Managers, WriteContext
+from traincrew.apimachinery.patches.managed_fields import ManagedFieldsContext, Managers
 from traincrew.apimachinery.patches.typed_schemas import LIST, MAP, TypeDef
 from traincrew.apimachinery.resource_info import Schema
 
 
-def reconcile(managers: Managers, schema: Schema, context: WriteContext) -> Managers:
+def reconcile(managers: Managers, schema: Schema, context: ManagedFieldsContext) -> Managers:
     """A manager of a part of a value that is atomic now manages the whole value."""
     reconciled: Managers = {}
     for manager, versioned_set in managers.items():

@@ -7,16 +7,16 @@ from typing import Any
 
 from traincrew.apimachinery.structural import violations
 from traincrew.apimachinery.structural.schemas import Structure
-from traincrew.apimachinery.structural.violations import MapKey, Path, Violation
+from traincrew.apimachinery.structural.violations import MapKey, Path, SchemaViolation
 
 
-def validate(value: Any, node: Structure, path: Path = ()) -> list[Violation]:
-    errors: list[Violation] = []
+def validate(value: Any, node: Structure, path: Path = ()) -> list[SchemaViolation]:
+    errors: list[SchemaViolation] = []
     _walk(value, node, path, errors)
     return errors
 
 
-def _walk(value: Any, node: Structure, path: Path, errors: list[Violation]) -> None:
+def _walk(value: Any, node: Structure, path: Path, errors: list[SchemaViolation]) -> None:
     if not node.has_lists:
         return
     if value.__class__ is dict:
@@ -29,7 +29,9 @@ def _walk(value: Any, node: Structure, path: Path, errors: list[Violation]) -> N
     elif value.__class__ is list:
         if node.list_type == "set":
             if len(value) > 1:
-                errors += [Violation(violations.DUPLICATE, (*path, index), value[index], node) for index in _repeated(value)]
+                errors += [
+                    SchemaViolation(violations.DUPLICATE, (*path, index), value[index], node) for index in _repeated(value)
+                ]
         elif node.list_type == "map":
             errors += _map_violations(value, node, path)
         if node.items is not None:
@@ -58,11 +60,11 @@ def _plainly_unique(values: list[Any], keys: list[str]) -> bool:
         return False
 
 
-def _map_violations(values: list[Any], node: Structure, path: Path) -> list[Violation]:
+def _map_violations(values: list[Any], node: Structure, path: Path) -> list[SchemaViolation]:
     if _plainly_unique(values, node.keys):
         return []
     for index, value in enumerate(values):
         if value is not None and not isinstance(value, dict):
-            return [Violation(violations.NO_MAP_ENTRY, (*path, index), value, node)]
+            return [SchemaViolation(violations.NO_MAP_ENTRY, (*path, index), value, node)]
     keys = [{key: value[key] for key in node.keys if key in value} if value else {} for value in values]
-    return [Violation(violations.DUPLICATE, (*path, index), keys[index], node) for index in _repeated(keys)]
+    return [SchemaViolation(violations.DUPLICATE, (*path, index), keys[index], node) for index in _repeated(keys)]

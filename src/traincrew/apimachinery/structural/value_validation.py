@@ -14,18 +14,18 @@ from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.structural import violations
 from traincrew.apimachinery.structural.schemas import NOTHING, AllowedValues, Structure
 from traincrew.apimachinery.structural.validation_cost import LimitExceeded, ValidationCost
-from traincrew.apimachinery.structural.violations import Path, Violation, Violations
+from traincrew.apimachinery.structural.violations import Path, SchemaViolation, Violations
 
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
-def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> list[Violation]:
+def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> list[SchemaViolation]:
     """All violations, up to a limit. Those of a part that equals its old value are ignored (ratcheting)."""
     errors = Violations(ValidationCost())
     try:
         _validate(value, node, path, errors, old)
     except LimitExceeded as exceeded:
-        return [*errors, Violation(violations.UNFINISHED, path, None, node, str(exceeded))]
+        return [*errors, SchemaViolation(violations.UNFINISHED, path, None, node, str(exceeded))]
     return errors
 
 
@@ -79,7 +79,7 @@ def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) 
     expected = node.types
     if value is None:
         if expected and not node.nullable:
-            errors.add(Violation(violations.TYPE, path, value, node))
+            errors.add(SchemaViolation(violations.TYPE, path, value, node))
             return 0
         return 1
     actual = json_type(value)
@@ -90,11 +90,11 @@ def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) 
     )
     scalar = actual in ("string", "array")
     if node.format_check and not scalar and not passes:
-        errors.add(Violation(violations.FORMAT_TYPE, path, value, node))
+        errors.add(SchemaViolation(violations.FORMAT_TYPE, path, value, node))
         return 0
     if passes or (node.format_check and scalar and not {"number", "integer"} & set(expected)):
         return 1
-    errors.add(Violation(violations.TYPE, path, value, node))
+    errors.add(SchemaViolation(violations.TYPE, path, value, node))
     return 0
 
 
@@ -102,13 +102,13 @@ def _validate_string(value: str, node: Structure, path: Path, errors: Violations
     schema = node.schema
     most, least = schema.get("maxLength"), schema.get("minLength")
     if most is not None and len(value) > most:
-        errors.add(Violation(violations.MAX_LENGTH, path, value, node, most))
+        errors.add(SchemaViolation(violations.MAX_LENGTH, path, value, node, most))
     elif least is not None and len(value) < least:
-        errors.add(Violation(violations.MIN_LENGTH, path, value, node, least))
+        errors.add(SchemaViolation(violations.MIN_LENGTH, path, value, node, least))
     elif node.pattern and not errors.cost.matches(node.pattern, value):
-        errors.add(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
+        errors.add(SchemaViolation(violations.PATTERN, path, value, node, schema["pattern"]))
     if node.format_check and not node.format_check(value):
-        errors.add(Violation(violations.FORMAT, path, value, node, schema["format"]))
+        errors.add(SchemaViolation(violations.FORMAT, path, value, node, schema["format"]))
 
 
 def _validate_number(value: float, node: Structure, path: Path, errors: Violations) -> None:
@@ -119,23 +119,23 @@ def _validate_number(value: float, node: Structure, path: Path, errors: Violatio
     if (least := schema.get("minimum")) is not None:
         least = native(least)
         if value < least or (schema.get("exclusiveMinimum") and value == least):
-            errors.add(Violation(violations.MINIMUM, path, value, node, least))
+            errors.add(SchemaViolation(violations.MINIMUM, path, value, node, least))
     if (most := schema.get("maximum")) is not None:
         most = native(most)
         if value > most or (schema.get("exclusiveMaximum") and value == most):
-            errors.add(Violation(violations.MAXIMUM, path, value, node, most))
+            errors.add(SchemaViolation(violations.MAXIMUM, path, value, node, most))
 
 
 def _validate_multiple(value: float, factor: float, node: Structure, path: Path, errors: Violations) -> None:
     if factor <= 0:
-        errors.add(Violation(violations.INVALID_FACTOR, path, value, node, factor))
+        errors.add(SchemaViolation(violations.INVALID_FACTOR, path, value, node, factor))
         return
     if value.__class__ is int:
         multiple = value % factor == 0
     else:
         multiple = is_integral(1 / factor * value if factor < 1 else value / factor)
     if not multiple:
-        errors.add(Violation(violations.MULTIPLE_OF, path, value, node, factor))
+        errors.add(SchemaViolation(violations.MULTIPLE_OF, path, value, node, factor))
 
 
 def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violations, old: Any) -> int:
@@ -151,11 +151,11 @@ def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violat
     schema = node.schema
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
-        errors.add(Violation(violations.MIN_ITEMS, path, len(value), node, least))
+        errors.add(SchemaViolation(violations.MIN_ITEMS, path, len(value), node, least))
     if most is not None and len(value) > most:
-        errors.add(Violation(violations.MAX_ITEMS, path, len(value), node, most))
+        errors.add(SchemaViolation(violations.MAX_ITEMS, path, len(value), node, most))
     if schema.get("uniqueItems") and len({json.dumps(inner, sort_keys=True) for inner in value}) < len(value):
-        errors.add(Violation(violations.UNIQUE_ITEMS, path, "", node))
+        errors.add(SchemaViolation(violations.UNIQUE_ITEMS, path, "", node))
     return score
 
 
@@ -163,9 +163,9 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors:
     schema, score = node.schema, 0
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
-        errors.add(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
+        errors.add(SchemaViolation(violations.MIN_PROPERTIES, path, len(value), node, least))
     if most is not None and len(value) > most:
-        errors.add(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
+        errors.add(SchemaViolation(violations.MAX_PROPERTIES, path, len(value), node, most))
     old_fields = old if old.__class__ is dict else {}
     properties, extra = node.properties, node.extra
     for key, inner in value.items():
@@ -178,13 +178,13 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors:
             score += _validate(inner, child, (*path, key), errors, old_fields.get(key, NOTHING))
     for key in schema.get("required", ()):
         if key not in value:
-            errors.add(Violation(violations.REQUIRED, (*path, key), None, node))
+            errors.add(SchemaViolation(violations.REQUIRED, (*path, key), None, node))
     return score
 
 
 def _validate_enum(value: Any, node: Structure, path: Path, errors: Violations) -> None:
     if node.enum is not None and not _is_allowed(value, node, errors):
-        errors.add(Violation(violations.ENUM, path, value, node, node.enum))
+        errors.add(SchemaViolation(violations.ENUM, path, value, node, node.enum))
 
 
 def _is_allowed(value: Any, node: Structure, errors: Violations) -> bool:
@@ -260,5 +260,5 @@ def _validate_one(value: Any, node: Structure, path: Path, errors: Violations) -
     return best[0]
 
 
-def _composite(path: Path, node: Structure, text: str) -> Violation:
-    return Violation(violations.COMPOSITE, path, None, node, text)
+def _composite(path: Path, node: Structure, text: str) -> SchemaViolation:
+    return SchemaViolation(violations.COMPOSITE, path, None, node, text)

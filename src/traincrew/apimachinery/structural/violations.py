@@ -29,7 +29,7 @@ COMPOSITE = "composite"
 DUPLICATE, NO_MAP_ENTRY = "duplicate", "no entry of a list map"
 
 
-class Violation(NamedTuple):
+class SchemaViolation(NamedTuple):
     rule: str
     path: Path
     value: Any
@@ -39,7 +39,7 @@ class Violation(NamedTuple):
     """The limit that the rule sets."""
 
 
-class Violations(list[Violation]):
+class Violations(list[SchemaViolation]):
     """The violations of a value, and what the validation has cost. Adding to it may raise LimitExceeded."""
 
     __slots__ = ("cost", "tried")
@@ -50,7 +50,7 @@ class Violations(list[Violation]):
         self.tried = tried
         """Of one of several alternatives: it may be discarded."""
 
-    def add(self, violation: Violation) -> None:
+    def add(self, violation: SchemaViolation) -> None:
         if self.tried:
             self.cost.add_steps(1)
         else:

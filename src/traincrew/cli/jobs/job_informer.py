@@ -63,13 +63,13 @@ class JobInformer:
         self._jobs = informer.Informer(
             reader,
             informer.Scope(key.kind.resource, key.namespace, fields=fields),
-            store.Store(decode_object, self._job_changed),
+            store.InformerStore(decode_object, self._job_changed),
         )
         labels = observed_job.selector(key.name)
         self._pods = informer.Informer(
             reader,
             informer.Scope(resources.PODS, key.namespace, labels),
-            store.Store(observed_job.decode_pod, self._pod_changed),
+            store.InformerStore(observed_job.decode_pod, self._pod_changed),
         )
 
     def _job_changed(self, old: RawObject | None, new: RawObject | None) -> None:

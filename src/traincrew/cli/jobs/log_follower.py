@@ -50,7 +50,7 @@ class LogFollower:
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
         self.error = ""
 
-    async def follow(self, first: pod_logs.Wanted, *, earlier: bool = True) -> None:
+    async def follow(self, first: pod_logs.PodLogOptions, *, earlier: bool = True) -> None:
         """Follow until no run will come. `first` selects the existing lines; `earlier`: include earlier runs."""
         if not earlier:
             self._done = max(
@@ -95,7 +95,7 @@ class LogFollower:
     def _is_deleted(self) -> bool:
         return self.source.uid not in self._informer.existing
 
-    async def _previous(self, run: container_runs.ContainerRun, first: pod_logs.Wanted) -> bool:
+    async def _previous(self, run: container_runs.ContainerRun, first: pod_logs.PodLogOptions) -> bool:
         """Read the earlier runs: all of them from stored files, else the previous run from the API."""
         if self._log_root is None or not await self._read_stored(first, before=run.number):
             wanted = dataclasses.replace(self._resumed(first, run.number), previous=True, follow=False)
@@ -105,7 +105,7 @@ class LogFollower:
         self._done = run.number - 1
         return True
 
-    async def _current(self, run: container_runs.ContainerRun, first: pod_logs.Wanted) -> None:
+    async def _current(self, run: container_runs.ContainerRun, first: pod_logs.PodLogOptions) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first, run.number), follow=True), run.number):
             return
         seen_changes = self._informer.changes
@@ -121,13 +121,13 @@ class LogFollower:
             self._backoff.reset()
         # If another run has followed, the end of this one is read as the previous log.
 
-    def _resumed(self, first: pod_logs.Wanted, run: int) -> pod_logs.Wanted:
+    def _resumed(self, first: pod_logs.PodLogOptions, run: int) -> pod_logs.PodLogOptions:
         """Resume at the last line. Without any line of the first run yet, use the selection of the user."""
         if self._position.last:
-            return pod_logs.Wanted(since=self._position.since())
-        return first if self._first_run in (None, run) else pod_logs.Wanted()
+            return pod_logs.PodLogOptions(since=self._position.since())
+        return first if self._first_run in (None, run) else pod_logs.PodLogOptions()
 
-    async def _read(self, wanted: pod_logs.Wanted, run: int) -> bool:
+    async def _read(self, wanted: pod_logs.PodLogOptions, run: int) -> bool:
         """Return False if the container restarted meanwhile, so that the log may belong to another run."""
         resumed = pod_logs.Resumed(self._position)
         async with contextlib.aclosing(pod_logs.lines(self._client, self.source.position, wanted)) as batches:
@@ -168,7 +168,7 @@ class LogFollower:
         pod = observed_job.decode_pod(raw)
         return pod if pod.metadata.uid == self.source.uid else None
 
-    async def _read_stored(self, first: pod_logs.Wanted, before: int | None = None) -> bool:
+    async def _read_stored(self, first: pod_logs.PodLogOptions, before: int | None = None) -> bool:
         """Read the stored files; return whether there are any."""
         if self._log_root is None:
             return False

@@ -46,11 +46,11 @@ class LogRequest:
     prefix: bool | None = None
     form: str = "text"
 
-    def wanted(self) -> pod_logs.Wanted:
+    def wanted(self) -> pod_logs.PodLogOptions:
         since = ""
         if self.since:
             since = times.rfc3339(time_arguments.parse_time(self.since, clock.now()).astimezone(dt.UTC))
-        return pod_logs.Wanted(previous=self.previous, tail=self.tail, since=since)
+        return pod_logs.PodLogOptions(previous=self.previous, tail=self.tail, since=since)
 
 
 @dataclasses.dataclass(frozen=True)

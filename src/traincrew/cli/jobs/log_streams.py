@@ -21,7 +21,7 @@ class LogSelection:
 
     replica: str = ""
     container: str = ""
-    first: pod_logs.Wanted = pod_logs.Wanted()
+    first: pod_logs.PodLogOptions = pod_logs.PodLogOptions()
     """Selects the lines of replicas that are already running."""
     earlier: bool = True
     """Include the earlier runs of these replicas."""
@@ -107,7 +107,7 @@ class LogStreams:
             self._console.lines(name, lines, timestamps=self._choice.timestamps)
 
         log = log_follower.LogFollower(self._client, self._informer, source, print_lines, self._log_root)
-        wanted = self._choice.first if first else pod_logs.Wanted()
+        wanted = self._choice.first if first else pod_logs.PodLogOptions()
         task = asyncio.create_task(log.follow(wanted, earlier=self._choice.earlier or not first))
         self._logs[uid, container] = (log, task)
 

@@ -78,7 +78,7 @@ async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -
     return [line for resource in insufficient if (line := resource_usage.users_of(resource, pods))]
 
 
-async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[events.Event]:
+async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[events.ListedEvent]:
     # Pods that do not run come first.
     chosen = sorted(job.pods, key=lambda pod: pod.active)[:MAX_PODS_WITH_EVENTS]
     involved = [job.job.metadata, *(pod.metadata for pod in chosen)]
@@ -86,7 +86,7 @@ async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[e
     return [event for recorded in lists for event in recorded]
 
 
-async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.Event]:
+async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.ListedEvent]:
     selector = f"involvedObject.name={name},involvedObject.uid={uid}"
     try:
         raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=selector) for item in page.items]
@@ -109,7 +109,7 @@ async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
     for previous in (True, False):
         position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
         with contextlib.suppress(errors.ApiError):
-            wanted = pod_logs.Wanted(previous=previous, tail=LAST_LINES)
+            wanted = pod_logs.PodLogOptions(previous=previous, tail=LAST_LINES)
             lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch]
             return "\n".join(line.text.decode(errors="replace") for line in lines)
     return ""

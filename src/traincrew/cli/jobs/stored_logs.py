@@ -64,7 +64,7 @@ def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
 
 
 async def lines(
-    root: pathlib.Path, position: pod_logs.LogPosition, uid: str, wanted: pod_logs.Wanted, before: int | None = None
+    root: pathlib.Path, position: pod_logs.LogPosition, uid: str, wanted: pod_logs.PodLogOptions, before: int | None = None
 ) -> AsyncIterator[list[pod_logs.Line]]:
     """The lines of all runs (before the run `before`), or of the previous run. The tail is counted over all runs."""
     directory = log_directory.container_directory(root, position.namespace, position.pod, uid, position.container)
@@ -83,7 +83,7 @@ async def lines(
     yield list(last)
 
 
-async def _run_lines(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wanted) -> AsyncIterator[list[pod_logs.Line]]:
+async def _run_lines(directory: pathlib.Path, attempt: int, wanted: pod_logs.PodLogOptions) -> AsyncIterator[list[pod_logs.Line]]:
     partial = b""
     async for piece in reader.read(directory, attempt, _options(wanted), clock.now()):
         *ended, partial = (partial + piece).split(b"\n")
@@ -92,6 +92,6 @@ async def _run_lines(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wan
         yield [pod_logs.parse(partial)._replace(whole=False)]
 
 
-def _options(wanted: pod_logs.Wanted) -> LogOptions:
+def _options(wanted: pod_logs.PodLogOptions) -> LogOptions:
     since = times.parse_optional(wanted.since)
     return LogOptions(timestamps=True, tail_lines=wanted.tail, since_seconds=wanted.since_seconds, since_time=since)

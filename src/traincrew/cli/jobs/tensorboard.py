@@ -157,7 +157,7 @@ class TensorBoardSession:
     async def _log(self, pod: objects.Pod) -> str:
         position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, tensorboard_pod.CONTAINER)
         with contextlib.suppress(errors.ApiError):
-            wanted = pod_logs.Wanted(tail=LAST_LINES)
+            wanted = pod_logs.PodLogOptions(tail=LAST_LINES)
             lines = [line async for batch in pod_logs.lines(self.client, position, wanted) for line in batch]
             return "\n".join(line.text.decode(errors="replace") for line in lines)
         return ""

@@ -117,12 +117,12 @@ def _failure(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -
     return "\n".join([*lines, *(f"  | {line}" for line in explained.last_lines.splitlines())])
 
 
-def _events(recorded: Sequence[events.Event], now: Time) -> str:
+def _events(recorded: Sequence[events.ListedEvent], now: Time) -> str:
     rows = [["EVENT", "REASON", "AGE", "COUNT", "OBJECT", "MESSAGE"], *_event_rows(recorded, now)]
     return tables.table(rows) if len(rows) > 1 else ""
 
 
-def _event_rows(recorded: Sequence[events.Event], now: Time) -> Iterator[list[str]]:
+def _event_rows(recorded: Sequence[events.ListedEvent], now: Time) -> Iterator[list[str]]:
     for event in events.in_order(recorded)[-SHOWN_EVENTS:]:
         about = f"{event.involved_object.kind.lower()}/{event.involved_object.name}"
         yield [event.type, event.reason, tables.age(event.time, now), str(event.times), about, " ".join(event.message.split())]

@@ -8,18 +8,18 @@ from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Struct, Time
 
 
-class ObjectReference(Struct, gc=False):
+class ListedReference(Struct, gc=False):
     kind: str = ""
     name: str = ""
     uid: str = ""
 
 
-class Series(Struct, gc=False):
+class ListedSeries(Struct, gc=False):
     count: int = 0
     last_observed_time: Time | None = None
 
 
-class Event(Struct):
+class ListedEvent(Struct):
     type: str = "Normal"
     reason: str = ""
     message: str = ""
@@ -27,8 +27,8 @@ class Event(Struct):
     first_timestamp: Time | None = None
     last_timestamp: Time | None = None
     event_time: Time | None = None
-    series: Series | None = None
-    involved_object: ObjectReference = ObjectReference()
+    series: ListedSeries | None = None
+    involved_object: ListedReference = ListedReference()
 
     @property
     def time(self) -> Time | None:
@@ -40,17 +40,17 @@ class Event(Struct):
         return (self.series.count if self.series is not None else 0) or self.count or 1
 
 
-_decoder: LenientDecoder[Event] = LenientDecoder(Event)
+_decoder: LenientDecoder[ListedEvent] = LenientDecoder(ListedEvent)
 
 
-def decode(raw: bytes) -> Event:
+def decode(raw: bytes) -> ListedEvent:
     return _decoder.decode(raw)[0]
 
 
-def in_order(events: Iterable[Event]) -> list[Event]:
+def in_order(events: Iterable[ListedEvent]) -> list[ListedEvent]:
     """Sort by time. Events without a time come last."""
     return sorted(events, key=lambda each: (each.time is None, each.time.timestamp() if each.time else 0.0))
 
 
-def warnings(events: Iterable[Event]) -> list[Event]:
+def warnings(events: Iterable[ListedEvent]) -> list[ListedEvent]:
     return [each for each in in_order(events) if each.type == "Warning"]

@@ -20,7 +20,7 @@ SHOWN_EVENTS = 5
 class Evidence:
     """What was read in addition to the job and its pods."""
 
-    events: tuple[events.Event, ...] = ()
+    events: tuple[events.ListedEvent, ...] = ()
     log: str = ""
     """The last lines of the failed replica, if its status has none."""
     resource_usage: tuple[str, ...] = ()
@@ -137,16 +137,16 @@ def _image_message(failure: Failure, evidence: Evidence) -> str:
     return next((event.message for event in reversed(messages) if event.involved_object.name == failure.pod), "")
 
 
-def _warnings(evidence: Sequence[events.Event], now: Time) -> list[str]:
+def _warnings(evidence: Sequence[events.ListedEvent], now: Time) -> list[str]:
     """The latest warnings. Equal warnings about several objects share a line."""
-    same: dict[tuple[str, str, str], list[events.Event]] = {}
+    same: dict[tuple[str, str, str], list[events.ListedEvent]] = {}
     for event in events.warnings(evidence):
         words = (event.involved_object.kind.lower(), event.reason, " ".join(event.message.split()))
         same[words] = [*same.pop(words, []), event]
     return [_warning(*words, same_events, now) for words, same_events in list(same.items())[-SHOWN_EVENTS:]]
 
 
-def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.Event], now: Time) -> str:
+def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.ListedEvent], now: Time) -> str:
     names = list(dict.fromkeys(event.involved_object.name for event in same_events))
     about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
     times = sum(event.times for event in same_events)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
-from traincrew.client.store import Store
+from traincrew.client.store import InformerStore
 from traincrew.embedded.controllers import partial_metadata
 from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.resources import Resource
@@ -64,7 +64,7 @@ class MetadataInformers:
                 self._notify(resource, obj, None)
 
     def _start(self, resource: Resource) -> _Started:
-        store = Store(partial_metadata.decode, lambda old, new: self._notify(resource, old, new))
+        store = InformerStore(partial_metadata.decode, lambda old, new: self._notify(resource, old, new))
         informer = Informer(self._reader, Scope(resource), store)
         return _Started(informer, asyncio.create_task(informer.run()))
 

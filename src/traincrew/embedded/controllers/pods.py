@@ -57,14 +57,14 @@ class Terminated(meta.Struct):
     finished_at: dt.datetime | None = None
 
 
-class State(meta.Struct):
+class ContainerState(meta.Struct):
     terminated: Terminated | None = None
 
 
 class ContainerStatus(meta.Struct):
     name: str = ""
     restart_count: int = 0
-    state: State = State()
+    state: ContainerState = ContainerState()
 
 
 class Condition(meta.Struct):

@@ -13,7 +13,7 @@ Visit = Callable[[int, list[str]], Iterator[T]]
 """Gets an open directory, and a list to which it adds the names of the directories in it."""
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     name: str
     directory: int
     """The open directory of the entry. It is valid until the next entry is requested."""
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     status: os.stat_result
 
 
-def walk(path: str | os.PathLike[str]) -> Iterator[Entry]:
+def walk(path: str | os.PathLike[str]) -> Iterator[TreeEntry]:
     """Yields the entries below the directory. Directories that cannot be opened, and mounts, are not entered.
 
     Raises OSError if the path itself cannot be opened.
@@ -62,7 +62,7 @@ def _descend(cursor: TreeCursor, visit: Visit[T]) -> Iterator[T]:
         yield from visit(cursor.directory, unvisited[-1])
 
 
-def _entries(directory: int, inner: list[str]) -> Iterator[Entry]:
+def _entries(directory: int, inner: list[str]) -> Iterator[TreeEntry]:
     for entry in _scan(directory):
         try:
             status = entry.stat(follow_symlinks=False)
@@ -71,7 +71,7 @@ def _entries(directory: int, inner: list[str]) -> Iterator[Entry]:
         is_directory = entry.is_dir(follow_symlinks=False)
         if is_directory:
             inner.append(entry.name)
-        yield Entry(entry.name, directory, is_directory, status)
+        yield TreeEntry(entry.name, directory, is_directory, status)
 
 
 def _itself(directory: int, inner: list[str]) -> Iterator[int]:

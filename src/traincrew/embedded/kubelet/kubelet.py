@@ -18,7 +18,7 @@ from traincrew.embedded.kubelet.devices import inventory
 from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
 from traincrew.embedded.kubelet.lifecycle.observed import Rejection
 from traincrew.embedded.kubelet.lifecycle.sysctl_admission import SysctlAllowlist
-from traincrew.embedded.kubelet.logs.retention import Retention
+from traincrew.embedded.kubelet.logs.retention import LogRetention
 from traincrew.embedded.kubelet.network import api_gateway
 from traincrew.embedded.kubelet.network.names_file import NamesFileWriter
 from traincrew.embedded.kubelet.network.zone_publisher import ZonePublisher
@@ -179,7 +179,7 @@ async def _run(
         await parts.zone.synced()
         await stack.enter_async_context(parts.sync_loop.running())
         eviction = storage_limits.StorageEviction(workers, logs)
-        retention = Retention(options.logs.days, options.logs.total_bytes)
+        retention = LogRetention(options.logs.days, options.logs.total_bytes)
         removal = storage_limits.remove_expired_logs(workers, logs, retention)
         await stack.enter_async_context(_background(eviction.run(), removal))
         yield Kubelet(identity, parts.sync_loop, parts.stats, setup)

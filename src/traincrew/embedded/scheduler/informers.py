@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, OnUndecodable, Scope
-from traincrew.client.store import Store
+from traincrew.client.store import InformerStore
 from traincrew.model import meta, resources
 from traincrew.model.resources import Resource
 from traincrew.scheduling import objects, pod_info
@@ -42,16 +42,18 @@ class SchedulerInformers:
         self._classes = self._add(STORAGE_CLASSES, _decoder(objects.StorageClass))
         self._priorities = self._add(resources.PRIORITY_CLASSES, _decoder(objects.PriorityClass))
         self._namespaces = self._add(resources.NAMESPACES, _decoder(objects.PartialObjectMetadata))
-        self._crds = Store(_decoder(objects.PartialObjectMetadata), self._crd_changed)
+        self._crds = InformerStore(_decoder(objects.PartialObjectMetadata), self._crd_changed)
         self._informers.append(Informer(reader, Scope(resources.CRDS), self._crds))
         self._pod_groups: dict[str, _PodGroupInformer] = {}
 
-    def _add(self, resource: Resource, decode: Callable[[bytes], T], relevant: Callable[[T, T], bool] | None = None) -> Store[T]:
+    def _add(
+        self, resource: Resource, decode: Callable[[bytes], T], relevant: Callable[[T, T], bool] | None = None
+    ) -> InformerStore[T]:
         def on_change(old: T | None, new: T | None) -> None:
             if relevant is None or old is None or new is None or relevant(old, new):
                 self._changed()
 
-        store = Store(decode, on_change)
+        store = InformerStore(decode, on_change)
         self._informers.append(Informer(self._reader, Scope(resource), store, _log_undecodable(resource)))
         return store
 
@@ -82,7 +84,7 @@ class SchedulerInformers:
                     self._start(system, resource)
 
     def _start(self, system: str, resource: Resource) -> None:
-        store = Store(_decoder(objects.PodGroup), lambda old, new: self._changed())
+        store = InformerStore(_decoder(objects.PodGroup), lambda old, new: self._changed())
         informer = Informer(self._reader, Scope(resource), store, _log_undecodable(resource))
         self._pod_groups[system] = _PodGroupInformer(store, informer, asyncio.get_running_loop().create_task(informer.run()))
 
@@ -91,7 +93,7 @@ class SchedulerInformers:
             followed.task.cancel()
             self._changed()
 
-    def pod_groups(self, system: str) -> Store[objects.PodGroup] | None:
+    def pod_groups(self, system: str) -> InformerStore[objects.PodGroup] | None:
         followed = self._pod_groups.get(system)
         return followed.store if followed else None
 
@@ -112,7 +114,7 @@ class SchedulerInformers:
 
 
 class _PodGroupInformer(NamedTuple):
-    store: Store[objects.PodGroup]
+    store: InformerStore[objects.PodGroup]
     informer: Informer[objects.PodGroup]
     task: asyncio.Task[None]
 

@@ -17,7 +17,7 @@ from traincrew.embedded.apiserver.authn.authentication import Authenticator
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import access_reviews, attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.http import impersonation, origins
 from traincrew.embedded.pki import certificates
 
@@ -25,7 +25,7 @@ Object = dict[str, Any]
 
 
 class ReviewServer:
-    def __init__(self, authenticator: Authenticator, tokens: Tokens, policy: Policy) -> None:
+    def __init__(self, authenticator: Authenticator, tokens: Tokens, policy: RBACPolicy) -> None:
         self.authenticator, self.tokens, self.policy = authenticator, tokens, policy
         self.allowed_origins = origins.AllowedOrigins(frozenset())
 

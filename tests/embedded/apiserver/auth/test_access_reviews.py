@@ -8,14 +8,14 @@ from tests.embedded.apiserver.auth.rbac_objects import binding, role, rule, user
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import access_reviews
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 
 ANN = User("ann", ("red",), "7", {"scopes": ("a", "b")})
 
 
 @pytest.fixture
-def policy() -> Policy:
-    rbac = Policy()
+def policy() -> RBACPolicy:
+    rbac = RBACPolicy()
     rbac.put(role("r", rule("get list", "pods"), rule("get", urls="/metrics"), rule("get", "secrets", names="s")))
     rbac.put(binding("b", "ClusterRole/r", user_subject("ann"), namespace="ns"))
     return rbac
@@ -26,7 +26,7 @@ def review_of_kind(kind: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": f"{group}.k8s.io/v1", "kind": kind, "spec": spec}
 
 
-def test_self_subject_access_review_reports_the_own_access(policy: Policy) -> None:
+def test_self_subject_access_review_reports_the_own_access(policy: RBACPolicy) -> None:
     attributes = {"verb": "get", "resource": "pods", "namespace": "ns"}
     response = access_reviews.self_subject_access(
         review_of_kind("SelfSubjectAccessReview", resourceAttributes=attributes), ANN, policy
@@ -37,7 +37,7 @@ def test_self_subject_access_review_reports_the_own_access(policy: Policy) -> No
     assert response["metadata"] == {"creationTimestamp": None}
 
 
-def test_subject_access_review_reports_the_access_of_another_user(policy: Policy) -> None:
+def test_subject_access_review_reports_the_access_of_another_user(policy: RBACPolicy) -> None:
     attributes = {"verb": "get", "resource": "secrets", "namespace": "ns", "name": "t"}
     response = access_reviews.subject_access(
         review_of_kind("SubjectAccessReview", user="ann", resourceAttributes=attributes), policy
@@ -45,7 +45,7 @@ def test_subject_access_review_reports_the_access_of_another_user(policy: Policy
     assert response["status"] == {"allowed": False}
 
 
-def test_a_local_review_stays_in_its_namespace(policy: Policy) -> None:
+def test_a_local_review_stays_in_its_namespace(policy: RBACPolicy) -> None:
     attributes = {"verb": "get", "resource": "pods", "namespace": "ns"}
     review = review_of_kind("LocalSubjectAccessReview", user="ann", resourceAttributes=attributes)
     response = access_reviews.local_subject_access(review, "ns", policy)
@@ -55,7 +55,7 @@ def test_a_local_review_stays_in_its_namespace(policy: Policy) -> None:
         access_reviews.local_subject_access(review, "other", policy)
 
 
-def test_rules_are_listed_as_can_i_shows_them(policy: Policy) -> None:
+def test_rules_are_listed_as_can_i_shows_them(policy: RBACPolicy) -> None:
     response = access_reviews.self_subject_rules(review_of_kind("SelfSubjectRulesReview", namespace="ns"), ANN, policy)
     assert response["status"] == {
         "resourceRules": [
@@ -90,7 +90,7 @@ def test_review_of_an_invalid_token_reports_the_error() -> None:
 
 
 @pytest.mark.parametrize("metadata", [{"name": "x"}, {"labels": {"a": "b"}}])
-def test_a_review_has_no_metadata(policy: Policy, metadata: dict[str, Any]) -> None:
+def test_a_review_has_no_metadata(policy: RBACPolicy, metadata: dict[str, Any]) -> None:
     review = review_of_kind("SubjectAccessReview", user="a", resourceAttributes={}) | {"metadata": metadata}
     with pytest.raises(api_errors.StatusError, match="must be empty"):
         access_reviews.subject_access(review, policy)

@@ -10,10 +10,10 @@ from tests.embedded.apiserver.auth.rbac_objects import ObjectLookup, binding, ro
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import stored_credentials
-from traincrew.embedded.apiserver.authn.authentication import Authenticator, Peer
+from traincrew.embedded.apiserver.authn.authentication import Authenticator, HttpPeer
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User, administrator, service_account, split_service_account
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.http import impersonation
 
 ADMIN_TOKEN = "the-admins"  # noqa: S105
@@ -63,7 +63,7 @@ def test_public_paths_are_open_but_reject_an_invalid_token(authenticator: Authen
 
 def test_a_client_certificate_comes_before_a_token(authenticator: Authenticator) -> None:
     ann = User("ann")
-    assert authenticator.user(request_headers(f"Bearer {ADMIN_TOKEN}"), Peer(ann)) == ann
+    assert authenticator.user(request_headers(f"Bearer {ADMIN_TOKEN}"), HttpPeer(ann)) == ann
 
 
 def test_a_browser_sends_its_token_among_the_protocols_of_a_websocket(authenticator: Authenticator) -> None:
@@ -114,23 +114,23 @@ ANN = User("ann")
 
 
 @pytest.fixture
-def policy() -> Policy:
+def policy() -> RBACPolicy:
     """Ann may impersonate bob and the group red, nothing else."""
-    rbac = Policy()
+    rbac = RBACPolicy()
     rbac.put(role("as", rule("impersonate", "users", names="bob"), rule("impersonate", "groups", names="red")))
     rbac.put(binding("as", "ClusterRole/as", user_subject("ann")))
     return rbac
 
 
-def impersonated_user(policy: Policy, *headers: tuple[str, str]) -> User:
+def impersonated_user(policy: RBACPolicy, *headers: tuple[str, str]) -> User:
     return impersonation.impersonated(ANN, CIMultiDict(headers), policy, "/api")
 
 
-def test_without_headers_no_user_is_impersonated(policy: Policy) -> None:
+def test_without_headers_no_user_is_impersonated(policy: RBACPolicy) -> None:
     assert impersonated_user(policy, ("Accept", "*/*")) is ANN
 
 
-def test_an_allowed_user_impersonates_another(policy: Policy) -> None:
+def test_an_allowed_user_impersonates_another(policy: RBACPolicy) -> None:
     assert impersonated_user(policy, ("impersonate-user", "bob")) == User("bob", ("system:authenticated",))
     user = impersonated_user(policy, ("Impersonate-User", "bob"), ("Impersonate-Group", "red"))
     assert user == User("bob", ("red", "system:authenticated"))
@@ -140,19 +140,19 @@ def test_an_allowed_user_impersonates_another(policy: Policy) -> None:
     "header",
     [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "1"), ("Impersonate-Extra-Scopes", "all")],
 )
-def test_groups_need_their_own_impersonation_permission(policy: Policy, header: tuple[str, str]) -> None:
+def test_groups_need_their_own_impersonation_permission(policy: RBACPolicy, header: tuple[str, str]) -> None:
     with pytest.raises(api_errors.StatusError) as error:
         impersonated_user(policy, ("Impersonate-User", "bob"), header)
     assert error.value.code == 403
 
 
-def test_impersonation_of_a_service_account_needs_the_serviceaccounts_permission(policy: Policy) -> None:
+def test_impersonation_of_a_service_account_needs_the_serviceaccounts_permission(policy: RBACPolicy) -> None:
     with pytest.raises(
         api_errors.StatusError, match='cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"'
     ):
         impersonated_user(policy, ("Impersonate-User", "system:serviceaccount:a:b"))
     user = impersonation.impersonated(
-        administrator(), CIMultiDict({"Impersonate-User": "system:serviceaccount:a:b"}), Policy(), "/api"
+        administrator(), CIMultiDict({"Impersonate-User": "system:serviceaccount:a:b"}), RBACPolicy(), "/api"
     )
     assert user == service_account("a", "b")
 

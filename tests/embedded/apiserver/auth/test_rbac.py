@@ -6,20 +6,20 @@ from tests.embedded.apiserver.auth.rbac_objects import binding, group_subject, r
 from traincrew.embedded.apiserver.authn.users import User, administrator, anonymous, service_account
 from traincrew.embedded.apiserver.authz import bootstrap_policy
 from traincrew.embedded.apiserver.authz.attributes import Attributes, forbidden, non_resource, of_request
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 
 ANN = User("ann", ("red", "system:authenticated"))
 
 
-def policy(*documents: dict[str, object]) -> Policy:
-    rbac = Policy()
+def policy(*documents: dict[str, object]) -> RBACPolicy:
+    rbac = RBACPolicy()
     for each in documents:
         rbac.put(each)
     return rbac
 
 
 def is_allowed(
-    of: Policy, user: User, verb: str, resource: str, *, group: str = "", namespace: str = "ns", name: str = ""
+    of: RBACPolicy, user: User, verb: str, resource: str, *, group: str = "", namespace: str = "ns", name: str = ""
 ) -> bool:
     main, _, sub = resource.partition("/")
     return of.allowed(user, Attributes(verb, group, main, sub, namespace, name))[0]

@@ -7,7 +7,7 @@ from tests.embedded.apiserver.auth.rbac_objects import binding, role, rule, user
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import bootstrap_policy, policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 
 ASKED = Attributes("get", "kubeflow.org", "mpijobs", namespace="ns")
 
@@ -25,7 +25,7 @@ def labelled_role(name: str, label: str, *rules: dict[str, Any]) -> dict[str, An
 
 
 def test_an_aggregated_role_grants_the_rules_of_the_labelled_roles() -> None:
-    policy = Policy()
+    policy = RBACPolicy()
     policy.put(aggregated_role("all", "to-all"))
     policy.put(binding("b", "ClusterRole/all", user_subject("ann")))
     assert not policy.allowed(User("ann"), ASKED)[0]
@@ -36,7 +36,7 @@ def test_an_aggregated_role_grants_the_rules_of_the_labelled_roles() -> None:
 
 
 def test_aggregation_includes_aggregated_roles() -> None:
-    policy = Policy()
+    policy = RBACPolicy()
     policy.put(aggregated_role("a-outer", "to-outer"))
     policy.put(aggregated_role("z-inner", "to-inner", **{"to-outer": "yes"}))
     policy.put(labelled_role("part", "to-inner", rule("get", "mpijobs", "kubeflow.org")))
@@ -45,7 +45,7 @@ def test_aggregation_includes_aggregated_roles() -> None:
 
 
 def test_roles_that_aggregate_each_other_converge() -> None:
-    policy = Policy()
+    policy = RBACPolicy()
     policy.put(aggregated_role("a", "to-a", **{"to-b": "yes"}))
     policy.put(aggregated_role("b", "to-b", **{"to-a": "yes"}))
     policy.put(labelled_role("part", "to-a", rule("get", "mpijobs", "kubeflow.org")))
@@ -55,7 +55,7 @@ def test_roles_that_aggregate_each_other_converge() -> None:
 
 
 def test_outdated_aggregated_roles_are_listed_until_they_are_updated() -> None:
-    policy, part = Policy(), rule("get", "mpijobs", "kubeflow.org")
+    policy, part = RBACPolicy(), rule("get", "mpijobs", "kubeflow.org")
     policy.put(aggregated_role("all", "to-all"))
     policy.put(labelled_role("part", "to-all", part, part))
     policy.put(labelled_role("same", "to-all", part))
@@ -65,7 +65,7 @@ def test_outdated_aggregated_roles_are_listed_until_they_are_updated() -> None:
 
 
 def test_the_default_roles_are_aggregated_already() -> None:
-    policy = Policy()
+    policy = RBACPolicy()
     for each in bootstrap_policy.objects():
         policy.put(each)
     assert policy.outdated_aggregated_roles() == []

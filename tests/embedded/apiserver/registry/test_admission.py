@@ -111,4 +111,4 @@ def test_a_namespace_that_enforces_also_warns_about_templates() -> None:
 
 def test_an_unknown_level_is_enforced_as_restricted_and_causes_no_warnings() -> None:
     labels = {f"pod-security.kubernetes.io/{mode}": "odd" for mode in ("enforce", "warn")}
-    assert policy.from_labels(labels) == policy.Policy(enforce="restricted:latest", warn="privileged:latest")
+    assert policy.from_labels(labels) == policy.PodSecurityPolicy(enforce="restricted:latest", warn="privileged:latest")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.apiserver.storage.records import Change, Key, Record, SelectableFields
+from traincrew.embedded.apiserver.storage.records import Key, Record, RecordChange, SelectableFields
 
 
 def describe(resource: str, value: dict[str, Any]) -> SelectableFields:
@@ -35,7 +35,7 @@ def text(record: Record | None) -> str:
     return str(decoded(record)["spec"]["text"])
 
 
-def event_summary(change: Change) -> tuple[str, str, str, str | None]:
+def event_summary(change: RecordChange) -> tuple[str, str, str, str | None]:
     """Type, name, current text and previous text."""
     return change.type, change.record.key.name, text(change.record), text(change.before) if change.before else None
 

@@ -13,7 +13,7 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.stored_objects import text
 
-from traincrew.embedded.apiserver.storage.records import Change, StorageLimits
+from traincrew.embedded.apiserver.storage.records import RecordChange, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
 ROUNDS = 10
@@ -32,15 +32,15 @@ def killed_writer(path: pathlib.Path, acknowledgements: int, history: int) -> It
                 yield line.split()
 
 
-async def changes_after(store: Store, revision: int) -> dict[int, Change]:
+async def changes_after(store: Store, revision: int) -> dict[int, RecordChange]:
     watch = store.watch("pods", "", revision)
-    changes: dict[int, Change] = {}
+    changes: dict[int, RecordChange] = {}
     while watch.position < store.revision:
         changes |= {change.revision: change for change in await watch.batch()}
     return changes
 
 
-def check(acknowledged: list[list[str]], changes: dict[int, Change]) -> None:
+def check(acknowledged: list[list[str]], changes: dict[int, RecordChange]) -> None:
     for kind, number, name, acknowledged_text in acknowledged:
         change = changes[int(number)]
         assert change.record.key.name == name
@@ -76,7 +76,7 @@ async def test_every_acknowledged_write_survives_and_revisions_never_go_back(
     assert newest > ROUNDS
 
 
-def replay(store: Store, since: int, changes: dict[int, Change]) -> dict[str, int]:
+def replay(store: Store, since: int, changes: dict[int, RecordChange]) -> dict[str, int]:
     state = {record.key.name: record.revision for record in store.list_at("pods", "", since)}
     for revision, change in changes.items():
         state.pop(change.record.key.name, None)

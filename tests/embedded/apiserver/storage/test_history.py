@@ -12,7 +12,7 @@ from tests.embedded.apiserver.storage.stored_objects import body, pod, until
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew
 from traincrew.embedded.apiserver.storage.records import Record, StorageLimits
-from traincrew.embedded.apiserver.storage.retention import Retention
+from traincrew.embedded.apiserver.storage.retention import HistoryRetention
 from traincrew.embedded.apiserver.storage.store import Store
 
 States = dict[int, list[tuple[str, int]]]
@@ -122,7 +122,7 @@ async def test_an_interrupted_sweep_is_finished_later(opened: Open, path: pathli
 
 def test_history_is_compacted_by_count_bytes_or_age() -> None:
     def cuts(limits: StorageLimits) -> int:
-        retention = Retention(limits, 1, 0)
+        retention = HistoryRetention(limits, 1, 0)
         for second in range(1000):
             retention.note(float(second), 2 + second, 100)
         return retention.cut(999.0, 1001)
@@ -134,7 +134,7 @@ def test_history_is_compacted_by_count_bytes_or_age() -> None:
 
 
 def test_states_of_earlier_runs_count_too() -> None:
-    retention = Retention(StorageLimits(history_bytes=10_000), 1, 9_950)
+    retention = HistoryRetention(StorageLimits(history_bytes=10_000), 1, 9_950)
     retention.note(0.0, 500, 100)
     assert retention.cut(0.0, 500) == 500
 

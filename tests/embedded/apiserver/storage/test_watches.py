@@ -9,7 +9,7 @@ from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.stored_objects import body, event_summary, pod
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew, StoreUnavailable, WatchTooSlow
-from traincrew.embedded.apiserver.storage.records import Change, Key, StorageLimits
+from traincrew.embedded.apiserver.storage.records import Key, RecordChange, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
@@ -60,7 +60,7 @@ async def test_the_watches_of_a_resource_that_is_no_longer_served_end_after_its_
     assert (await anext(again)).record.key.name == "b"
 
 
-async def _all(watch: StorageWatch) -> list[Change]:
+async def _all(watch: StorageWatch) -> list[RecordChange]:
     return [change async for change in watch]
 
 

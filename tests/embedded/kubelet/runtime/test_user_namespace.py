@@ -58,9 +58,9 @@ def test_ranges_are_found_by_name_and_by_number(tmp_path: pathlib.Path) -> None:
 
 def test_root_has_the_best_level_and_an_ordinary_user_the_second() -> None:
     if os.geteuid() == 0:
-        assert isolation.probe() == isolation.ProbeResult(Isolation.ROOT)
+        assert isolation.probe() == isolation.IsolationProbe(Isolation.ROOT)
     else:
-        assert isolation.probe() == isolation.ProbeResult(Isolation.USER, {Isolation.ROOT: "needs root"})
+        assert isolation.probe() == isolation.IsolationProbe(Isolation.USER, {Isolation.ROOT: "needs root"})
 
 
 @pytest.mark.parametrize("level", Isolation)

@@ -23,7 +23,7 @@ from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
-class Plugin(NamedTuple):
+class AdmissionPlugin(NamedTuple):
     name: str
     admit: Callable[[AdmissionAttributes, Listers], None] | None = None
     """Mutating: changes the object in place. Raises StatusError."""
@@ -32,15 +32,15 @@ class Plugin(NamedTuple):
 
 
 PLUGINS = (
-    Plugin("NamespaceLifecycle", admit=namespace_lifecycle.admit),
-    Plugin("LimitRanger", admit=limit_ranger.admit, validate=limit_ranger.validate),
-    Plugin("ServiceAccount", admit=service_account.admit),
-    Plugin("PodSecurity", validate=pod_security.validate),
-    Plugin("Priority", admit=priority.admit),
-    Plugin("DefaultTolerationSeconds", admit=default_toleration_seconds.admit),
-    Plugin("StorageObjectInUseProtection", admit=storage_object_in_use_protection.admit),
-    Plugin("RuntimeClass", admit=runtime_class.admit),
-    Plugin("ResourceQuota", validate=resource_quota.validate),
+    AdmissionPlugin("NamespaceLifecycle", admit=namespace_lifecycle.admit),
+    AdmissionPlugin("LimitRanger", admit=limit_ranger.admit, validate=limit_ranger.validate),
+    AdmissionPlugin("ServiceAccount", admit=service_account.admit),
+    AdmissionPlugin("PodSecurity", validate=pod_security.validate),
+    AdmissionPlugin("Priority", admit=priority.admit),
+    AdmissionPlugin("DefaultTolerationSeconds", admit=default_toleration_seconds.admit),
+    AdmissionPlugin("StorageObjectInUseProtection", admit=storage_object_in_use_protection.admit),
+    AdmissionPlugin("RuntimeClass", admit=runtime_class.admit),
+    AdmissionPlugin("ResourceQuota", validate=resource_quota.validate),
 )
 
 NEED_CONTROLLERS = ("ServiceAccount", "StorageObjectInUseProtection")

@@ -22,13 +22,13 @@ INVALID = "invalid bearer token"
 
 
 @dataclasses.dataclass(frozen=True)
-class Peer:
+class HttpPeer:
     """A client certificate that TLS has verified."""
 
     user: User
 
 
-def client_certificate_peer(connection: ssl.SSLObject | ssl.SSLSocket | None) -> Peer | None:
+def client_certificate_peer(connection: ssl.SSLObject | ssl.SSLSocket | None) -> HttpPeer | None:
     """The peer of a connection, if it presented a client certificate. Called once a connection."""
     if connection is None:
         return None
@@ -42,7 +42,7 @@ def client_certificate_peer(connection: ssl.SSLObject | ssl.SSLSocket | None) ->
         return None
     groups = tuple(value for key, value in attributes if key == "organizationName")
     message = {users.CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(encoded).hexdigest()}",)}
-    return Peer(User(common[-1], (*groups, users.AUTHENTICATED), extra=message))
+    return HttpPeer(User(common[-1], (*groups, users.AUTHENTICATED), extra=message))
 
 
 class Authenticator:
@@ -54,7 +54,7 @@ class Authenticator:
         self._administrator = users.administrator(f"TOKENSHA256={self._admin_token.hex()}")
         self._anonymous = users.anonymous()
 
-    def user(self, headers: Mapping[str, str], peer: Peer | None = None, path: str = "") -> User | None:
+    def user(self, headers: Mapping[str, str], peer: HttpPeer | None = None, path: str = "") -> User | None:
         """The user of a request; None means 401.
 
         An invalid token is rejected even on open paths: the client believes it to be valid.

@@ -11,25 +11,25 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, review_selectors
 from traincrew.embedded.apiserver.authz.attributes import Attributes, non_resource
-from traincrew.embedded.apiserver.authz.policy_rules import Rule
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.policy_rules import PolicyRule
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 
 AUTHORIZATION = "authorization.k8s.io"
 
 
-def self_subject_access(review: Object, user: User, policy: Policy) -> Object:
+def self_subject_access(review: Object, user: User, policy: RBACPolicy) -> Object:
     spec = review.get("spec") or {}
     _raise_invalid(_attribute_errors(spec) + review_selectors.errors(spec) + _metadata_errors(review))
     return _with_decision(review, user, policy)
 
 
-def subject_access(review: Object, policy: Policy) -> Object:
+def subject_access(review: Object, policy: RBACPolicy) -> Object:
     spec = review.get("spec") or {}
     _raise_invalid(_subject_errors(spec) + _metadata_errors(review))
     return _with_decision(review, _subject(spec), policy)
 
 
-def local_subject_access(review: Object, namespace: str, policy: Policy) -> Object:
+def local_subject_access(review: Object, namespace: str, policy: RBACPolicy) -> Object:
     """The request's `namespace` becomes the review's."""
     metadata = review.get("metadata") or {}
     if metadata.get("namespace") not in (None, "", namespace):
@@ -39,7 +39,7 @@ def local_subject_access(review: Object, namespace: str, policy: Policy) -> Obje
     return _with_decision(review | {"metadata": {"namespace": namespace, **metadata}}, _subject(spec), policy)
 
 
-def self_subject_rules(review: Object, user: User, policy: Policy) -> Object:
+def self_subject_rules(review: Object, user: User, policy: RBACPolicy) -> Object:
     """The rules that `kubectl auth can-i --list` prints. As in kube-apiserver, the response has an empty spec."""
     namespace = (review.get("spec") or {}).get("namespace")
     if not namespace:
@@ -77,7 +77,7 @@ def token(review: Object, verify: Verify) -> Object:
     return _with_status(review, status)
 
 
-def _with_decision(review: Object, user: User, policy: Policy) -> Object:
+def _with_decision(review: Object, user: User, policy: RBACPolicy) -> Object:
     spec = review["spec"]
     allowed, reason = policy.allowed(user, _attributes(spec))
     status: Object = {"allowed": allowed}
@@ -117,13 +117,13 @@ def _subject(spec: Mapping[str, Any]) -> User:
     return User(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "", extra)
 
 
-def _resource_rule(rule: Rule) -> Object:
+def _resource_rule(rule: PolicyRule) -> Object:
     resource_rule = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
     return resource_rule | ({"resourceNames": list(rule.names)} if rule.names else {})
 
 
-def _path_rule(rule: Rule) -> Object:
-    return policy_rules.document(Rule(rule.verbs, urls=rule.urls))
+def _path_rule(rule: PolicyRule) -> Object:
+    return policy_rules.document(PolicyRule(rule.verbs, urls=rule.urls))
 
 
 def _raise_invalid(errors: list[FieldError]) -> None:

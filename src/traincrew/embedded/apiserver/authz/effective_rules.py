@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.policy_rules import Rule
+from traincrew.embedded.apiserver.authz.policy_rules import PolicyRule
 
 MAX_CACHED_DECISIONS = 1_000
 
@@ -13,7 +13,7 @@ _Decision = tuple[bool, str]
 
 
 class EffectiveRules:
-    def __init__(self, rules: Sequence[tuple[Rule, str]], errors: str) -> None:
+    def __init__(self, rules: Sequence[tuple[PolicyRule, str]], errors: str) -> None:
         self.rules = rules
         """Each with the reason of its decision, in the order of evaluation."""
         self.errors = errors

@@ -7,14 +7,14 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.policy_rules import ALL, Rule
-from traincrew.embedded.apiserver.authz.rbac import GROUP, Policy
+from traincrew.embedded.apiserver.authz.policy_rules import ALL, PolicyRule
+from traincrew.embedded.apiserver.authz.rbac import GROUP, RBACPolicy
 
-FULL = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), urls=(ALL,)))
+FULL = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), urls=(ALL,)))
 _GARBAGE_FIELDS = ("ownerReferences", "finalizers", "managedFields")
 
 
-def check(policy: Policy, user: User, requested: Attributes, new: Object, old: Object | None = None) -> None:
+def check(policy: RBACPolicy, user: User, requested: Attributes, new: Object, old: Object | None = None) -> None:
     """Raises a StatusError (403, or 404 if the role to bind does not exist) if writing `new` would escalate privileges.
 
     `asked` is the request itself: `escalate` is checked with its name, which a create does not have.
@@ -27,7 +27,7 @@ def check(policy: Policy, user: User, requested: Attributes, new: Object, old: O
         _check_binding(policy, user, requested, new)
 
 
-def _check_role(policy: Policy, user: User, requested: Attributes, written: tuple[Object, Object | None]) -> None:
+def _check_role(policy: RBACPolicy, user: User, requested: Attributes, written: tuple[Object, Object | None]) -> None:
     resource = "roles" if written[0]["kind"] == "Role" else "clusterroles"
     escalate = Attributes("escalate", GROUP, resource, namespace=requested.namespace, name=requested.name)
     if policy.allowed(user, escalate)[0]:
@@ -41,7 +41,7 @@ def _check_role(policy: Policy, user: User, requested: Attributes, written: tupl
         raise api_errors.forbidden(subject, "must have cluster-admin privileges to use the aggregationRule")
 
 
-def _check_binding(policy: Policy, user: User, requested: Attributes, new: Object) -> None:
+def _check_binding(policy: RBACPolicy, user: User, requested: Attributes, new: Object) -> None:
     reference = new["roleRef"]
     kind, name = reference["kind"], reference["name"]
     bind = Attributes("bind", reference.get("apiGroup", ""), f"{kind.lower()}s", namespace=requested.namespace, name=name)
@@ -55,7 +55,7 @@ def _check_binding(policy: Policy, user: User, requested: Attributes, new: Objec
         raise api_errors.forbidden(api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 
-def _missing(policy: Policy, user: User, namespace: str, requested: tuple[Rule, ...]) -> str:
+def _missing(policy: RBACPolicy, user: User, namespace: str, requested: tuple[PolicyRule, ...]) -> str:
     """The missing permissions as text; empty if there are none."""
     owned, errors = policy.rules_for(user, namespace)
     missing = policy_rules.uncovered(owned, requested)

@@ -12,7 +12,7 @@ ALL = "*"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     verbs: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
@@ -37,19 +37,19 @@ class Rule:
     def applies_to_path(self, verb: str, path: str) -> bool:
         return (ALL in self.verbs or verb in self.verbs) and any(url_covers(url, path) for url in self.urls)
 
-    def atoms(self) -> list[Rule]:
+    def atoms(self) -> list[PolicyRule]:
         """The rule split into rules of one verb, one resource and at most one name each."""
         names: Sequence[tuple[str, ...]] = [(name,) for name in self.names] or [()]
         atoms = [
-            Rule((verb,), (group,), (resource,), name)
+            PolicyRule((verb,), (group,), (resource,), name)
             for group in self.groups
             for resource in self.resources
             for verb in self.verbs
             for name in names
         ]
-        return atoms + [Rule((verb,), urls=(url,)) for url in self.urls for verb in self.verbs]
+        return atoms + [PolicyRule((verb,), urls=(url,)) for url in self.urls for verb in self.verbs]
 
-    def covers(self, atom: Rule) -> bool:
+    def covers(self, atom: PolicyRule) -> bool:
         return (
             (ALL in self.verbs or set(atom.verbs) <= set(self.verbs))
             and (ALL in self.groups or set(atom.groups) <= set(self.groups))
@@ -76,13 +76,13 @@ class Rule:
         return "{" + ", ".join(f"{title}:{go_format.quote_list(values)}" for title, values in fields if values) + "}"
 
 
-def of(document: Object) -> tuple[Rule, ...]:
+def of(document: Object) -> tuple[PolicyRule, ...]:
     """The rules of a Role or ClusterRole."""
     return tuple(_rule(each) for each in document.get("rules") or ())
 
 
-def _rule(document: Object) -> Rule:
-    return Rule(
+def _rule(document: Object) -> PolicyRule:
+    return PolicyRule(
         tuple(document.get("verbs") or ()),
         tuple(document.get("apiGroups") or ()),
         tuple(document.get("resources") or ()),
@@ -91,7 +91,7 @@ def _rule(document: Object) -> Rule:
     )
 
 
-def document(rule: Rule) -> Object:
+def document(rule: PolicyRule) -> Object:
     """The rule as a PolicyRule; fields in the order of the API."""
     fields = (
         ("verbs", rule.verbs),
@@ -107,15 +107,15 @@ def url_covers(pattern: str, path: str) -> bool:
     return pattern == path or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
 
 
-def uncovered(owned: Sequence[Rule], requested: Iterable[Rule]) -> list[Rule]:
+def uncovered(owned: Sequence[PolicyRule], requested: Iterable[PolicyRule]) -> list[PolicyRule]:
     """The requested rules that no owned rule covers, split into atoms."""
     return [atom for rule in requested for atom in rule.atoms() if not any(own.covers(atom) for own in owned)]
 
 
-def compact(atoms: Iterable[Rule]) -> list[Rule]:
+def compact(atoms: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Joins atoms that differ only by verb."""
-    verbs: dict[Rule, list[str]] = {}
-    kept: list[Rule] = []
+    verbs: dict[PolicyRule, list[str]] = {}
+    kept: list[PolicyRule] = []
     for atom in atoms:
         if atom.urls:
             kept.append(atom)

@@ -8,7 +8,7 @@ from traincrew.embedded.apiserver.authz import bindings, policy_rules, role_aggr
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.bindings import Binding
 from traincrew.embedded.apiserver.authz.effective_rules import EffectiveRules
-from traincrew.embedded.apiserver.authz.policy_rules import Rule
+from traincrew.embedded.apiserver.authz.policy_rules import PolicyRule
 
 GROUP = "rbac.authorization.k8s.io"
 KINDS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
@@ -18,14 +18,14 @@ MAX_CACHED_USERS = 1_000
 _Rights = dict[tuple[str, tuple[str, ...]], EffectiveRules]
 
 
-class Policy:
+class RBACPolicy:
     """All RBAC objects, updated on every write and deletion. `system:masters` may do everything."""
 
     def __init__(self) -> None:
-        self._roles: dict[str, dict[str, tuple[Rule, ...]]] = {}
+        self._roles: dict[str, dict[str, tuple[PolicyRule, ...]]] = {}
         self._cluster_roles: dict[str, Object] = {}
-        self._written: dict[str, tuple[Rule, ...]] = {}
-        self._granted: dict[str, tuple[Rule, ...]] | None = None
+        self._written: dict[str, tuple[PolicyRule, ...]] = {}
+        self._granted: dict[str, tuple[PolicyRule, ...]] | None = None
         self._bindings: dict[str, bindings.BindingIndex] = {"": bindings.BindingIndex()}
         self._rights: dict[str, _Rights] = {}
 
@@ -68,12 +68,12 @@ class Policy:
             return rights.reaches(requested.verb, requested.path)
         return rights.grants(requested)
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
+    def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
         """Every rule that applies to the user in the namespace, and the errors of resolution."""
         rights = self._effective_rules(user, namespace)
         return [rule for rule, _ in rights.rules], rights.errors
 
-    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         """The rules of the role that a roleRef names; None if it does not exist."""
         if kind == "ClusterRole":
             return self._cluster_grants().get(name)
@@ -102,7 +102,7 @@ class Policy:
         return rights
 
     def _collected(self, user: User, namespace: str) -> EffectiveRules:
-        collected: list[tuple[Rule, str]] = []
+        collected: list[tuple[PolicyRule, str]] = []
         errors: dict[str, None] = {}
         for binding in self._applying(user, namespace):
             granted = self.rules_of(binding.role_kind, binding.role_name, binding.namespace)
@@ -120,7 +120,7 @@ class Policy:
             applying += self._bindings[namespace].of(user)
         return applying
 
-    def _cluster_grants(self) -> dict[str, tuple[Rule, ...]]:
+    def _cluster_grants(self) -> dict[str, tuple[PolicyRule, ...]]:
         if self._granted is None:
             self._granted = role_aggregation.aggregate(self._cluster_roles, self._written)
         return self._granted
@@ -133,7 +133,7 @@ class Policy:
             self._granted = None
 
 
-def _drop(of: dict[str, dict[str, tuple[Rule, ...]]], namespace: str, name: str) -> None:
+def _drop(of: dict[str, dict[str, tuple[PolicyRule, ...]]], namespace: str, name: str) -> None:
     within = of.get(namespace, {})
     within.pop(name, None)
     if not within:

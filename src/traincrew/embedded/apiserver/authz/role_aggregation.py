@@ -9,14 +9,14 @@ import msgspec
 
 from traincrew.apimachinery import label_selectors
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.authz.policy_rules import Rule
+from traincrew.embedded.apiserver.authz.policy_rules import PolicyRule
 
 
 def is_aggregated(role: Object) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
-def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) -> dict[str, tuple[Rule, ...]]:
+def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[PolicyRule, ...]]) -> dict[str, tuple[PolicyRule, ...]]:
     """The rules of every ClusterRole after aggregation.
 
     The rules written in an aggregated role are replaced, as the aggregation controller of Kubernetes does.
@@ -63,5 +63,5 @@ def _members(role: Object, groups: list[_Group]) -> list[str]:
     return members
 
 
-def _aggregated(members: list[str], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
+def _aggregated(members: list[str], current: Mapping[str, tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
     return tuple(dict.fromkeys(rule for name in members for rule in current[name]))

@@ -75,7 +75,7 @@ class InProcessClient:
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
-    ) -> AsyncGenerator[interfaces.Change, None]:
+    ) -> AsyncGenerator[interfaces.WatchEvent, None]:
         chosen = {"labelSelector": [labels], "fieldSelector": [fields]}
         query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
         request = self._request("watch", resource, namespace)._replace(query=query)
@@ -91,7 +91,7 @@ class InProcessClient:
                     raise status_errors.watch_error(event.object)
                 if number % EVENTS_PER_TURN == 0:
                     await asyncio.sleep(0)
-                yield interfaces.Change(event.type, event.object)  # type: ignore[arg-type]
+                yield interfaces.WatchEvent(event.type, event.object)  # type: ignore[arg-type]
 
     async def create(
         self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False

@@ -14,20 +14,20 @@ from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
 
 
-class Patch(NamedTuple):
+class PatchBody(NamedTuple):
     content: Any
     """Its shape depends on the type of the patch."""
     duplicate_fields: tuple[str, ...] = ()
     """Fields that occur more than once, with the messages of strict decoding."""
 
 
-def read(request: Request) -> Patch:
+def read(request: Request) -> PatchBody:
     try:
         content = serialization.read(request.body, JSON)
         if not content.unsure:
-            return Patch(content.value)
+            return PatchBody(content.value)
         duplicate_fields = dict.fromkeys(json_tree.duplicates(content.nodes))
-        return Patch(json_tree.plain(content.nodes), tuple(f'duplicate field "{path}"' for path in duplicate_fields))
+        return PatchBody(json_tree.plain(content.nodes), tuple(f'duplicate field "{path}"' for path in duplicate_fields))
     except (serialization.ParseError, json_tree.TooLarge) as error:
         message = str(error).removeprefix(serialization.PARSE_ERROR)
         strategic = "strategic" in request.content_type.lower()

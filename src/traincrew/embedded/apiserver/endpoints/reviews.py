@@ -6,7 +6,7 @@ from traincrew.embedded.apiserver.authn import token_requests
 from traincrew.embedded.apiserver.authn.authentication import Authenticator
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authz import access_reviews
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.endpoints import request_bodies
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
@@ -16,7 +16,7 @@ GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
 
 class ReviewHandler:
-    def __init__(self, scope: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
+    def __init__(self, scope: RequestScope, policy: RBACPolicy, tokens: Tokens, authenticator: Authenticator) -> None:
         self._scope, self._policy, self._tokens, self._authenticator = scope, policy, tokens, authenticator
 
     def handles(self, request: Request) -> bool:

@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.endpoints import resource_versions, selection
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, WatchTooSlow
-from traincrew.embedded.apiserver.storage.records import Change, Record
+from traincrew.embedded.apiserver.storage.records import Record, RecordChange
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
@@ -115,7 +115,7 @@ class Watch:
         self._initial = None
         return events
 
-    def _event(self, change: Change) -> WatchEvent | None:
+    def _event(self, change: RecordChange) -> WatchEvent | None:
         type = event_type(change, self._predicate)
         if not type or change.revision <= self._after:
             return None
@@ -147,7 +147,7 @@ def _error(error: api_errors.StatusError) -> WatchEvent:
     return WatchEvent("ERROR", msgspec.json.encode(error.status()))
 
 
-def event_type(change: Change, predicate: selection.SelectionPredicate) -> str:
+def event_type(change: RecordChange, predicate: selection.SelectionPredicate) -> str:
     """The type of the event for a watch with this selector; empty if there is none."""
     if not predicate:
         return change.type
@@ -158,7 +158,7 @@ def event_type(change: Change, predicate: selection.SelectionPredicate) -> str:
     return "DELETED" if before else ""
 
 
-def _last_seen(change: Change) -> Record:
+def _last_seen(change: RecordChange) -> Record:
     """An object that no longer matches the selector is sent as it was when it last matched, with the new resource version."""
     before = change.before
     if before is None:

@@ -7,10 +7,10 @@ import weakref
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
-from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authenticator, Peer, client_certificate_peer
+from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authenticator, HttpPeer, client_certificate_peer
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.endpoints.routing import PROXY
 from traincrew.embedded.apiserver.http import impersonation, origins
 from traincrew.embedded.apiserver.requests import request_info
@@ -18,9 +18,9 @@ from traincrew.embedded.serving.repeated_headers import repeated_header
 
 
 class AuthenticationFilter:
-    def __init__(self, allowed: origins.AllowedOrigins, authenticator: Authenticator, policy: Policy) -> None:
+    def __init__(self, allowed: origins.AllowedOrigins, authenticator: Authenticator, policy: RBACPolicy) -> None:
         self.allowed_origins, self._authenticator, self._policy = allowed, authenticator, policy
-        self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
+        self._peers: weakref.WeakKeyDictionary[object, HttpPeer | None] = weakref.WeakKeyDictionary()
 
     def authenticate(self, http_request: web.BaseRequest) -> User:
         """Raises 400 for a repeated header, 403 for a foreign Host or Origin, 401 without valid credentials."""
@@ -33,7 +33,7 @@ class AuthenticationFilter:
             raise api_errors.unauthorized()
         return impersonation.impersonated(user, headers, self._policy, http_request.path)
 
-    def _peer(self, http_request: web.BaseRequest) -> Peer | None:
+    def _peer(self, http_request: web.BaseRequest) -> HttpPeer | None:
         connection = http_request.transport.get_extra_info("ssl_object") if http_request.transport else None
         if connection is None:
             return None

@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 
 USER, GROUP, UID, EXTRA = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-"
 AUTHENTICATION = "authentication.k8s.io"
@@ -30,7 +30,7 @@ class _Request(NamedTuple):
         return f"{{{self.kind} {self.attributes.namespace} {self.attributes.name}  {version}  {self.attributes.subresource}}}"
 
 
-def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
+def impersonated(user: User, headers: MultiMapping[str], policy: RBACPolicy, target: str) -> User:
     """The user that the request acts as: the authenticated user, or the one that its headers name.
 
     Raises StatusError if that is not allowed, PlainTextError for headers without a user.

@@ -23,7 +23,7 @@ _WIRE_TYPES = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "double": FIXED
 _EMPTY = {"bool": False, "int32": 0, "int64": 0, "double": 0, "string": "", "bytes": "", "raw": b""}
 
 
-class Reader:
+class MessageReader:
     """Reads one body."""
 
     def __init__(self, body: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.protobuf import messages, well_known_types
-from traincrew.embedded.apiserver.protobuf.decoding import Reader
+from traincrew.embedded.apiserver.protobuf.decoding import MessageReader
 from traincrew.embedded.apiserver.protobuf.wire_format import Malformed
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
@@ -44,7 +44,7 @@ def _opened(body: bytes) -> tuple[str, str, bytes]:
         raise Malformed("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     if len(body) == len(_PREFIX):
         raise Malformed("empty body")
-    envelope = Reader(body[len(_PREFIX) :]).whole(messages.load().message(messages.ENVELOPE))
+    envelope = MessageReader(body[len(_PREFIX) :]).whole(messages.load().message(messages.ENVELOPE))
     title = envelope.get("typeMeta", {})
     return _known(title.get("apiVersion", "")), title.get("kind", ""), envelope.get("raw", b"")
 
@@ -61,7 +61,7 @@ def _read(api_version: str, kind: str, raw: bytes) -> Object:
     message = messages.load().kind(api_version, kind)
     if message is None:
         raise Malformed(f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:100"')
-    return Reader(raw).whole(message)
+    return MessageReader(raw).whole(message)
 
 
 def _summary(body: bytes) -> str:

@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.registry import rest_strategy
 from traincrew.embedded.apiserver.registry.resources import Registry
 from traincrew.embedded.apiserver.requests.metrics_source import MetricsSource
@@ -28,7 +28,7 @@ from traincrew.embedded.apiserver.storage.store import Store
 Clock = Callable[[], dt.datetime]
 
 
-class Identity(NamedTuple):
+class ServerIdentity(NamedTuple):
     """The keys of the API server."""
 
     authority: bytes
@@ -37,7 +37,9 @@ class Identity(NamedTuple):
 
 
 class RequestScope:
-    def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = clock.now) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, policy: RBACPolicy, identity: ServerIdentity, clock: Clock = clock.now
+    ) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.controllers_enabled = True
         """Whether the controllers run that some admission plugins need."""

@@ -10,7 +10,7 @@ from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.structural.schemas import NOTHING, VALIDATIONS, Structure
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import cel_cost, cel_rules, cel_values, floats
-from traincrew.embedded.apiserver.schema.cel_rules import Program, Rule, compile_errors
+from traincrew.embedded.apiserver.schema.cel_rules import Program, ValidationRule, compile_errors
 
 __all__ = ["check", "compile_errors"]
 
@@ -86,7 +86,7 @@ class _Validation:
             if error is not None and (rule.uses_old or not unchanged):
                 self.errors.append(error)
 
-    def _integral_float_error(self, given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
+    def _integral_float_error(self, given: Object, node: Structure, rule: ValidationRule, path: str) -> FieldError | None:
         """A rule that reads 1.0 where the schema has an integer fails with invalid data. (The schema accepts 1.0.)
 
         The rule reads the value if its result depends on the value.
@@ -100,7 +100,7 @@ class _Validation:
         message = f"invalid data, expected int, got float64 evaluating rule: {rule.named}"
         return field_errors.invalid(path or "<nil>", node.schema.get("type", ""), message)
 
-    def _evaluate_rule(self, rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:
+    def _evaluate_rule(self, rule: ValidationRule, given: Object, node: Structure, path: str) -> FieldError | None:
         kind, error_path = node.schema.get("type", ""), path or "<nil>"
         result = self._eval(rule.program, given)
         verdict = result.value()
@@ -123,7 +123,7 @@ class _Validation:
                 raise
             raise _BudgetExceeded from None
 
-    def _message(self, rule: Rule, given: Object) -> str:
+    def _message(self, rule: ValidationRule, given: Object) -> str:
         if rule.message_program is not None:
             message = self._eval(rule.message_program, given).value()
             if isinstance(message, str) and 0 < len(message.strip()) <= MAX_MESSAGE and "\n" not in message.strip():
@@ -131,7 +131,7 @@ class _Validation:
         return rule.message or f"failed rule: {rule.text}"
 
 
-def _field_error(rule: Rule, path: str, kind: str, message: str) -> FieldError:
+def _field_error(rule: ValidationRule, path: str, kind: str, message: str) -> FieldError:
     match rule.reason:
         case field_errors.FORBIDDEN:
             return field_errors.forbidden(path, message)
@@ -142,7 +142,7 @@ def _field_error(rule: Rule, path: str, kind: str, message: str) -> FieldError:
     return field_errors.invalid(path, kind, message)
 
 
-def _error_message(error: str, rule: Rule) -> str:
+def _error_message(error: str, rule: ValidationRule) -> str:
     if match := re.search(r'Key not found in map : "?(.*?)"?$', error):
         return f"no such key: {match[1]} evaluating rule: {rule.named}"
     if match := re.search(r"Index error: index=(-?\d+)", error):

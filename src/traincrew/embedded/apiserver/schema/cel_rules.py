@@ -27,7 +27,7 @@ class Program:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class ValidationRule:
     text: str
     program: Program
     uses_old: bool
@@ -66,7 +66,7 @@ def _environment() -> Any:
     return cel.NewEnv(variables=variables, extensions=extensions, functions=cel_library.declarations(cel))
 
 
-def compile_rule(entry: Object, node: Structure) -> Rule:
+def compile_rule(entry: Object, node: Structure) -> ValidationRule:
     """Raises CompileError."""
     text = entry["rule"].strip()
     optional, uses_old = bool(entry.get("optionalOldSelf")), re.search(r"\boldSelf\b", text) is not None
@@ -75,7 +75,7 @@ def compile_rule(entry: Object, node: Structure) -> Rule:
     if program.compiled.return_type().name() not in ("BOOL", "DYN"):
         raise CompileError("must evaluate to a bool")
     expression = entry.get("messageExpression", "")
-    return Rule(
+    return ValidationRule(
         text=text,
         program=program,
         uses_old=uses_old,
@@ -142,15 +142,15 @@ def _timed(node: Structure, path: str, depth: int = 0) -> Iterator[tuple[str, st
             yield from _timed(inner, f"{path}.{cel_names.escaped(key)}", depth + 1)
 
 
-def rules(node: Structure) -> list[Rule | str]:
+def rules(node: Structure) -> list[ValidationRule | str]:
     """The compiled rules of a node; for a rule that cannot be compiled, the reason."""
     if node.rules is None:
         node.rules = [_compiled(entry, node) for entry in node.schema.get(VALIDATIONS, ()) if entry.get("rule", "").strip()]
-    compiled: list[Rule | str] = node.rules
+    compiled: list[ValidationRule | str] = node.rules
     return compiled
 
 
-def _compiled(entry: Object, node: Structure) -> Rule | str:
+def _compiled(entry: Object, node: Structure) -> ValidationRule | str:
     try:
         return compile_rule(entry, node)
     except CompileError as error:

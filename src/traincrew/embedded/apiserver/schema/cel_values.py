@@ -6,10 +6,10 @@ from typing import Any
 
 from traincrew.apimachinery.structural.schemas import Structure
 from traincrew.embedded.apiserver.schema import cel_names
-from traincrew.embedded.apiserver.schema.cel_rules import Rule
+from traincrew.embedded.apiserver.schema.cel_rules import ValidationRule
 
 
-def to_cel(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
+def to_cel(value: Any, node: Structure, rule: ValidationRule, root: bool) -> Any:
     """The value as CEL sees it: of the metadata only the names, and only the fields that the rule reads."""
     if value.__class__ is not dict:
         return _converted(value, node)

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from traincrew.apimachinery import go_format, yaml_positions
-from traincrew.apimachinery.findings import Finding
+from traincrew.apimachinery.findings import ManifestFinding
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 
 MAX_DEPTH = 200
@@ -150,7 +150,7 @@ def _yaml_message(error: yaml_positions.YAMLError) -> str:
     return "yaml: exceeded max depth of 10000" if deep else "yaml: document contains excessive aliasing"
 
 
-def _warning(problem: Finding) -> str:
+def _warning(problem: ManifestFinding) -> str:
     """The warning about a duplicate key. Raises ParseError for any other problem."""
     match problem:
         case yaml_positions.DuplicateKey(path, _, line):

@@ -10,7 +10,7 @@ from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.structural import list_uniqueness, value_validation, violations
 from traincrew.apimachinery.structural.schemas import NOTHING, Structure
-from traincrew.apimachinery.structural.violations import MapKey, Path, Violation
+from traincrew.apimachinery.structural.violations import MapKey, Path, SchemaViolation
 
 ROOT = "<nil>"
 """The field of an error about the whole object."""
@@ -28,7 +28,7 @@ def check_uniqueness(value: Any, node: Structure) -> list[FieldError]:
     return FieldErrors(map(_list_error, list_uniqueness.validate(value, node)))
 
 
-def _list_error(violation: Violation) -> FieldError:
+def _list_error(violation: SchemaViolation) -> FieldError:
     path, value = _join(violation.path), go_format.field_value(violation.value)
     if violation.rule == violations.DUPLICATE:
         return FieldError(field_errors.DUPLICATE, path, f"Duplicate value: {value}")
@@ -45,51 +45,51 @@ def _join(path: Path) -> str:
     return text
 
 
-def _field(violation: Violation) -> str:
+def _field(violation: SchemaViolation) -> str:
     return _join(violation.path).removeprefix(".") or ROOT
 
 
-def _invalid(violation: Violation, detail: str) -> FieldError:
+def _invalid(violation: SchemaViolation, detail: str) -> FieldError:
     shown, path = go_format.field_value(violation.value), _join(violation.path)
     return FieldError(field_errors.INVALID, _field(violation), f"Invalid value: {shown}: {path} in body {detail}")
 
 
-def _wrong_type(violation: Violation, expected: str, actual: str) -> FieldError:
+def _wrong_type(violation: SchemaViolation, expected: str, actual: str) -> FieldError:
     quoted = go_format.quote(actual)
     message = f"Invalid value: {quoted}: {_join(violation.path)} in body must be of type {expected}: {quoted}"
     return FieldError(field_errors.TYPE_INVALID, _field(violation), message)
 
 
-def _type(violation: Violation) -> FieldError:
+def _type(violation: SchemaViolation) -> FieldError:
     return _wrong_type(violation, ",".join(violation.node.types), value_validation.json_type(violation.value))
 
 
-def _format_type(violation: Violation) -> FieldError:
+def _format_type(violation: SchemaViolation) -> FieldError:
     return _wrong_type(violation, violation.node.schema["format"], _GO_TYPES.get(violation.value.__class__, ""))
 
 
-def _minimum(violation: Violation) -> FieldError:
+def _minimum(violation: SchemaViolation) -> FieldError:
     word = "than" if violation.node.schema.get("exclusiveMinimum") else "than or equal to"
     return _invalid(violation, f"should be greater {word} {go_format.plain(violation.limit)}")
 
 
-def _maximum(violation: Violation) -> FieldError:
+def _maximum(violation: SchemaViolation) -> FieldError:
     word = "than" if violation.node.schema.get("exclusiveMaximum") else "than or equal to"
     return _invalid(violation, f"should be less {word} {go_format.plain(violation.limit)}")
 
 
-def _invalid_factor(violation: Violation) -> FieldError:
+def _invalid_factor(violation: SchemaViolation) -> FieldError:
     factor = violation.limit
     detail = f"factor MultipleOf declared for {_join(violation.path)} must be positive: {go_format.plain(factor)}"
     return FieldError(field_errors.INVALID, _field(violation), f"Invalid value: {go_format.field_value(factor)}: {detail}")
 
 
-def _max_properties(violation: Violation) -> FieldError:
+def _max_properties(violation: SchemaViolation) -> FieldError:
     message = f"Too many: {violation.value}: must have at most {violation.limit} items"
     return FieldError(field_errors.TOO_MANY, _field(violation), message)
 
 
-def _enum(violation: Violation) -> FieldError:
+def _enum(violation: SchemaViolation) -> FieldError:
     supported = ", ".join(
         go_format.quote(allowed if isinstance(allowed, str) else json.dumps(allowed, separators=(",", ":")))
         for allowed in violation.limit
@@ -98,12 +98,12 @@ def _enum(violation: Violation) -> FieldError:
     return FieldError(field_errors.NOT_SUPPORTED, _field(violation), message)
 
 
-def _composite(violation: Violation) -> FieldError:
+def _composite(violation: SchemaViolation) -> FieldError:
     message = f'Invalid value: "": {go_format.quote(_join(violation.path))} {violation.limit}'
     return FieldError(field_errors.INVALID, ROOT, message)
 
 
-_RULES: dict[str, Callable[[Violation], FieldError]] = {
+_RULES: dict[str, Callable[[SchemaViolation], FieldError]] = {
     violations.TYPE: _type,
     violations.FORMAT_TYPE: _format_type,
     violations.FORMAT: lambda violation: _wrong_type(violation, violation.limit, violation.value),

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
 
-from traincrew.embedded.apiserver.storage.records import Change, StorageLimits
+from traincrew.embedded.apiserver.storage.records import RecordChange, StorageLimits
 
 _revision = attrgetter("revision")
 
@@ -22,7 +22,7 @@ class ChangeLog:
         self.trimmed = trimmed
         self.generation = 0
         """Watches of an earlier generation end when they have delivered all changes."""
-        self._changes: list[Change] = []
+        self._changes: list[RecordChange] = []
         self._first = 0
         self._readers: list[asyncio.Future[None]] = []
 
@@ -33,15 +33,15 @@ class ChangeLog:
     def number_after(self, revision: int) -> int:
         return self._first + bisect_right(self._changes, revision, key=_revision)
 
-    def read(self, number: int, most: int) -> Sequence[Change] | None:
+    def read(self, number: int, most: int) -> Sequence[RecordChange] | None:
         """The changes from that number on; None if they were dropped."""
         start = number - self._first
         return self._changes[start : start + most] if start >= 0 else None
 
-    def since(self, revision: int) -> Sequence[Change]:
+    def since(self, revision: int) -> Sequence[RecordChange]:
         return self._changes[bisect_right(self._changes, revision, key=_revision) :]
 
-    def append(self, change: Change) -> None:
+    def append(self, change: RecordChange) -> None:
         self._changes.append(change)
 
     def trim(self, count: int) -> None:
@@ -84,7 +84,7 @@ class ChangeLogs:
             log = self._logs[resource] = ChangeLog(self._opened)
         return log
 
-    def append(self, changes: Sequence[Change]) -> None:
+    def append(self, changes: Sequence[RecordChange]) -> None:
         touched = set()
         for change in changes:
             log = self.of(change.record.key.resource)
@@ -112,7 +112,7 @@ class ChangeLogs:
             log.trim(count)
 
 
-def superseded_bytes(change: Change) -> int:
+def superseded_bytes(change: RecordChange) -> int:
     """Bytes of superseded states that this change keeps in memory. (Its own state is counted by its successor.)"""
     size = len(change.before.value) if change.before else 0
     return size + len(change.record.value) if change.type == "DELETED" else size

@@ -14,7 +14,7 @@ from typing import Any
 
 from traincrew.embedded.apiserver.storage.database import explain
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
-from traincrew.embedded.apiserver.storage.records import Change, ChangeType, GetSelectableFields, Key, Record, tombstone
+from traincrew.embedded.apiserver.storage.records import ChangeType, GetSelectableFields, Key, Record, RecordChange, tombstone
 
 BATCH_CHANGES = 200
 BATCH_BYTES = 2 * 2**20
@@ -35,7 +35,7 @@ _BEFORE = """
 States = dict[Key, Record | None]
 
 
-class History:
+class WatchHistory:
     """The caller ensures that the range is neither compacted nor beyond the published revision."""
 
     def __init__(self, path: Path, get_selectable: GetSelectableFields) -> None:
@@ -44,7 +44,7 @@ class History:
         self._lock = threading.Lock()
         self._reader = ThreadPoolExecutor(1, "store-history")
 
-    async def batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[Change], int]:
+    async def batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[RecordChange], int]:
         """Some changes in order, and the revision up to which they are complete. Reads in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, self._batch, resource, namespace, after, upto)
@@ -64,8 +64,8 @@ class History:
             if self._connection:
                 self._connection.close()
 
-    def _batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[Change], int]:
-        changes: list[Change] = []
+    def _batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[RecordChange], int]:
+        changes: list[RecordChange] = []
         size = 0
         with self._reading() as connection:
             for row in connection.execute(_CHANGES, (after, upto, resource, namespace, namespace, BATCH_CHANGES)):
@@ -89,15 +89,15 @@ class History:
         except sqlite3.Error as error:
             raise StoreUnavailable(f"{self._path} cannot be read: {explain(error, self._path)}") from error
 
-    def _change(self, row: Sequence[Any]) -> Change:
+    def _change(self, row: Sequence[Any]) -> RecordChange:
         revision, resource, namespace, name, value, old_revision, old_value = row
         key = _key(resource, namespace, name)
         before = Record(key, old_revision, old_value, self._get_selectable) if old_revision else None
         if value is None:
             assert before, f"{self._path}: the deletion {revision} has no earlier state"
-            return Change(revision, "DELETED", tombstone(before, revision), before)
+            return RecordChange(revision, "DELETED", tombstone(before, revision), before)
         kind: ChangeType = "MODIFIED" if before else "ADDED"
-        return Change(revision, kind, Record(key, revision, value, self._get_selectable), before)
+        return RecordChange(revision, kind, Record(key, revision, value, self._get_selectable), before)
 
 
 def _key(resource: str, namespace: str, name: str) -> Key:

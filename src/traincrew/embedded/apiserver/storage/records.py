@@ -62,7 +62,7 @@ class Record(msgspec.Struct, frozen=True, eq=False):
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class Change(msgspec.Struct, frozen=True, eq=False):
+class RecordChange(msgspec.Struct, frozen=True, eq=False):
     """One committed event."""
 
     revision: int

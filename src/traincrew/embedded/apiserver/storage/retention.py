@@ -17,7 +17,7 @@ class HistoryMark(NamedTuple):
     bytes: int
 
 
-class Retention:
+class HistoryRetention:
     """Decides up to which revision history may be compacted. Times are those of a monotonic clock."""
 
     def __init__(self, limits: StorageLimits, compacted: int, bytes_kept: int) -> None:

@@ -20,22 +20,22 @@ from traincrew.embedded.apiserver.storage.errors import (
     RevisionTooNew,
     StoreUnavailable,
 )
-from traincrew.embedded.apiserver.storage.history import History, States
+from traincrew.embedded.apiserver.storage.history import States, WatchHistory
 from traincrew.embedded.apiserver.storage.index import ObjectIndex
 from traincrew.embedded.apiserver.storage.list_snapshots import ListSnapshots, rebuild
 from traincrew.embedded.apiserver.storage.records import (
-    Change,
     ChangeType,
     GetSelectableFields,
     Key,
     Record,
+    RecordChange,
     StorageLimits,
     encode,
     tombstone,
 )
-from traincrew.embedded.apiserver.storage.retention import COMPACTION_STEPS, Retention
+from traincrew.embedded.apiserver.storage.retention import COMPACTION_STEPS, HistoryRetention
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
-from traincrew.embedded.apiserver.storage.writer import PendingWrite, Writer
+from traincrew.embedded.apiserver.storage.writer import QueuedWrite, StoreWriter
 
 MAX_OBJECT_BYTES = 3 * 2**19
 """The limit of etcd."""
@@ -51,21 +51,21 @@ class Store:
         self.problem = ""
         """Why the last group of writes failed; empty if it did not."""
         self.change_logs = ChangeLogs(meta.revision, limits)
-        self.history = History(database.path, get_selectable)
+        self.history = WatchHistory(database.path, get_selectable)
         self._get_selectable, self._limits = get_selectable, limits
         records = list(database.current(get_selectable))
         self._index = ObjectIndex(records)
         history = database.bytes_kept() - sum(len(record.value) for record in records)
-        self._retention = Retention(limits, meta.compacted, history)
-        self._writer = Writer(database, meta, limits)
+        self._retention = HistoryRetention(limits, meta.compacted, history)
+        self._writer = StoreWriter(database, meta, limits)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._last_revision = meta.revision
         self._generation = 0
-        self._accepted: deque[PendingWrite] = deque()
-        self._heads: dict[Key, PendingWrite] = {}
+        self._accepted: deque[QueuedWrite] = deque()
+        self._heads: dict[Key, QueuedWrite] = {}
         self._snapshots = ListSnapshots()
-        self.listeners: dict[str, list[Callable[[Change], None]]] = {}
+        self.listeners: dict[str, list[Callable[[RecordChange], None]]] = {}
         """By resource. Called in the loop when a change is published, before its writer continues; must not raise."""
 
     @classmethod
@@ -183,7 +183,7 @@ class Store:
             self._loop = asyncio.get_running_loop()
             self._writer.start(self._loop, self._committed, self._failed)
         self._last_revision = record.revision
-        entry = PendingWrite(Change(record.revision, kind, record, before), self._generation, self._loop.create_future())
+        entry = QueuedWrite(RecordChange(record.revision, kind, record, before), self._generation, self._loop.create_future())
         self._accepted.append(entry)
         self._heads[record.key] = entry
         self._writer.append(entry)
@@ -205,7 +205,7 @@ class Store:
         self._retention.note(time.monotonic(), self.revision, superseded)
         self._compact_history()
 
-    def _publish(self, entry: PendingWrite) -> None:
+    def _publish(self, entry: QueuedWrite) -> None:
         record = entry.change.record
         if entry.change.type == "DELETED":
             self._index.of(record.key.resource).remove(record.key)

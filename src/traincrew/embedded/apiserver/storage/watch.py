@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, WatchTooSlow
-from traincrew.embedded.apiserver.storage.records import Change
+from traincrew.embedded.apiserver.storage.records import RecordChange
 
 if TYPE_CHECKING:
     from traincrew.embedded.apiserver.storage.store import Store
@@ -26,7 +26,7 @@ class StorageWatch:
         self._store, self._resource, self._namespace = store, resource, namespace
         self._log = store.change_logs.of(resource)
         self._generation = self._log.generation
-        self._ready: deque[Change] = deque()
+        self._ready: deque[RecordChange] = deque()
         self._complete = after
         self._number: int | None = None
         self._closed = False
@@ -47,12 +47,12 @@ class StorageWatch:
     def __aiter__(self) -> StorageWatch:
         return self
 
-    async def __anext__(self) -> Change:
+    async def __anext__(self) -> RecordChange:
         if not self._ready and not await self._fill():
             raise StopAsyncIteration
         return self._ready.popleft()
 
-    async def batch(self) -> Sequence[Change]:
+    async def batch(self) -> Sequence[RecordChange]:
         """At least one change and all others that are ready; empty at the end."""
         if not self._ready and not await self._fill():
             return ()

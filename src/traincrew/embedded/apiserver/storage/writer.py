@@ -12,7 +12,7 @@ from typing import Any
 
 from traincrew.embedded.apiserver.storage.database import Database, DatabaseMeta, explain
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
-from traincrew.embedded.apiserver.storage.records import Change, Record, StorageLimits
+from traincrew.embedded.apiserver.storage.records import Record, RecordChange, StorageLimits
 
 FILE_CHECKS = 1.0
 """Seconds between checks that the data file still exists."""
@@ -21,12 +21,12 @@ SWEEPS = 0.05
 """Seconds between two sweeps while writes are waiting."""
 
 
-class PendingWrite:
+class QueuedWrite:
     """An accepted change that is not durable yet. `generation` separates changes before and after a failed commit."""
 
     __slots__ = ("change", "done", "generation")
 
-    def __init__(self, change: Change, generation: int, done: asyncio.Future[Record]) -> None:
+    def __init__(self, change: RecordChange, generation: int, done: asyncio.Future[Record]) -> None:
         self.change, self.generation, self.done = change, generation, done
 
     @property
@@ -36,10 +36,10 @@ class PendingWrite:
         return (change.revision, change.before.revision if change.before else 0, *record.key, value)
 
 
-class Writer:
+class StoreWriter:
     def __init__(self, database: Database, meta: DatabaseMeta, limits: StorageLimits) -> None:
         self._database, self._limits = database, limits
-        self._queue: queue.SimpleQueue[PendingWrite | int | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[QueuedWrite | int | None] = queue.SimpleQueue()
         self._durable, self._compacted, self._swept = meta.revision, meta.compacted, meta.swept
         self._generation = 0
         self._failed = self._closing = False
@@ -58,7 +58,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
-    def append(self, entry: PendingWrite) -> None:
+    def append(self, entry: QueuedWrite) -> None:
         self._queue.put(entry)
 
     def compact(self, revision: int) -> None:
@@ -79,15 +79,15 @@ class Writer:
             self._sweep(busy=bool(group))
         self._database.close()
 
-    def _next_group(self) -> list[PendingWrite]:
-        group: list[PendingWrite] = []
+    def _next_group(self) -> list[QueuedWrite]:
+        group: list[QueuedWrite] = []
         room = self._limits.group_bytes
         while not self._closing and room > 0 and len(group) < self._limits.group_changes:
             try:
                 item = self._queue.get(block=not group and self._swept >= self._compacted)
             except queue.Empty:
                 break
-            if isinstance(item, PendingWrite):
+            if isinstance(item, QueuedWrite):
                 if item.generation == self._generation:
                     group.append(item)
                     room -= len(item.change.record.value)
@@ -97,7 +97,7 @@ class Writer:
                 self._compacted = max(self._compacted, item)
         return group
 
-    def _commit(self, group: list[PendingWrite]) -> None:
+    def _commit(self, group: list[QueuedWrite]) -> None:
         try:
             self._write(group)
         except Exception as error:  # any error fails the pending writes; the thread continues
@@ -109,7 +109,7 @@ class Writer:
             self._durable = group[-1].change.revision
             self._notify(self._on_commit, len(group))
 
-    def _write(self, group: list[PendingWrite]) -> None:
+    def _write(self, group: list[QueuedWrite]) -> None:
         now = time.monotonic()
         if self._failed or now - self._checked > FILE_CHECKS:
             self._database.check_file()

@@ -28,17 +28,17 @@ class Recommendation(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class History:
+class ScalingHistory:
     """Recent recommendations and scale changes of one autoscaler."""
 
     recommendations: tuple[Recommendation, ...] = ()
     changes: tuple[Recommendation, ...] = ()
     """Replicas added, or removed (negative)."""
 
-    def recommended(self, replicas: int, now: dt.datetime) -> History:
+    def recommended(self, replicas: int, now: dt.datetime) -> ScalingHistory:
         return dataclasses.replace(self, recommendations=(*_recent(self.recommendations, now), Recommendation(now, replicas)))
 
-    def changed(self, by: int, now: dt.datetime) -> History:
+    def changed(self, by: int, now: dt.datetime) -> ScalingHistory:
         return dataclasses.replace(self, changes=(*_recent(self.changes, now), Recommendation(now, by)))
 
 
@@ -62,7 +62,7 @@ class ScaleRequest(NamedTuple):
     most: int
 
 
-def limit(request: ScaleRequest, behaviour: Object | None, history: History, now: dt.datetime) -> LimitedScale:
+def limit(request: ScaleRequest, behaviour: Object | None, history: ScalingHistory, now: dt.datetime) -> LimitedScale:
     """history: without the current recommendation."""
     if behaviour is None:
         desired = max([request.wanted, *(each.replicas for each in _within(history.recommendations, WINDOW, now))])
@@ -108,7 +108,7 @@ def _within(recommendations: Sequence[Recommendation], seconds: int, now: dt.dat
     return [each for each in recommendations if each.time > now - dt.timedelta(seconds=seconds)]
 
 
-def _stable(request: ScaleRequest, up: Object, down: Object, history: History, now: dt.datetime) -> int:
+def _stable(request: ScaleRequest, up: Object, down: Object, history: ScalingHistory, now: dt.datetime) -> int:
     """Scales up to the lowest and down to the highest recommendation within the windows."""
     recent = history.recommendations
     low = min([request.wanted, *(each.replicas for each in _within(recent, up["stabilizationWindowSeconds"], now))])
@@ -116,7 +116,7 @@ def _stable(request: ScaleRequest, up: Object, down: Object, history: History, n
     return min(max(request.current, low), high)
 
 
-def _rated(request: ScaleRequest, up: Object, down: Object, history: History, now: dt.datetime) -> Allowed:
+def _rated(request: ScaleRequest, up: Object, down: Object, history: ScalingHistory, now: dt.datetime) -> Allowed:
     if request.wanted > request.current:
         fastest = max(request.current, _fastest(request.current, up, history, now, 1))
         most, why = (fastest, _FAST_UP) if request.most > fastest else (request.most, _MANY)
@@ -130,7 +130,7 @@ def _rated(request: ScaleRequest, up: Object, down: Object, history: History, no
     return request.wanted, _RIGHT
 
 
-def _fastest(current: int, rules: Object, history: History, now: dt.datetime, sign: int) -> int:
+def _fastest(current: int, rules: Object, history: ScalingHistory, now: dt.datetime, sign: int) -> int:
     """The limit of the policies. sign: 1 up, -1 down."""
     choice = rules.get("selectPolicy", "Max")
     if choice == "Disabled":

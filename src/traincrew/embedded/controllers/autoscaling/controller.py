@@ -31,7 +31,7 @@ class AutoscalerController:
         self._autoscalers = informers.lister(AUTOSCALERS)
         self._recorder = ControllerEventRecorder(client, "horizontal-pod-autoscaler")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
-        self._histories: dict[str, behaviour.History] = {}
+        self._histories: dict[str, behaviour.ScalingHistory] = {}
         """By UID. A new process begins with the current number of replicas."""
         self._scales = ScaleClient(client)
         self._autoscalers.listeners.append(self._changed)
@@ -71,7 +71,7 @@ class AutoscalerController:
             decisions.unreachable(report, error.message)
             return
         target = await self._target(namespace, scale)
-        history = self._histories.get(stored.metadata.uid, behaviour.History())
+        history = self._histories.get(stored.metadata.uid, behaviour.ScalingHistory())
         outcome = decisions.decide(stored.body, target, report, history)
         self._histories[stored.metadata.uid] = outcome.history
         if outcome.replicas is None:

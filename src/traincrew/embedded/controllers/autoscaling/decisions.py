@@ -49,12 +49,12 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ScalingDecision:
     replicas: int | None = None
     """The new scale; None: unchanged."""
     reason: str = ""
     recommended: int | None = None
-    history: behaviour.History = behaviour.History()
+    history: behaviour.ScalingHistory = behaviour.ScalingHistory()
 
 
 def report(autoscaler: Object, now: dt.datetime) -> StatusReport:
@@ -68,7 +68,7 @@ def unreachable(report: StatusReport, message: str) -> None:
     )
 
 
-def decide(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.History) -> Outcome:
+def decide(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.ScalingHistory) -> ScalingDecision:
     """Fills the report, except for the result of the scale update."""
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
     report.set("AbleToScale", True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
@@ -80,23 +80,23 @@ def decide(autoscaler: Object, target: Target, report: StatusReport, history: be
         report.set("ScalingActive", False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
         return _keep_scale(report, current, history)
     if current > most:
-        return Outcome(most, "Current number of replicas above Spec.MaxReplicas", history=history)
+        return ScalingDecision(most, "Current number of replicas above Spec.MaxReplicas", history=history)
     if current < least:
-        return Outcome(least, "Current number of replicas below Spec.MinReplicas", history=history)
+        return ScalingDecision(least, "Current number of replicas below Spec.MinReplicas", history=history)
     return _by_metrics(autoscaler, target, report, history)
 
 
-def _keep_scale(report: StatusReport, current: int, history: behaviour.History) -> Outcome:
+def _keep_scale(report: StatusReport, current: int, history: behaviour.ScalingHistory) -> ScalingDecision:
     report.status["desiredReplicas"] = current
-    return Outcome(history=history)
+    return ScalingDecision(history=history)
 
 
-def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.History) -> Outcome:
+def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.ScalingHistory) -> ScalingDecision:
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
     recommendation = _recommended(autoscaler, target, report)
     if recommendation is None:
         report.status.setdefault("desiredReplicas", 0)
-        return Outcome(history=history)
+        return ScalingDecision(history=history)
     desired, metric = recommendation
     request = behaviour.ScaleRequest(current, desired, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
     limited = behaviour.limit(request, spec.get("behavior"), history, report.now)
@@ -106,7 +106,7 @@ def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, histor
     if limited.replicas == current:
         return _keep_scale(report, current, history)
     reason = f"{metric} above target" if desired > current else "All metrics below target" if desired < current else ""
-    return Outcome(limited.replicas, reason, desired, history)
+    return ScalingDecision(limited.replicas, reason, desired, history)
 
 
 def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tuple[int, str] | None:
@@ -215,7 +215,7 @@ def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
     return autoscaling_metrics.Measured(target.pods, autoscaling_metrics.read(items, name, container), name, current, container)
 
 
-def scaled(report: StatusReport, outcome: Outcome) -> None:
+def scaled(report: StatusReport, outcome: ScalingDecision) -> None:
     report.set(
         "AbleToScale", True, "SucceededRescale",
         f"the HPA controller was able to update the target scale to {outcome.replicas}",
@@ -224,7 +224,7 @@ def scaled(report: StatusReport, outcome: Outcome) -> None:
     report.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.rfc3339(report.now)}
 
 
-def not_scaled(report: StatusReport, outcome: Outcome, message: str) -> None:
+def not_scaled(report: StatusReport, outcome: ScalingDecision, message: str) -> None:
     report.warn("FailedRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}; error: {message}")
     report.set("AbleToScale", False, "FailedUpdateScale", f"the HPA controller was unable to update the target scale: {message}")
     report.status.setdefault("desiredReplicas", 0)

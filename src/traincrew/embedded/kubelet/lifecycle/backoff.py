@@ -21,7 +21,7 @@ PROBE_FAILURES = ("liveness", "startup")
 """Stop reasons after which the kubelet restarts the container in the same sync."""
 
 
-class Backoff(NamedTuple):
+class ContainerBackoff(NamedTuple):
     until: dt.datetime | None
     """None: the container starts at once."""
     delay: int
@@ -42,24 +42,24 @@ def current_delay(current: ObservedContainer) -> int:
     return int(backoff.exponential_delay(attempt, INITIAL_DELAY, CONTAINER_MAX_DELAY)) if attempt > 0 else 0
 
 
-def after_exit(current: ObservedContainer) -> Backoff:
+def after_exit(current: ObservedContainer) -> ContainerBackoff:
     """The back-off after an attempt for which `consumes_attempt` holds."""
     started, finished = _span(current.state)
     delay = current_delay(current)
     if finished is None:
-        return Backoff(None, 0, _doubled(delay))
+        return ContainerBackoff(None, 0, _doubled(delay))
     if started is not None and finished - started > _RESET_AFTER:
-        return Backoff(None, 0, INITIAL_DELAY)
+        return ContainerBackoff(None, 0, INITIAL_DELAY)
     if isinstance(current.state, Exited) and current.state.stop_reason in PROBE_FAILURES:
         # The kubelet computes this back-off from its last status, which does not have this exit yet, only the one before.
         before = _span(current.history[0])[1] if current.history else None
         if before is None:
-            return Backoff(None, 0, delay)
+            return ContainerBackoff(None, 0, delay)
         if finished - before >= dt.timedelta(seconds=delay):
-            return Backoff(None, 0, _doubled(delay))
+            return ContainerBackoff(None, 0, _doubled(delay))
     if delay == 0:
-        return Backoff(None, 0, INITIAL_DELAY)
-    return Backoff(times.later(finished, delay), delay, _doubled(delay))
+        return ContainerBackoff(None, 0, INITIAL_DELAY)
+    return ContainerBackoff(times.later(finished, delay), delay, _doubled(delay))
 
 
 def after_start_failure(failure: StartFailure) -> dt.datetime:

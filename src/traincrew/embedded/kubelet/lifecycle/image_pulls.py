@@ -13,7 +13,7 @@ _ERROR_SECONDS = 2.0
 """Seconds that the error is reported before the back-off. The kubelet reports it until its next sync of the pod."""
 
 
-class WaitingReason(NamedTuple):
+class ImageWaitingReason(NamedTuple):
     reason: str
     message: str
 
@@ -28,7 +28,7 @@ def is_backing_off(failure: StartFailure, now: dt.datetime) -> bool:
     return moment is not None and now >= moment
 
 
-def waiting_reason(failure: StartFailure, image: str, now: dt.datetime) -> WaitingReason:
+def waiting_reason(failure: StartFailure, image: str, now: dt.datetime) -> ImageWaitingReason:
     if is_backing_off(failure, now):
-        return WaitingReason("ImagePullBackOff", f'Back-off pulling image "{image}": {failure.reason}: {failure.message}')
-    return WaitingReason(failure.reason, failure.message)
+        return ImageWaitingReason("ImagePullBackOff", f'Back-off pulling image "{image}": {failure.reason}: {failure.message}')
+    return ImageWaitingReason(failure.reason, failure.message)

@@ -17,7 +17,7 @@ DAY = 86400.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Retention:
+class LogRetention:
     days: float = 7.0
     bytes: int = 1 << 30
 
@@ -29,7 +29,7 @@ class AgedLogs(NamedTuple):
     bytes: int
 
 
-def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedLogs]:
+def expired(logs: Iterable[AgedLogs], rule: LogRetention, now: float) -> list[AgedLogs]:
     """The logs to delete, of pods that no longer exist."""
     kept, removed = 0, []
     for each in sorted(logs, key=lambda log: log.written, reverse=True):
@@ -40,7 +40,7 @@ def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedL
     return removed
 
 
-def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[AgedLogs]:
+def sweep(root: pathlib.Path, living: Collection[str], rule: LogRetention, now: float) -> list[AgedLogs]:
     """living: uids of existing pods, whose logs are kept."""
     aged = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
     removed = expired(aged, rule, now)

@@ -10,12 +10,12 @@ _DESCRIPTORS = 8
 _OF_CLIENT = 1024
 
 
-class Connection(Protocol):
+class LimitedConnection(Protocol):
     def abort(self) -> None:
         """Closes the connection at once."""
 
 
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=LimitedConnection)
 
 
 class ConnectionLimits(Generic[C]):

@@ -22,7 +22,7 @@ class NamesFileWriter:
     def __init__(self, client: interfaces.Reader, path: pathlib.Path, domain: str) -> None:
         self._path, self._domain = path, domain
         self._changed = asyncio.Event()
-        self._services, self._pods = (store.Store(decode, self._on_change) for _ in range(2))
+        self._services, self._pods = (store.InformerStore(decode, self._on_change) for _ in range(2))
         scopes = ((SERVICES, self._services), (PODS, self._pods))
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
 

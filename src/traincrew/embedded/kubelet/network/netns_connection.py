@@ -10,7 +10,7 @@ import socket
 from typing import Any
 
 from traincrew.embedded.kubelet.network import former_netns_daemon, netns_state
-from traincrew.embedded.kubelet.runtime.client.connection import Connection
+from traincrew.embedded.kubelet.runtime.client.connection import MessageConnection
 from traincrew.embedded.kubelet.runtime.protocol import Message
 
 NetnsReply = tuple[Message, list[socket.socket]]
@@ -31,7 +31,7 @@ class NetnsConnection:
         self._pending: dict[int, asyncio.Future[NetnsReply]] = {}
         self._numbers = itertools.count(1)
         self.ended = asyncio.Event()
-        self._connection = Connection(sock, self._on_message, self._on_lost)
+        self._connection = MessageConnection(sock, self._on_message, self._on_lost)
 
     @classmethod
     async def open(cls, directory: pathlib.Path) -> NetnsConnection:

@@ -24,7 +24,7 @@ class ZonePublisher:
     def __init__(self, client: interfaces.Reader, netns: NetnsClient | None, domain: str) -> None:
         self._netns, self._domain = netns, domain
         self._changed = asyncio.Event()
-        self._stores = {each: store.Store(decode, self._on_change) for each in (SERVICES, ENDPOINT_SLICES)}
+        self._stores = {each: store.InformerStore(decode, self._on_change) for each in (SERVICES, ENDPOINT_SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), store_) for each, store_ in self._stores.items()]
 
     def _on_change(self, old: Unstructured | None, new: Unstructured | None) -> None:

@@ -12,7 +12,7 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
 from traincrew.embedded.kubelet.envvars.errors import ObjectNotFound
 from traincrew.embedded.kubelet.envvars.variables import referenced_objects as named_by
-from traincrew.embedded.kubelet.objects.object_watch import ObjectKey, ObjectWatch
+from traincrew.embedded.kubelet.objects.object_watch import ObjectWatch, WatchedObjectKey
 from traincrew.embedded.kubelet.objects.service_account_tokens import TokenCache, TokenRequest
 from traincrew.model.resources import CONFIG_MAPS, SECRETS, Resource
 
@@ -48,15 +48,15 @@ class ObjectCache:
 
     def __init__(self, client: interfaces.Client, on_change: Callable[[str], None]) -> None:
         self._client, self._on_change = client, on_change
-        self._watches: dict[ObjectKey, ObjectWatch] = {}
-        self._registered: dict[str, set[ObjectKey]] = {}
+        self._watches: dict[WatchedObjectKey, ObjectWatch] = {}
+        self._registered: dict[str, set[WatchedObjectKey]] = {}
         self.tokens = TokenCache(client, on_change)
 
     async def get_config_map(self, namespace: str, name: str) -> Object:
-        return await self._get(ObjectKey(CONFIG_MAPS, namespace, name))
+        return await self._get(WatchedObjectKey(CONFIG_MAPS, namespace, name))
 
     async def get_secret(self, namespace: str, name: str) -> Object:
-        return await self._get(ObjectKey(SECRETS, namespace, name))
+        return await self._get(WatchedObjectKey(SECRETS, namespace, name))
 
     async def get_claim(self, namespace: str, name: str) -> Object:
         claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, namespace, name))
@@ -91,7 +91,7 @@ class ObjectCache:
         for uid in list(self._registered):
             await self.unregister_pod(uid)
 
-    def _release(self, key: ObjectKey, uid: str) -> None:
+    def _release(self, key: WatchedObjectKey, uid: str) -> None:
         watch = self._watches.get(key)
         if watch is None:
             return
@@ -104,7 +104,7 @@ class ObjectCache:
         for uid in users:
             self._on_change(uid)
 
-    async def _get(self, key: ObjectKey) -> Object:
+    async def _get(self, key: WatchedObjectKey) -> Object:
         watch = self._watches.get(key)
         if watch is not None:
             return await watch.get()
@@ -115,17 +115,17 @@ class ObjectCache:
         return fetched
 
 
-def referenced_objects(pod: Object) -> Iterator[ObjectKey]:
+def referenced_objects(pod: Object) -> Iterator[WatchedObjectKey]:
     """The ConfigMaps and Secrets that volumes and variables of the pod refer to."""
     namespace, spec = pod["metadata"]["namespace"], pod["spec"]
     for volume in spec.get("volumes") or ():
         projected = (volume.get("projected") or {}).get("sources") or ()
         for source in (volume, *projected):
             if reference := source.get("configMap"):
-                yield ObjectKey(CONFIG_MAPS, namespace, reference.get("name") or "")
+                yield WatchedObjectKey(CONFIG_MAPS, namespace, reference.get("name") or "")
             if reference := source.get("secret"):
-                yield ObjectKey(SECRETS, namespace, reference.get("secretName") or reference.get("name") or "")
+                yield WatchedObjectKey(SECRETS, namespace, reference.get("secretName") or reference.get("name") or "")
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         maps, secrets = named_by(container)
-        yield from (ObjectKey(CONFIG_MAPS, namespace, name) for name in maps)
-        yield from (ObjectKey(SECRETS, namespace, name) for name in secrets)
+        yield from (WatchedObjectKey(CONFIG_MAPS, namespace, name) for name in maps)
+        yield from (WatchedObjectKey(SECRETS, namespace, name) for name in secrets)

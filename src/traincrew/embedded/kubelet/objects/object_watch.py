@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 
 
-class ObjectKey(NamedTuple):
+class WatchedObjectKey(NamedTuple):
     resource: Resource
     namespace: str
     name: str
 
 
 class ObjectWatch:
-    def __init__(self, client: interfaces.Client, key: ObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
+    def __init__(self, client: interfaces.Client, key: WatchedObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
         self.key = key
         self.users: set[str] = set()
         """The uids of the pods that refer to the object."""

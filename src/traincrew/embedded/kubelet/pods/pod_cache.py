@@ -22,7 +22,7 @@ class PodCache:
     def __init__(self, client: interfaces.Client, node: str) -> None:
         self._client = client
         self._handlers: list[EventHandler] = []
-        self._store: store.Store[Unstructured] = store.Store(decode, self._notify)
+        self._store: store.InformerStore[Unstructured] = store.InformerStore(decode, self._notify)
         self._informer = informer.Informer(client, informer.Scope(PODS, fields=f"spec.nodeName={node}"), self._store)
 
     def add_event_handler(self, handler: EventHandler) -> None:

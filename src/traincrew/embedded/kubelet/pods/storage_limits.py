@@ -29,7 +29,7 @@ LOG_SWEEP_SECONDS = 600.0
 """Seconds between two removals of expired logs."""
 
 
-async def remove_expired_logs(workers: PodWorkers, logs: pathlib.Path, rule: retention.Retention) -> None:
+async def remove_expired_logs(workers: PodWorkers, logs: pathlib.Path, rule: retention.LogRetention) -> None:
     while True:
         await asyncio.to_thread(retention.sweep, logs, workers.uids(), rule, time.time())
         await asyncio.sleep(LOG_SWEEP_SECONDS)

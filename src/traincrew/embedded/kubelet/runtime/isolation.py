@@ -32,21 +32,21 @@ _NAMESPACES = {
 
 
 @dataclass(frozen=True)
-class ProbeResult:
+class IsolationProbe:
     isolation: Isolation
     unavailable: dict[Isolation, str] = field(default_factory=dict)
     """Why each better level is not available."""
 
 
-def probe(directory: str = "") -> ProbeResult:
+def probe(directory: str = "") -> IsolationProbe:
     """The best level that works. directory: where the overlay layers of pods will be."""
     unavailable: dict[Isolation, str] = {}
     for level in Isolation:
         error = check(level, directory)
         if not error:
-            return ProbeResult(level, unavailable)
+            return IsolationProbe(level, unavailable)
         unavailable[level] = error
-    return ProbeResult(Isolation.NONE, unavailable)
+    return IsolationProbe(Isolation.NONE, unavailable)
 
 
 def check(level: Isolation, directory: str = "") -> str:

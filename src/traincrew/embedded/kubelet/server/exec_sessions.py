@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.server import exec_status
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 _PIECE = 64 * 1024
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class StreamClient(Protocol):
@@ -91,7 +91,7 @@ async def run_session(client: StreamClient, request: SessionRequest) -> None:
 def _final_status(copying: asyncio.Task[int], request: SessionRequest) -> exec_status.Status:
     if (error := copying.exception()) is None:
         return request.status(copying.result())
-    _log.error("exec session failed", extra={"error": str(error)}, exc_info=error)
+    log.error("exec session failed", extra={"error": str(error)}, exc_info=error)
     return exec_status.from_error(f"{request.error_prefix}: {error}")
 
 

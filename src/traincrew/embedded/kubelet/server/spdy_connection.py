@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from traincrew.embedded.kubelet.server import spdy_flow_control, spdy_frames
-from traincrew.embedded.kubelet.server.transports import Transport
+from traincrew.embedded.kubelet.server.transports import ByteTransport
 
 _MAX_STREAM_BUFFER, _MAX_CONNECTION_BUFFER = 256 * 1024, 8 * 1024 * 1024
 """Bytes that one stream, and all streams, may buffer before the connection is no longer read."""
@@ -100,7 +100,7 @@ class SpdyStream:
 class SpdyConnection:
     """The connection works only while `run` is running."""
 
-    def __init__(self, wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> None:
+    def __init__(self, wire: ByteTransport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> None:
         self.gone = asyncio.Event()
         """The peer has disconnected, or has sent GOAWAY."""
         self.initial_window = spdy_flow_control.DEFAULT
@@ -279,7 +279,7 @@ class SpdyConnection:
 
 @contextlib.asynccontextmanager
 async def serve(
-    wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
+    wire: ByteTransport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
 ) -> AsyncIterator[SpdyConnection]:
     """Runs a connection. At the end waits for the peer to close it, for LINGER seconds at most."""
     connection = SpdyConnection(wire, admits)

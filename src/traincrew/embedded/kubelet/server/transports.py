@@ -14,7 +14,7 @@ from traincrew.embedded.serving.disconnects import wait_for_disconnect
 _PIECE = 256 * 1024
 
 
-class Transport(Protocol):
+class ByteTransport(Protocol):
     async def read(self) -> bytes:
         """b"" is the end."""
         ...

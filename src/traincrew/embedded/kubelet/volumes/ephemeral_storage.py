@@ -77,7 +77,7 @@ def disk_usage(path: pathlib.Path) -> int:
         return 0
 
 
-def _blocks(entries: Iterable[walk.Entry], device: int) -> int:
+def _blocks(entries: Iterable[walk.TreeEntry], device: int) -> int:
     total, seen = 0, set[int]()
     for _, _, is_directory, status in entries:
         if status.st_dev != device or status.st_ino in seen:

@@ -15,7 +15,7 @@ PREFIX = "pod-security.kubernetes.io/"
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
+class PodSecurityPolicy:
     """The levels that the labels of a namespace set, each as `level:version`."""
 
     enforce: str = "privileged:latest"
@@ -23,10 +23,10 @@ class Policy:
     audit: str = "privileged:latest"
 
 
-PRIVILEGED = Policy()
+PRIVILEGED = PodSecurityPolicy()
 
 
-def from_labels(labels: Mapping[str, str]) -> Policy:
+def from_labels(labels: Mapping[str, str]) -> PodSecurityPolicy:
     """An unknown level is enforced as the strictest. It causes no warnings and no audit annotations."""
     if not any(label.startswith(PREFIX) for label in labels):
         return PRIVILEGED
@@ -38,7 +38,7 @@ def from_labels(labels: Mapping[str, str]) -> Policy:
     # As upstream: without a warn label, warn follows enforce.
     if f"{PREFIX}warn" not in labels and enforced in LEVELS[1:]:
         levels["warn"] = _level_and_version(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
-    return Policy(**levels)
+    return PodSecurityPolicy(**levels)
 
 
 def _level_and_version(labels: Mapping[str, str], mode: str, level: str) -> str:
@@ -71,12 +71,12 @@ def violation_error(name: str, enforced: str, violations: str) -> StatusError:
     )
 
 
-def warnings(obj: Object, levels: Policy) -> list[str]:
+def warnings(obj: Object, levels: PodSecurityPolicy) -> list[str]:
     """For a pod or a pod template."""
     return [_would_violate(levels.warn, message)] if (message := violations(obj, levels.warn)) else []
 
 
-def audit_annotations(obj: Object, levels: Policy, *, enforced: bool) -> dict[str, str]:
+def audit_annotations(obj: Object, levels: PodSecurityPolicy, *, enforced: bool) -> dict[str, str]:
     """For the audit event of a pod (enforced) or a pod template."""
     annotations = {f"{PREFIX}enforce-policy": levels.enforce} if enforced else {}
     if message := violations(obj, levels.audit):

@@ -17,28 +17,28 @@ class Involved(Fields):
     field_path: str = ""
 
 
-class Source(Fields):
+class PrintedSource(Fields):
     component: str = ""
     host: str = ""
 
 
-class Series(Fields):
+class PrintedSeries(Fields):
     count: int = 0
     last_observed_time: str | None = None
 
 
-class Event(Fields):
+class PrintedEvent(Fields):
     metadata: Metadata = msgspec.field(default_factory=Metadata)
     involved_object: Involved = msgspec.field(default_factory=Involved)
     type: str = ""
     reason: str = ""
     message: str = ""
-    source: Source = msgspec.field(default_factory=Source)
+    source: PrintedSource = msgspec.field(default_factory=PrintedSource)
     first_timestamp: str | None = None
     last_timestamp: str | None = None
     event_time: str | None = None
     count: int = 0
-    series: Series | None = None
+    series: PrintedSeries | None = None
     reporting_controller: str = msgspec.field(name="reportingComponent", default="")
     reporting_instance: str = ""
 
@@ -49,17 +49,17 @@ class NewEvent(Fields):
     type: str = ""
     reason: str = ""
     note: str = ""
-    deprecated_source: Source = msgspec.field(default_factory=Source)
+    deprecated_source: PrintedSource = msgspec.field(default_factory=PrintedSource)
     deprecated_first_timestamp: str | None = None
     deprecated_last_timestamp: str | None = None
     event_time: str | None = None
     deprecated_count: int = 0
-    series: Series | None = None
+    series: PrintedSeries | None = None
     reporting_controller: str = ""
     reporting_instance: str = ""
 
 
-def _event(event: Event, ages: Ages) -> list[Any]:
+def _event(event: PrintedEvent, ages: Ages) -> list[Any]:
     first = ages.since(event.first_timestamp or event.event_time)
     last = ages.since(event.last_timestamp) if event.last_timestamp else first
     count = event.count or 1
@@ -71,14 +71,14 @@ def _event(event: Event, ages: Ages) -> list[Any]:
     return [*cells, first, count, event.metadata.name]
 
 
-def _source(event: Event) -> str:
+def _source(event: PrintedEvent) -> str:
     component = event.source.component or event.reporting_controller
     host = event.source.host or event.reporting_instance
     return f"{component}, {host}" if host else component
 
 
 def _new_event(event: NewEvent, ages: Ages) -> list[Any]:
-    core = Event(
+    core = PrintedEvent(
         metadata=event.metadata,
         involved_object=event.regarding,
         type=event.type,
@@ -98,6 +98,6 @@ def _new_event(event: NewEvent, ages: Ages) -> list[Any]:
 
 _SEEN = ("Last Seen", "Type", "Reason", "Object", "Subobject*", "Source*", "Message", "First Seen*", "Count*", "Name*")
 PRINTERS = {
-    ("", "Event"): Printer(definitions(*_SEEN), Event, _event),
+    ("", "Event"): Printer(definitions(*_SEEN), PrintedEvent, _event),
     ("events.k8s.io", "Event"): Printer(definitions(*_SEEN), NewEvent, _new_event),
 }

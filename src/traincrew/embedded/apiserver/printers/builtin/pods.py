@@ -29,7 +29,7 @@ class Waiting(Fields):
     reason: str = ""
 
 
-class State(Fields):
+class PrintedContainerState(Fields):
     waiting: Waiting | None = None
     running: Fields | None = None
     terminated: Terminated | None = None
@@ -40,8 +40,8 @@ class ContainerStatus(Fields):
     ready: bool = False
     started: bool | None = None
     restart_count: int = 0
-    state: State = msgspec.field(default_factory=State)
-    last_state: State = msgspec.field(default_factory=State)
+    state: PrintedContainerState = msgspec.field(default_factory=PrintedContainerState)
+    last_state: PrintedContainerState = msgspec.field(default_factory=PrintedContainerState)
 
 
 class ReadinessGate(Fields):

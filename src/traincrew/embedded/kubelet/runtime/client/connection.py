@@ -13,7 +13,7 @@ from traincrew.embedded.kubelet.runtime import protocol
 OnMessage = Callable[[protocol.Message, list[int]], None]
 
 
-class Connection:
+class MessageConnection:
     def __init__(self, sock: socket.socket, on_message: OnMessage, on_lost: Callable[[], None]) -> None:
         """on_message takes ownership of the descriptors."""
         sock.setblocking(False)

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime import protocol, spec
-from traincrew.embedded.kubelet.runtime.client.connection import Connection
+from traincrew.embedded.kubelet.runtime.client.connection import MessageConnection
 from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
 from traincrew.embedded.kubelet.runtime.errors import (
     ContainerNotRunning,
@@ -77,7 +77,7 @@ class ShimClient:
         self._ended: asyncio.Queue[EndedContainer | None] = asyncio.Queue()
         self._gone = asyncio.Event()
         self.pid = self.protocol = 0
-        self._connection = Connection(sock, self._on_message, self._on_lost)
+        self._connection = MessageConnection(sock, self._on_message, self._on_lost)
 
     @classmethod
     async def connect(cls, directory: pathlib.Path, seconds: float = ANSWER_SECONDS) -> Self:

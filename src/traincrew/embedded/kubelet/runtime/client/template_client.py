@@ -14,7 +14,7 @@ from typing import Self
 
 import traincrew
 from traincrew.embedded.kubelet.runtime import protocol, spec
-from traincrew.embedded.kubelet.runtime.client.connection import Connection
+from traincrew.embedded.kubelet.runtime.client.connection import MessageConnection
 from traincrew.embedded.kubelet.runtime.client.shim_client import ALREADY_RUNNING, ShimClient, ShimError
 from traincrew.embedded.kubelet.runtime.errors import ContainerRuntimeError, CreateSandboxError
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
@@ -117,7 +117,7 @@ class _Process:
         self._process = process
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.lost = asyncio.Event()
-        self.connection = Connection(sock, self._on_message, self._on_lost)
+        self.connection = MessageConnection(sock, self._on_message, self._on_lost)
 
     @classmethod
     async def start(cls, isolation: spec.Isolation, userns: int) -> Self:
@@ -168,11 +168,11 @@ class _Process:
             self._ready.exception()
 
 
-async def _request_removal(template: Connection, path: pathlib.Path) -> None:
+async def _request_removal(template: MessageConnection, path: pathlib.Path) -> None:
     ours, theirs = socket.socketpair()
     reply: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
     lost = ConnectionError("the template process is gone")
-    connection = Connection(
+    connection = MessageConnection(
         ours, lambda message, _: reply.set_result(message), lambda: None if reply.done() else reply.set_exception(lost)
     )
     try:
