@@ -23,11 +23,13 @@ class JobListInformer:
         self._pods = informer.Informer(
             reader,
             informer.Scope(resources.PODS, namespace, naming.JOB_NAME),
-            store.Store(observed_job.decode_pod, self._notify),
+            store.InformerStore(observed_job.decode_pod, self._notify),
         )
 
     def _kind_informer(self, reader: interfaces.Reader, kind: JobKind, namespace: str | None) -> informer.Informer[RawObject]:
-        return informer.Informer(reader, informer.Scope(kind.resource, namespace), store.Store(decode_object, self._notify))
+        return informer.Informer(
+            reader, informer.Scope(kind.resource, namespace), store.InformerStore(decode_object, self._notify)
+        )
 
     def _notify(self, old: object, new: object) -> None:
         self._changed.set()
