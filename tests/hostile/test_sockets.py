@@ -95,14 +95,14 @@ def test_a_hostile_client_of_the_shim_socket_does_not_harm_the_pod(cluster: Host
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_client_of_the_netns_daemon_does_not_harm_the_network(cluster: HostileCluster, name: str) -> None:
     uid = lasting(cluster, "victim")
-    daemon = int(json.loads((cluster.data / "node/holder.json").read_text())["pid"])
+    daemon = int(json.loads((cluster.data / "node/netns.json").read_text())["pid"])
     with attack(cluster, cluster.data / "node/netns.sock", name) as attacker:
         lookup = "import socket; print(socket.gethostbyname('kubernetes.default.svc.cluster.local'))"
         cluster.create(pod("resolver", "python3", "-c", lookup))
         assert cluster.ended("resolver")["status"]["phase"] == "Succeeded", cluster.logs("resolver")
         assert attacker.wait(120) == 0
     assert_unharmed(cluster, "victim", uid)
-    assert int(json.loads((cluster.data / "node/holder.json").read_text())["pid"]) == daemon
+    assert int(json.loads((cluster.data / "node/netns.json").read_text())["pid"]) == daemon
     eventually(lambda: shims.descriptors(daemon) < MAX_DESCRIPTORS)
     assert shims.peak_memory(daemon) < MAX_MEMORY
 
@@ -175,7 +175,7 @@ def test_down_stops_pods_whose_shim_does_not_answer(fresh: HostileCluster, daemo
         lasting(fresh, name)
     os.kill(shims.shim_pid(fresh, "stuck"), signal.SIGSTOP)
     if daemon == "was-killed":
-        os.kill(int(json.loads((fresh.data / "node/holder.json").read_text())["pid"]), signal.SIGSTOP)
+        os.kill(int(json.loads((fresh.data / "node/netns.json").read_text())["pid"]), signal.SIGSTOP)
         fresh.kill()
         assert f"Run `traincrew down --data {fresh.data}` to stop them" in fresh.traincrew("doctor", check=False).stdout
     if daemon == "stopped":
