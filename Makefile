@@ -61,6 +61,7 @@ check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, genera
 	$(BIN)/python -m tools.flaky_tests
 	$(BIN)/python -m tools.imports_in_strings
 	$(BIN)/python -m tools.prose_width
+	$(BIN)/python -m tools.private_words
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat -- manifests docs || { echo "Generated files are not current. Commit them."; exit 1; }
 

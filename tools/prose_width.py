@@ -1,4 +1,4 @@
-"""Checks that the prose of docs/*.md and of *.md at the root is wrapped at 100 columns, or wraps it.
+"""Checks that prose is wrapped at 100 columns, or wraps it: *.md at the root and in docs, README.md in examples and tools.
 
 Usage: python -m tools.prose_width [--write]
 
@@ -25,7 +25,8 @@ _LIST_START = re.compile(r"(?:[-*+]|\d+[.)]|#{1,6}|>)$")
 
 
 def documents(root: pathlib.Path) -> list[pathlib.Path]:
-    found = [*root.glob("*.md"), *(root / "docs").glob("*.md")]
+    folders = [*(root / "examples").rglob("README.md"), *(root / "tools").rglob("README.md")]
+    found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *folders]
     return sorted(path for path in found if not path.name.endswith(".zh-CN.md"))
 
 

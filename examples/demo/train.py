@@ -87,14 +87,14 @@ class Lead:
 
     def __init__(self, others: int) -> None:
         self.others, self.peers = others, list[socket.socket]()
-        self.door = socket.create_server(("", int(os.environ["MASTER_PORT"])))
+        self.listener = socket.create_server(("", int(os.environ["MASTER_PORT"])))
 
     def gather(self) -> tuple[int, np.ndarray]:
         for peer in self.peers:
             peer.close()
         step, vector = load()
         print(f"rank 0 waits for {self.others} others, to go on from step {step}", flush=True)
-        self.peers = [self.door.accept()[0] for _ in range(self.others)]
+        self.peers = [self.listener.accept()[0] for _ in range(self.others)]
         for peer in self.peers:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             send(peer, step, vector)

@@ -69,7 +69,7 @@ def test_a_path_that_is_not_there_has_the_line_of_what_should_hold_it() -> None:
     assert found.line(("spec", "list", 3, "x")) == 3
 
 
-def test_documents_are_told_apart_and_empty_ones_left_out() -> None:
+def test_documents_are_separated_and_empty_ones_skipped() -> None:
     found = documents("---\n# nothing\n---\na: 1\n---\n\n--- # comment\nb: 2\n...\n---\n")
     assert [(document.value, document.first_line) for document in found] == [({"a": 1}, 4), ({"b": 2}, 8)]
 
@@ -116,7 +116,7 @@ def test_a_quoted_merge_key_is_an_ordinary_key() -> None:
         pytest.param('{"a": 1,\n "b" 2}', 2, "", id="broken JSON"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line_in_plain_words(text: str, line: int, message: str) -> None:
+def test_what_cannot_be_read_is_reported_with_its_line(text: str, line: int, message: str) -> None:
     found = fault(text)
     assert found.line == line
     assert message in found.message

@@ -219,7 +219,7 @@ def _events() -> list[PrintedObject]:
     path = "/api/v1/namespaces/{namespace}/events"
     about = {"kind": "Pod", "name": "p", "fieldPath": "spec.containers{a}"}
     times = {"firstTimestamp": "2024-01-01T00:00:00Z", "lastTimestamp": "2024-06-01T00:00:00Z"}
-    old: Object = {"reason": "R", "message": " told \n", "type": "Normal", "source": {"component": "c", "host": "h"}, "count": 4}
+    old: Object = {"reason": "R", "message": " text \n", "type": "Normal", "source": {"component": "c", "host": "h"}, "count": 4}
     new: Object = {
         "reason": "R", "action": "A", "type": "Warning", "reportingComponent": "k/c", "reportingInstance": "i",
         "eventTime": "2024-01-01T00:00:00.000001Z",

@@ -28,7 +28,7 @@ Kubectl = Callable[..., Coroutine[None, None, tuple[int, str, str]]]
 
 @pytest.fixture
 def world(api: Api, namespace: str) -> Iterator[RbacGenerator]:
-    """Without references to roles that are not there, which kubectl tells in any order."""
+    """Without references to roles that are not there, which kubectl reports in any order."""
     found = RbacGenerator(namespace, 11)
     roles = found.objects(12)
     names = {(each["kind"], each["metadata"]["name"]) for each in roles}

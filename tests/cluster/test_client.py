@@ -181,10 +181,10 @@ async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
                 await changed.wait()
 
     copy = store.InformerStore(decode, on_change)
-    keeper = informer.Informer(client, informer.Scope(CONFIG_MAPS, namespace, "of=test"), copy)
+    watching = informer.Informer(client, informer.Scope(CONFIG_MAPS, namespace, "of=test"), copy)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(keeper.run())
-        await keeper.synced.wait()
+        running = group.create_task(watching.run())
+        await watching.synced.wait()
         copy.apply_response(await client.create(CONFIG_MAPS, namespace, config_map("ours")))
         await client.create(CONFIG_MAPS, namespace, config_map("theirs"))
         await until("theirs", present=True)

@@ -238,7 +238,7 @@ def test_what_was_created_is_reported_by_events_on_the_job(submit: Submit, kind:
     job = submit(jobs_with_services.job(kind))
     reason = f"SuccessfulCreate{what.capitalize()}"
 
-    eventually(lambda: _told(job, reason, f"Created {what}: ") == jobs_with_services.names(kind))
+    eventually(lambda: _created_names(job, reason, f"Created {what}: ") == jobs_with_services.names(kind))
 
     for event in job.events(reason):
         about = event["involvedObject"]
@@ -246,7 +246,7 @@ def test_what_was_created_is_reported_by_events_on_the_job(submit: Submit, kind:
         assert (event["type"], event["source"]["component"]) == ("Normal", f"{kind.lower()}-controller")
 
 
-def _told(job: SubmittedJob, reason: str, what: str) -> set[str]:
+def _created_names(job: SubmittedJob, reason: str, what: str) -> set[str]:
     """The names in all events of a reason; one event may name several."""
     found = [event["message"] for event in job.events(reason)]
     assert all(message.startswith(what) for message in found)

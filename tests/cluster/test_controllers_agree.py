@@ -84,7 +84,7 @@ def _scene(kube: cluster.Cluster, scene: Scene) -> Any:
     Api(kube.kubeconfig).call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     try:
         return scene(ControllerScenario(kube.kubeconfig, namespace))
-    except Exception as error:  # told by the test of that scene alone
+    except Exception as error:  # reported by the test of that scenario alone
         return f"{type(error).__name__}: {error} ({error.__cause__!r})"
 
 

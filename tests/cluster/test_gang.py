@@ -88,7 +88,7 @@ def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(vol
 
 
 @pytest.mark.checklist(183)
-def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: IsolatedNamespace) -> None:
+def test_the_scheduling_policy_overrides_what_would_be_computed(volcano: IsolatedNamespace) -> None:
     policy = {"minAvailable": 2, "queue": "night", "priorityClass": "high", "minResources": {"cpu": "7"}}
     run = {"schedulingPolicy": policy}
     job = volcano.submit(manifests.job("PyTorchJob", "chosen", run=run, Master=1, Worker=3))

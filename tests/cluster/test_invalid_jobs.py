@@ -18,7 +18,7 @@ from tools.kube import cluster
 OBJECTS = ("pods", "services", "configmaps", "roles", "rolebindings", "jobs", "secrets")
 
 
-def refused_at_birth(job: SubmittedJob, reason: str, *texts: str) -> None:
+def assert_rejected(job: SubmittedJob, reason: str, *texts: str) -> None:
     """The job has failed with that reason, has an end, is event by an event, and nothing was made for it."""
     found = job.becomes("Failed")
     assert found["reason"] == reason
@@ -37,14 +37,14 @@ _NATIVE = {"kube-root-ca.crt"}  # the config map that a controller manager, wher
 def test_an_mpi_job_without_a_launcher_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Worker=2))
 
-    refused_at_birth(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher]: must be present")
+    assert_rejected(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher]: must be present")
 
 
 @pytest.mark.checklist(32)
 def test_an_mpi_job_with_two_launchers_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Launcher=2, Worker=2))
 
-    refused_at_birth(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher].replicas: must be 1, got 2")
+    assert_rejected(job, "MPIJobFailedValidation", "spec.mpiReplicaSpecs[Launcher].replicas: must be 1, got 2")
 
 
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
@@ -53,7 +53,7 @@ def test_an_mpi_job_by_ssh_with_restart_policy_always_is_reported(submit: Submit
     roles: Object = {"Launcher": 1, "Worker": 1, role: manifests.replicas("MPIJob", 1, "Always")}
     job = submit(manifests.job("MPIJob", version="v2beta1", **roles))
 
-    refused_at_birth(job, "ValidationError", f"spec.mpiReplicaSpecs[{role}].restartPolicy", "'Always'")
+    assert_rejected(job, "ValidationError", f"spec.mpiReplicaSpecs[{role}].restartPolicy", "'Always'")
 
 
 def test_a_job_of_any_depth_does_not_stop_the_operator(submit: Submit, api: Api, namespace: str) -> None:
@@ -74,7 +74,7 @@ def test_a_job_of_any_depth_does_not_stop_the_operator(submit: Submit, api: Api,
 def test_a_name_too_long_for_its_services_fails_the_job(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, name="n" * 55))
 
-    refused_at_birth(job, f"{kind}FailedValidation", "metadata.name", "n" * 55 + "-worker-0", "the maximum is 63")
+    assert_rejected(job, f"{kind}FailedValidation", "metadata.name", "n" * 55 + "-worker-0", "the maximum is 63")
 
 
 @every_kind
@@ -90,7 +90,7 @@ def test_the_longest_name_that_fits_runs(submit: Submit, kubelet: FakeKubelet, k
 def test_an_unknown_restart_policy_fails_the_job(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, policy="Sometimes"))
 
-    refused_at_birth(job, f"{kind}FailedValidation", f"spec.{FIELDS[kind]}[Worker].restartPolicy", "'Sometimes'")
+    assert_rejected(job, f"{kind}FailedValidation", f"spec.{FIELDS[kind]}[Worker].restartPolicy", "'Sometimes'")
 
 
 UNUSABLE: list[Any] = [
@@ -102,11 +102,11 @@ UNUSABLE: list[Any] = [
 
 @pytest.mark.parametrize(("roles", "text"), UNUSABLE)
 def test_a_tfjob_whose_roles_cannot_be_used_fails(submit: Submit, roles: Object, text: str) -> None:
-    refused_at_birth(submit(manifests.job("TFJob", **roles)), "TFJobFailedValidation", text)
+    assert_rejected(submit(manifests.job("TFJob", **roles)), "TFJobFailedValidation", text)
 
 
 def test_a_role_that_is_null_counts_as_left_out(submit: Submit) -> None:
-    refused_at_birth(
+    assert_rejected(
         submit(manifests.job("JAXJob", Worker=None)), "JAXJobFailedValidation", "spec.jaxReplicaSpecs: must be required"
     )
     job = submit(manifests.job("TFJob", Chief=1, Worker=None))
@@ -118,7 +118,7 @@ def test_all_violations_are_reported_at_once(submit: Submit) -> None:
     body = jobs_with_services.workers("TFJob", 1, name="n" * 60, policy="Sometimes")
     body["spec"]["tfReplicaSpecs"]["Foo"] = manifests.replicas("TFJob", 1)
 
-    refused_at_birth(submit(body), "TFJobFailedValidation", "metadata.name", "'Sometimes'", "'Foo'")
+    assert_rejected(submit(body), "TFJobFailedValidation", "metadata.name", "'Sometimes'", "'Foo'")
 
 
 def test_an_invalid_job_fails_so_that_clients_stop_waiting(submit: Submit, kube: cluster.Cluster) -> None:

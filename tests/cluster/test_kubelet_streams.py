@@ -57,7 +57,7 @@ def program(request: pytest.FixtureRequest) -> pathlib.Path:
         return build.program("kubectl")
 
 
-class World:
+class StreamedPod:
     """A pod with the containers `main` and `side`, on a node that is ours."""
 
     def __init__(self, runtime: ProcessRuntime, namespace: str, program: pathlib.Path, kubeconfig: pathlib.Path) -> None:
@@ -96,7 +96,7 @@ def ours() -> Iterator[embedded.EmbeddedCluster]:
 @pytest.fixture(params=["kube-apiserver", "tunnel", "embedded API server"])
 async def world(
     request: pytest.FixtureRequest, authority: certificates.Authority, program: pathlib.Path, tmp_path: pathlib.Path
-) -> AsyncIterator[World]:
+) -> AsyncIterator[StreamedPod]:
     namespace = f"test-{uuid.uuid4().hex[:10]}"
     runtime = ProcessRuntime(tmp_path / "containers")
     for name in ("main", "side"):
@@ -112,11 +112,11 @@ async def world(
         if request.param == "tunnel":
             async with streaming_apiserver.serve(Node(runtime, port, authority), authority) as serving:
                 serving.add(namespace, "pod", *CONTAINERS)
-                yield World(runtime, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
+                yield StreamedPod(runtime, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
         else:
             kube = request.getfixturevalue("server" if request.param == "kube-apiserver" else "ours")
             with _registered(Api(kube.kubeconfig), namespace, port):
-                yield World(runtime, namespace, program, kube.kubeconfig)
+                yield StreamedPod(runtime, namespace, program, kube.kubeconfig)
 
 
 @contextlib.contextmanager
@@ -139,7 +139,7 @@ def _registered(api: Api, namespace: str, port: int) -> Iterator[None]:
     api.call("DELETE", f"/api/v1/nodes/{name}")
 
 
-async def test_logs_with_every_option(world: World) -> None:
+async def test_logs_with_every_option(world: StreamedPod) -> None:
     await world.main.write_log("old", at=datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC))
     await world.main.write_log("one", "two")
     world.main.previous = [(datetime.datetime.now(datetime.UTC), b"before\n")]
@@ -157,7 +157,7 @@ async def test_logs_with_every_option(world: World) -> None:
         assert (await world("logs", "pod", *options.split()))[:2] == (0, expected.encode())
 
 
-async def test_following_logs_ends_with_the_container(world: World) -> None:
+async def test_following_logs_ends_with_the_container(world: StreamedPod) -> None:
     await world.main.write_log("one")
     process = await world.kubectl("logs", "-f", "pod")
     assert process.stdout
@@ -168,7 +168,7 @@ async def test_following_logs_ends_with_the_container(world: World) -> None:
     assert await process.wait() == 0
 
 
-async def test_why_there_is_no_log_is_reported(world: World) -> None:
+async def test_why_there_is_no_log_is_reported(world: StreamedPod) -> None:
     code, _, stderr = await world("logs", "pod", "--previous")
     assert code == 1
     assert stderr.endswith('Error from server (BadRequest): previous terminated container "main" in pod "pod" not found\n')
@@ -178,14 +178,14 @@ async def test_why_there_is_no_log_is_reported(world: World) -> None:
     assert (code, stderr) == (1, expected)
 
 
-async def test_exec_reports_output_faults_and_exit_code(world: World) -> None:
+async def test_exec_reports_output_faults_and_exit_code(world: StreamedPod) -> None:
     script = "echo out; echo err >&2; exit 3"
     code, output, stderr = await world("exec", "pod", "-c", "main", "--", "sh", "-c", script)
     assert (code, output) == (3, b"out\n")
     assert stderr == "err\ncommand terminated with exit code 3\n"
 
 
-async def test_exec_of_what_is_not_there(world: World) -> None:
+async def test_exec_of_what_is_not_there(world: StreamedPod) -> None:
     code, _, stderr = await world("exec", "pod", "-c", "main", "--", "no-such-program")
     assert code == 1
     assert 'error executing command in container: exec: "no-such-program": executable file not found' in stderr
@@ -195,19 +195,19 @@ async def test_exec_of_what_is_not_there(world: World) -> None:
     assert 'container not found ("side")' in stderr
 
 
-async def test_fifty_megabytes_through_exec_come_back_unchanged(world: World) -> None:
+async def test_fifty_megabytes_through_exec_come_back_unchanged(world: StreamedPod) -> None:
     content = os.urandom(BIG)
     code, output, stderr = await world("exec", "-i", "pod", "-c", "main", "--", "cat", input=content)
     assert (code, stderr) == (0, "")
     assert output == content
 
 
-async def test_a_command_that_reads_only_the_beginning_ends_well(world: World) -> None:
+async def test_a_command_that_reads_only_the_beginning_ends_well(world: StreamedPod) -> None:
     code, output, _ = await world("exec", "-i", "pod", "-c", "main", "--", "head", "-c", "5", input=b"12345" * 2_000_000)
     assert (code, output) == (0, b"12345")
 
 
-async def test_a_terminal_takes_on_the_size_of_kubectls(world: World) -> None:
+async def test_a_terminal_takes_on_the_size_of_kubectls(world: StreamedPod) -> None:
     terminal = await world.in_terminal("exec", "-it", "pod", "-c", "main", "--", "sh")
     assert terminal.stdin
     assert terminal.stdout
@@ -227,7 +227,7 @@ async def _everything(reader: ByteReader) -> bytes:
     return bytes(content)
 
 
-async def test_hanging_up_ends_the_command(world: World) -> None:
+async def test_hanging_up_ends_the_command(world: StreamedPod) -> None:
     process = await world.kubectl("exec", "pod", "-c", "main", "--", "sleep", "1000")
     await wait_until(lambda: world.main.sessions)
     process.send_signal(signal.SIGKILL)
@@ -235,7 +235,7 @@ async def test_hanging_up_ends_the_command(world: World) -> None:
     assert await world.main.sessions[0].wait() == 137
 
 
-async def test_cp_both_ways(world: World, tmp_path: pathlib.Path) -> None:
+async def test_cp_both_ways(world: StreamedPod, tmp_path: pathlib.Path) -> None:
     source, back = tmp_path / "source", tmp_path / "back"
     (source / "below").mkdir(parents=True)
     for name in ("a", "below/b"):
@@ -248,7 +248,7 @@ async def test_cp_both_ways(world: World, tmp_path: pathlib.Path) -> None:
     }
 
 
-async def test_attach_speaks_with_the_main_process(world: World) -> None:
+async def test_attach_speaks_with_the_main_process(world: StreamedPod) -> None:
     everything = ExecOptions(stdin=True, stdout=True, stderr=True)
     world.main.main = await process_runtime.start(["sh", "-c", "read line; echo got $line"], everything, world.main.directory)
     code, output, _ = await world("attach", "-i", "pod", "-c", "main", input=b"it\n")
@@ -265,7 +265,7 @@ async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @contextlib.asynccontextmanager
-async def _forwarded(world: World, port: int) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+async def _forwarded(world: StreamedPod, port: int) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
     """The local port."""
     process = await world.kubectl("port-forward", "pod", f":{port}")
     assert process.stdout
@@ -292,7 +292,7 @@ async def _round_trip(port: int, content: bytes) -> bool:
     return same
 
 
-async def test_port_forward_carries_many_connections(world: World) -> None:
+async def test_port_forward_carries_many_connections(world: StreamedPod) -> None:
     async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
         world.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         async with _forwarded(world, 80) as (port, _):
@@ -301,14 +301,14 @@ async def test_port_forward_carries_many_connections(world: World) -> None:
             assert await _round_trip(port, b"and afterwards one more")
 
 
-async def test_fifty_megabytes_through_a_forwarded_port_come_back_unchanged(world: World) -> None:
+async def test_fifty_megabytes_through_a_forwarded_port_come_back_unchanged(world: StreamedPod) -> None:
     async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
         world.runtime.ports["pod", 80] = server.sockets[0].getsockname()[1]
         async with _forwarded(world, 80) as (port, _):
             assert await _round_trip(port, os.urandom(BIG))
 
 
-async def test_a_port_that_nobody_listens_on_is_reported(world: World) -> None:
+async def test_a_port_that_nobody_listens_on_is_reported(world: StreamedPod) -> None:
     async with _forwarded(world, 81) as (port, process):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b""

@@ -37,17 +37,17 @@ def _succeeded(machine: JoinedNode, plural: str, name: str, version: str = "v1")
     def look() -> Any:
         job = machine.api.get(plural, "default", name, version=version)
         if pod_programs.condition(job, "Failed"):
-            pytest.fail(_told(machine, job))
+            pytest.fail(_describe(machine, job))
         return pod_programs.condition(job, "Succeeded") and job
 
     try:
         found: Object = eventually(look, LONG)
     except AssertionError:
-        pytest.fail(_told(machine, machine.api.get(plural, "default", name, version=version)))
+        pytest.fail(_describe(machine, machine.api.get(plural, "default", name, version=version)))
     return found
 
 
-def _told(machine: JoinedNode, job: Object) -> str:
+def _describe(machine: JoinedNode, job: Object) -> str:
     """Everything that helps to see why a job did not come to the end it should."""
     pods = machine.api.all("pods", "default", labels=f"training.kubeflow.org/job-name={job['metadata']['name']}")
     names = [each["metadata"]["name"] for each in pods]
@@ -144,13 +144,13 @@ def _node(machine: JoinedNode) -> Object:
 
 
 def test_a_node_is_drained_and_takes_pods_again(machine: JoinedNode, kubectl: Kubectl) -> None:
-    machine.create(pod("drained", "sh", "-c", "trap 'echo told; exit 0' TERM; while :; do sleep 0.05; done"))
+    machine.create(pod("drained", "sh", "-c", "trap 'echo terminating; exit 0' TERM; while :; do sleep 0.05; done"))
     uid = machine.running("drained")["metadata"]["uid"]
     message = kubectl("drain", machine.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
     assert "pod/drained evicted" in message
     assert machine.api.find("pods", "default", "drained") is None
     (kept,) = machine.data.glob(f"logs/default_drained_{uid}/main/0.log")
-    assert kept.read_text().endswith("told\n")
+    assert kept.read_text().endswith("terminating\n")
     machine.create(pod("after", "true"))
     eventually(lambda: any(each[0] == "FailedScheduling" for each in machine.events("after")))
     kubectl("uncordon", machine.name)

@@ -32,8 +32,8 @@ def kubectl(request: pytest.FixtureRequest, machine: JoinedNode) -> Kubectl:
 
 @pytest.fixture
 def waiting(machine: JoinedNode) -> Iterator[str]:
-    """A pod that runs until it is told to end."""
-    yield from _made(machine, "trap 'echo told; exit 0' TERM; echo here; while :; do sleep 0.05; done")
+    """A pod that runs until SIGTERM."""
+    yield from _made(machine, "trap 'echo terminating; exit 0' TERM; echo here; while :; do sleep 0.05; done")
 
 
 def _made(machine: JoinedNode, script: str, name: str = "waiting", **more: object) -> Iterator[str]:
@@ -72,11 +72,11 @@ def test_a_log_is_followed_to_the_end_of_a_pod_that_is_deleted(machine: JoinedNo
         assert following.stdout is not None
         assert following.stdout.readline() == b"here\n"
         kubectl("delete", "pod", waiting)
-        assert following.stdout.read() == b"told\n"
+        assert following.stdout.read() == b"terminating\n"
         assert following.wait(60) == 0
     assert "NotFound" in kubectl("logs", waiting, code=1)
     (kept,) = machine.data.glob(f"logs/default_{waiting}_{uid}/main/0.log")
-    assert [line.split(" ", 3)[3] for line in kept.read_text().splitlines()] == ["here", "told"]
+    assert [line.split(" ", 3)[3] for line in kept.read_text().splitlines()] == ["here", "terminating"]
 
 
 def test_a_missing_log_is_explained(machine: JoinedNode, kubectl: Kubectl) -> None:

@@ -60,7 +60,7 @@ def deleted() -> SimulatedPod:
 @pytest.mark.parametrize("life", [finished, crashing, initializing, lost, late, deleted], ids=lambda life: life.__name__)
 def test_an_api_server_accepts_every_status_of_a_pod_lifecycle_unchanged(life: Any, api: Api, namespace: str) -> None:
     world: SimulatedPod = life().run(400)
-    # The pod is bound to a node that is not there: nobody else tells its status.
+    # The pod is bound to a node that is not there: nobody else reports its status.
     spec = {**world.object["spec"], "nodeName": "nowhere", "automountServiceAccountToken": False}
     api.create(namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train"}, "spec": spec})
     assert len(world.statuses) > 3

@@ -48,7 +48,7 @@ OF_THE_SERVER = ("managedFields", "resourceVersion", "generation")
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class WriteResult:
     code: int
     body: Object
     now: str
@@ -60,24 +60,24 @@ class Server:
     def __init__(self, session: aiohttp.ClientSession, namespace: str) -> None:
         self._session, self._namespace = session, namespace
 
-    async def write(self, kind: str, name: str, step: Step, dry: bool = False) -> Answer:
+    async def write(self, kind: str, name: str, step: Step, dry: bool = False) -> WriteResult:
         verb = "PUT" if step.content == PUT else "PATCH"
         path = f"{self._collection(kind)}/{name}" + (f"/{step.subresource}" if step.subresource else "")
         query = {"fieldManager": step.manager} | ({"force": "true"} if step.force else {}) | ({"dryRun": "All"} if dry else {})
         return await self._call(verb, path, step.body, step.content, query)
 
-    async def create(self, kind: str, body: Object) -> Answer:
+    async def create(self, kind: str, body: Object) -> WriteResult:
         return await self._call("POST", self._collection(kind), body, PUT, {"fieldManager": "creator"})
 
     def _collection(self, kind: str) -> str:
         root, plural = PLACES[kind]
         return f"{root}/namespaces/{self._namespace}/{plural}"
 
-    async def _call(self, verb: str, path: str, body: Any, content: str, query: dict[str, str]) -> Answer:
+    async def _call(self, verb: str, path: str, body: Any, content: str, query: dict[str, str]) -> WriteResult:
         headers = {"Content-Type": content, "User-Agent": "tests"}
         async with self._session.request(verb, path, data=json.dumps(body), headers=headers, params=query) as response:
             stamp = email.utils.parsedate_to_datetime(response.headers["Date"])
-            return Answer(response.status, await response.json(), stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            return WriteResult(response.status, await response.json(), stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 @pytest.fixture
@@ -161,13 +161,13 @@ class Sequence:
         step = Step(random_writes.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
         return (await self._server.write(self._kind, self._name, step)).body
 
-    async def _fault(self, live: Object, step: Step, answer: Answer) -> str:
+    async def _fault(self, live: Object, step: Step, answer: WriteResult) -> str:
         before = copy.deepcopy(live)
         try:
             ours = random_writes.patched_object(live, step, self._schema, self._now(step, answer))
         except StatusError as refusal:
             if refusal.code == answer.code == 500 and step.content == random_writes.STRATEGIC:
-                return ""  # of several faults the real one tells any
+                return ""  # of several errors the real one reports any
             return unlike(*map(sorted_causes, (refusal.status(), answer.body)))
         finally:
             assert live == before, "the live object was changed"
@@ -182,18 +182,18 @@ class Sequence:
         fault = await self._unlike_when_stored(ours, step, answer) if step.content != PUT else ""
         return fault or self._owners_differ(live, step, answer, ours)
 
-    def _now(self, step: Step, answer: Answer) -> str:
+    def _now(self, step: Step, answer: WriteResult) -> str:
         return random_writes.moment(step, answer.body, answer.now) if answer.code == 200 else answer.now
 
-    def _owners_differ(self, live: Object, step: Step, answer: Answer, ours: Object) -> str:
-        # Owners are told before the server puts back what this door may not write. Of built-in kinds nothing such is tried.
+    def _owners_differ(self, live: Object, step: Step, answer: WriteResult, ours: Object) -> str:
+        # Owners are reported before the server resets what this endpoint may not write. Built-in kinds are not tried so.
         written = ours if step.subresource and self._kind == "PyTorchJob" else answer.body
         bare = {key: value for key, value in written["metadata"].items() if key != "managedFields"}
         given = {key: ours["metadata"][key] for key in ("managedFields",) if key in ours["metadata"]}
         found = random_writes.owners(live, written | {"metadata": bare | given}, step, self._schema, self._now(step, answer))
         return unlike(found, answer.body["metadata"].get("managedFields") or [])
 
-    async def _unlike_when_stored(self, ours: Object, step: Step, answer: Answer) -> str:
+    async def _unlike_when_stored(self, ours: Object, step: Step, answer: WriteResult) -> str:
         """Defaults and what else the server does to an object are not ours: it may do that to what we would write."""
         ours = bare(ours)
         if ours == bare(answer.body):
@@ -210,7 +210,7 @@ def bare(document: Object) -> Object:
 
 
 def sorted_causes(status: Object) -> Object:
-    """The real one tells conflicts in no order."""
+    """The real one reports conflicts in no order."""
     details = status.get("details") or {}
     if "causes" not in details:
         return status

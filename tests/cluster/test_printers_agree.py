@@ -146,7 +146,7 @@ def test_custom_columns_have_the_same_cells(api: Api, namespace: str) -> None:
         for index, (name, path) in enumerate(PATHS.items())
         for type in ("string", "integer", "number", "boolean", "date")
     ]
-    for kind, given in (("Wcol", columns), ("Wage", None), ("Wone", [columns[0] | {"description": "Told", "format": "int32"}])):
+    for kind, given in (("Wcol", columns), ("Wage", None), ("Wone", [columns[0] | {"description": "Text", "format": "int32"}])):
         definition = crd(kind, given)
         (served,) = served_of(definition)
         path = f"/apis/example.com/v1/namespaces/{namespace}/{served.plural}"

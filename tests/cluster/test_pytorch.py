@@ -10,14 +10,14 @@ from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
 
-CREW = {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}
+RANKS = {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}
 """The pods of one master and two workers, with their ranks."""
 
 
 @pytest.mark.checklist(81)
 def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    for name, rank in CREW.items():
+    for name, rank in RANKS.items():
         env = submitted_job.env(kubelet.pod(name))
         assert (env["WORLD_SIZE"], env["RANK"], env["PET_NODE_RANK"]) == ("3", rank, rank), name
 
@@ -25,7 +25,7 @@ def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: F
 @pytest.mark.checklist(82)
 def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    for name in CREW:
+    for name in RANKS:
         env = submitted_job.env(kubelet.pod(name))
         assert (env["MASTER_ADDR"], env["PET_MASTER_ADDR"]) == ("j-master-0", "j-master-0"), name
         assert (env["MASTER_PORT"], env["PET_MASTER_PORT"]) == ("23456", "23456"), name
@@ -43,7 +43,7 @@ def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Ap
 @pytest.mark.checklist(83)
 def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    for name in CREW:
+    for name in RANKS:
         env = submitted_job.env(kubelet.pod(name))
         wanted = {"PET_NNODES": "3", "PET_NPROC_PER_NODE": "auto", "PYTHONUNBUFFERED": "1"}
         assert {key: env[key] for key in wanted} == wanted, name
@@ -52,7 +52,7 @@ def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: F
 @pytest.mark.checklist(84)
 def test_processes_per_node_multiply_the_world(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": "4"}))
-    for name, rank in CREW.items():
+    for name, rank in RANKS.items():
         env = submitted_job.env(kubelet.pod(name))
         assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"], env["RANK"]) == ("12", "4", rank), name
 
@@ -93,7 +93,7 @@ def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: Fak
 @pytest.mark.checklist(91)
 def test_the_master_carries_the_master_role_and_nobody_else(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in CREW}
+    roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in RANKS}
     assert roles == {"j-master-0": "master", "j-worker-0": None, "j-worker-1": None}
 
 
@@ -120,7 +120,7 @@ def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kube
 @pytest.mark.checklist(93)
 def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    kubelet.run(*CREW)
+    kubelet.run(*RANKS)
     job.becomes("Running")
 
     kubelet.succeed("j-master-0")
@@ -133,7 +133,7 @@ def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubele
 @pytest.mark.checklist(93)
 def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    kubelet.run(*CREW)
+    kubelet.run(*RANKS)
     kubelet.succeed("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["succeeded"] == 2)
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
@@ -157,7 +157,7 @@ def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: FakeKubele
 def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 2, "Never")
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
-    kubelet.run(*CREW)
+    kubelet.run(*RANKS)
     job.becomes("Running")
 
     kubelet.fail("j-worker-1")
@@ -175,7 +175,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: FakeK
     job = SubmittedJob(
         api, namespace, manifests.job("PyTorchJob", Master=1, Worker=manifests.replicas("PyTorchJob", 2, "OnFailure"))
     )
-    kubelet.run(*CREW)
+    kubelet.run(*RANKS)
     job.becomes("Running")
     uids = {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
 
@@ -195,7 +195,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: FakeK
 @pytest.mark.checklist(107)
 def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    kubelet.run(*CREW)
+    kubelet.run(*RANKS)
     job.becomes("Running")
 
     selector = job.status["replicaStatuses"]["Worker"]["selector"]

@@ -88,7 +88,7 @@ def test_without_root_sshd_is_unpacked_from_its_package(tmp_path: pathlib.Path) 
     assert debian.unpack(("is-not-asked-for-again",), tmp_path / "prefix") == prefix
 
 
-def test_where_packages_cannot_be_had_they_are_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_that_cannot_be_downloaded_are_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildFailed, match="openssh-server libwrap0"):
         debian.unpack(ssh.PACKAGES, tmp_path / "prefix")

@@ -16,9 +16,9 @@ role, index, cluster = config["task"]["type"], config["task"]["index"], config["
 workers = [(each, number) for each in ("chief", "worker") for number in range(len(cluster[each]))]
 host, _, port = cluster["ps"][0].rpartition(":")
 if role == "ps":
-    door, given, waiting = socket.create_server(("", int(port))), {}, []
+    listener, given, waiting = socket.create_server(("", int(port))), {}, []
     while True:
-        peer = door.accept()[0].makefile("rw")
+        peer = listener.accept()[0].makefile("rw")
         name, value = peer.readline().split()
         given[name] = int(value)
         waiting.append(peer)

@@ -36,7 +36,7 @@ LASTING = (
     PRELUDE
     + """
 def end(*_):
-    os.write(1, b"told\\n")
+    os.write(1, b"terminating\\n")
     time.sleep(0.3)
     os.write(1, b"ended\\n")
     os._exit(int(sys.argv[1]))
@@ -58,8 +58,8 @@ def line(peer):
         sys.exit(f"rank {rank}: the connection has ended")
     return int(text)
 if rank == 0:
-    door = socket.create_server(("", port))
-    peers = [door.accept()[0].makefile("rw", buffering=1) for _ in range(world - 1)]
+    listener = socket.create_server(("", port))
+    peers = [listener.accept()[0].makefile("rw", buffering=1) for _ in range(world - 1)]
 else:
     while True:
         try:

@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.api import eventually
 from tests.node.local_cluster import LocalCluster, pod, terminated
 
-STAYS = ("sh", "-c", "trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.05; done")
+STAYS = ("sh", "-c", "trap 'echo terminating; exit 3' TERM; echo up; while :; do sleep 0.05; done")
 
 
 def status(cluster: LocalCluster) -> Any:

@@ -252,7 +252,7 @@ def test_an_adopted_pod_is_deleted_with_its_exit_code(upgraded: Upgraded) -> Non
     cluster.api.delete("pods", "default", "ending")
     ended = cluster.ended("ending", within=LONG)
     assert terminated(ended)["exitCode"] == 43
-    assert cluster.logs("ending").splitlines() == ["ready", "told", "ended"]
+    assert cluster.logs("ending").splitlines() == ["ready", "terminating", "ended"]
     directory = cluster.data / "node/pods" / ended["metadata"]["uid"]
     cluster.api.patch("pods", "default", "ending", {"metadata": {"finalizers": None}})
     cluster.gone("ending")

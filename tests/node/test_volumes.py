@@ -127,9 +127,9 @@ def test_variables_come_from_all_sources(cluster: LocalCluster) -> None:
     ]
     script = 'echo "$B $IP $HOSTNAME $0"; [ "$CPU" -gt 0 ] && [ -d "$HOME" ] && [ -w "$HOME" ]'
     source = [{"configMapRef": {"name": "vars"}}]
-    cluster.create(pod("told", "sh", "-c", script, "$(A)", env=env, envFrom=source))
-    ended = cluster.ended("told")
-    assert cluster.logs("told").split() == ["1-443-$(A)", ended["status"]["podIP"], "told", "1"]
+    cluster.create(pod("expanded", "sh", "-c", script, "$(A)", env=env, envFrom=source))
+    ended = cluster.ended("expanded")
+    assert cluster.logs("expanded").split() == ["1-443-$(A)", ended["status"]["podIP"], "expanded", "1"]
     assert terminated(ended)["exitCode"] == 0
 
 

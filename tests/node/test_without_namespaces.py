@@ -28,8 +28,8 @@ STAR = (
 job, (address, number, rank, world) = sys.argv[1], (os.environ[name] for name in sys.argv[2:6])
 rank, world, number = int(rank), int(world), int(number)
 if rank == 0:
-    door = socket.create_server((address, number))
-    peers = [door.accept()[0].makefile("rw", buffering=1) for _ in range(world - 1)]
+    listener = socket.create_server((address, number))
+    peers = [listener.accept()[0].makefile("rw", buffering=1) for _ in range(world - 1)]
     received = [peer.readline().split() for peer in peers]
     assert all(name == job for name, _ in received), received
     total = sum(int(value) for _, value in received)
@@ -53,11 +53,11 @@ job, config = sys.argv[1], json.loads(os.environ["TF_CONFIG"])
 own = f"{job} {config['task']['type']} {config['task']['index']}"
 members = [(role, index, *at.split(":")) for role, ats in config["cluster"].items() for index, at in enumerate(ats)]
 port = next(int(port) for role, index, _, port in members if own == f"{job} {role} {index}")
-door = socket.create_server(("", port))
+listener = socket.create_server(("", port))
 mine = [connect(host, int(port)) for role, index, host, port in members]
 for _ in members:
-    guest, _ = door.accept()
-    guest.sendall(own.encode() + b"\\n")
+    client, _ = listener.accept()
+    client.sendall(own.encode() + b"\\n")
 met = [each.makefile().readline().strip() for each in mine]
 assert met == [f"{job} {role} {index}" for role, index, _, _ in members], met
 print("met", len(met), flush=True)
@@ -168,8 +168,8 @@ def test_a_port_in_use_is_not_allocated(bare: LocalCluster) -> None:
         taken = set()
         for port in range(20000, 30000, 7):
             with contextlib.suppress(OSError):
-                door = stack.enter_context(socket.create_server(("127.0.0.1", port)))
-                taken.add(door.getsockname()[1])
+                listener = stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                taken.add(listener.getsockname()[1])
         over = bare.home / "let-go"
         bare.create(star("JAXJob", "around", JAX, str(over), Worker=12))
         eventually(lambda: len(ports(bare, "jaxjobs", "around")) == 12)

@@ -97,7 +97,7 @@ def test_rules_use_nothing_that_kubernetes_1_27_does_not_know(kind: JobKind) -> 
             assert set(rule) == {"rule", "message"}, path
 
 
-def test_no_rule_stands_on_the_replicas_of_a_kind_whose_faults_are_told_by_event() -> None:
+def test_no_rule_is_on_the_replicas_of_a_kind_whose_errors_are_reported_by_event() -> None:
     for kind in KINDS:
         found = {path for path, node in nodes(crds.openapi(kind.plural, "v1")) if "x-kubernetes-validations" in node}
         assert kind.validation.server_rules or found == {".spec.runPolicy", ".spec.runPolicy.schedulingPolicy.queue"}

@@ -136,7 +136,7 @@ def test_what_the_go_operators_let_pass_is_not_refused(document: Manifest) -> No
         ({**minimal("JAXJob"), "spec": {"jaxReplicaSpecs": {}}}, "spec.jaxReplicaSpecs"),
     ],
 )
-def test_what_is_accepted_but_cannot_run_is_told_as_a_fault(document: Manifest, path: str) -> None:
+def test_what_is_accepted_but_cannot_run_is_reported_as_a_fault(document: Manifest, path: str) -> None:
     found = job_review.review(document)
     assert found.accepted
     assert [findings.render(fault.path) for fault in found.faults] == [path]
@@ -149,7 +149,7 @@ def test_an_elastic_pytorchjob_needs_workers_and_one_place_for_its_processes() -
     assert set(errors(document)) == {"spec.pytorchReplicaSpecs.Worker", "spec.elasticPolicy.nProcPerNode"}
 
 
-def test_the_deprecated_place_of_processes_per_node_is_told_as_a_warning() -> None:
+def test_the_deprecated_field_of_processes_per_node_is_reported_as_a_warning() -> None:
     document = minimal("PyTorchJob", Worker=1)
     document["spec"]["elasticPolicy"] = {"nProcPerNode": 2}
     found = job_review.review(document)
@@ -183,7 +183,7 @@ def test_nulls_vanish_where_the_schema_allows_none_and_are_wrong_in_lists() -> N
     assert list(errors(document)) == ["spec.tfReplicaSpecs.Worker.template.spec.containers[1]"]
 
 
-def test_unknown_fields_are_dropped_and_told_but_kept_in_the_template() -> None:
+def test_unknown_fields_are_dropped_and_reported_but_kept_in_the_template() -> None:
     document = minimal("TFJob")
     document["spec"]["runpolicy"] = {}
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["fromTheFuture"] = True
@@ -198,7 +198,7 @@ def test_unknown_fields_are_dropped_and_told_but_kept_in_the_template() -> None:
     assert len(found.warnings) == 1
 
 
-def test_everything_wrong_is_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     document = minimal("PyTorchJob", Mastr=1, Worker=0)
     document["metadata"] = {"name": "1abc", "labels": {"a b": "c"}}
     document["spec"]["runPolicy"] = {"suspend": "yes"}
@@ -214,7 +214,7 @@ def test_everything_wrong_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(("version", "contract"), [("v1", "v1"), ("v2beta1", "v2beta1")])
-def test_the_version_an_mpijob_is_posted_through_tells_its_contract(version: str, contract: str) -> None:
+def test_the_version_an_mpijob_is_posted_through_decides_its_contract(version: str, contract: str) -> None:
     kind = BY_NAME["MPIJob"]
     found = job_review.review(valid_manifests.job(kind, version))
     assert found.stored is not None
@@ -256,7 +256,7 @@ def test_times_are_read_as_go_reads_them(time: str) -> None:
     assert job_review.review(document).accepted
 
 
-def test_no_damage_makes_admission_stumble() -> None:
+def test_no_mutation_breaks_the_review() -> None:
     for seed in range(500):
         found = job_review.review(mutations.manifest(seed))
         assert found.accepted is (found.stored is not None)

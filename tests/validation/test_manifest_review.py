@@ -10,7 +10,7 @@ from traincrew.kinds import KINDS
 from traincrew.validation import manifest_review
 
 
-def told(text: str) -> list[str]:
+def reported(text: str) -> list[str]:
     return [f"{remark.line}: {remark}" for remark in manifest_review.review(text).remarks]
 
 
@@ -29,7 +29,7 @@ def test_lists_are_opened_and_lines_are_those_of_the_file(kind: str) -> None:
     )
     found = manifest_review.review(text)
     assert (found.jobs, found.others) == (1, 1)
-    assert told(text) == [
+    assert reported(text) == [
         "10: spec.jaxReplicaSpecs.Worke: unsupported replica type 'Worke', must be one of Worker; did you mean 'Worker'?",
         "10: spec.jaxReplicaSpecs.Worke.template: is required",
     ]
@@ -62,7 +62,7 @@ def test_lists_are_opened_and_lines_are_those_of_the_file(kind: str) -> None:
     ],
 )
 def test_what_is_no_object_or_nearly_one_of_ours_is_an_error(text: str, message: str) -> None:
-    assert told(text) == [message]
+    assert reported(text) == [message]
 
 
 def test_duplicate_keys_wrong_types_and_unknown_fields_have_their_lines() -> None:
@@ -87,7 +87,7 @@ spec:
             - {name: A, value: 1}
 """
     container = "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0]"
-    assert told(text) == [
+    assert reported(text) == [
         "5: spec.runPolcy: unknown field 'runPolcy'; did you mean 'runPolicy'?",
         "9: spec.pytorchReplicaSpecs.Worker.replicas: is given twice, first in line 8",
         "9: spec.pytorchReplicaSpecs.Worker.replicas: must be an integer, got '3' (write it without quotes)",

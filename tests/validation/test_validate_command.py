@@ -43,7 +43,7 @@ def test_the_seeds_are_valid() -> None:
     assert done.returncode == 0
 
 
-def test_faults_are_printed_with_file_and_line_and_the_exit_code_is_1(good: pathlib.Path, bad: pathlib.Path) -> None:
+def test_findings_are_printed_with_file_and_line_and_the_exit_code_is_1(good: pathlib.Path, bad: pathlib.Path) -> None:
     done = traincrew("validate", str(good), str(bad))
     lines = done.stdout.decode().splitlines()
     assert [line for line in lines if "bad.yaml" in line and not line.startswith(f"{bad}:3: metadata.name: should match")] == [
@@ -69,7 +69,7 @@ def test_standard_input_is_read(bad: pathlib.Path) -> None:
     assert done.returncode == 1
 
 
-def test_json_output_tells_the_same(bad: pathlib.Path) -> None:
+def test_json_output_has_the_same_findings(bad: pathlib.Path) -> None:
     done = traincrew("validate", "--output", "json", str(bad))
     found = json.loads(done.stdout)
     assert (found["files"], found["jobs"], found["others"]) == (1, 1, 0)
@@ -81,7 +81,7 @@ def test_json_output_tells_the_same(bad: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00", None], ids=["not UTF-8", "not there"])
-def test_what_cannot_be_read_is_told_apart_and_the_rest_still_checked(
+def test_what_cannot_be_read_is_reported_and_the_rest_is_validated(
     tmp_path: pathlib.Path, bad: pathlib.Path, text: bytes | None
 ) -> None:
     path = tmp_path / "strange.yaml"

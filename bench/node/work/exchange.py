@@ -6,8 +6,8 @@ import time
 
 rank, world, port = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"))
 if rank == 0:
-    with socket.create_server(("", port)) as door:
-        peers = [door.accept()[0] for _ in range(world - 1)]
+    with socket.create_server(("", port)) as listener:
+        peers = [listener.accept()[0] for _ in range(world - 1)]
         total = sum(int(peer.recv(16)) for peer in peers)
         for peer in peers:
             peer.sendall(b"%d" % total)

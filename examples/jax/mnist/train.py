@@ -33,7 +33,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
 
 
 def join() -> None:
-    """JAX on CPU needs to be told how processes exchange arrays."""
+    """JAX on CPU needs the library by which processes exchange arrays."""
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(
         coordinator_address=f"{os.environ['COORDINATOR_ADDRESS']}:{os.environ['COORDINATOR_PORT']}",

@@ -1,7 +1,7 @@
 """Throughput of a network on synthetic images, with Horovod: `--model=resnet101 --batch_size=64 --variable_update=horovod`.
 
 As large as it is asked for. A machine without a GPU wants less: BENCHMARK_IMAGE_SIZE (pixels, else 224), BENCHMARK_BATCHES and
-BENCHMARK_WARMUP (else 100 and 10) and BENCHMARK_BATCH_SIZE make it smaller without a change to the job; each is told.
+BENCHMARK_WARMUP (else 100 and 10) and BENCHMARK_BATCH_SIZE make it smaller without a change to the job; each is printed.
 """
 
 from __future__ import annotations

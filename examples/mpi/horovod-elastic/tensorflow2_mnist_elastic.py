@@ -61,17 +61,17 @@ def alone(batch: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
 
 
 @tf.function
-def together(batch: tf.Tensor, wanted: tf.Tensor, voice: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """voice is an argument: the sum of a constant would be worked out once, when the graph is built, and a worker that joins
+def together(batch: tf.Tensor, wanted: tf.Tensor, one: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """one is an argument: the sum of a constant would be worked out once, when the graph is built, and a worker that joins
     later would wait for the others' part of it for ever.
 
-    Names begin as Horovod's own do: by that it tells an exchange that a lost worker broke, which it then tries again, from an
-    error of the script's, after which it would silently leave the training.
+    Names begin as Horovod's own do: by that it distinguishes an exchange that a lost worker broke, which it then tries again,
+    from an error of the script, after which it would silently leave the training.
     """
     loss, gradients = gradients_of(batch, wanted)
     mean = [hvd.allreduce(gradient, name=f"HorovodAllreduce_gradient{index}") for index, gradient in enumerate(gradients)]
     optimizer.apply_gradients(zip(mean, model.trainable_variables, strict=True))
-    return loss, hvd.allreduce(voice, op=hvd.Sum, name="HorovodAllreduce_voices")
+    return loss, hvd.allreduce(one, op=hvd.Sum, name="HorovodAllreduce_count")
 
 
 @hvd.elastic.run
@@ -81,9 +81,9 @@ def train(state: hvd.elastic.TensorFlowKerasState) -> None:
     random = np.random.default_rng((rank, state.batch))
     while state.batch < BATCHES:
         chosen = random.integers(0, 4000, 32)
-        loss, voices = together(images[chosen], labels[chosen], ONE)
-        if int(voices) != world:
-            raise SystemExit(f"{int(voices)} of {world} ranks took part in the sum: gradients were not exchanged")
+        loss, counted = together(images[chosen], labels[chosen], ONE)
+        if int(counted) != world:
+            raise SystemExit(f"{int(counted)} of {world} ranks took part in the sum: gradients were not exchanged")
         state.batch += 1
         if state.batch % COMMIT == 0:
             print(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""π by throwing darts, every rank its own, summed by MPI; tells which rank ran where."""
+"""π by throwing darts, every rank its own, summed by MPI; prints which rank ran where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under torchrun: every worker process tells who it is and adds its voice to a sum."""
+"""Under torchrun: every worker process prints its rank and takes part in a sum."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import torch.distributed as dist
 
 def main() -> None:
     dist.init_process_group("gloo")
-    voices = torch.ones(1)
-    dist.all_reduce(voices)
+    total = torch.ones(1)
+    dist.all_reduce(total)
     restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    told = f"rank={dist.get_rank()} world={dist.get_world_size()} host={socket.gethostname()}"
-    print(f"{told} restarts={restarts} voices={int(voices.item())}", flush=True)
+    identity = f"rank={dist.get_rank()} world={dist.get_world_size()} host={socket.gethostname()}"
+    print(f"{identity} restarts={restarts} total={int(total.item())}", flush=True)
     dist.destroy_process_group()
 
 

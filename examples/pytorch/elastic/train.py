@@ -1,7 +1,7 @@
 """Elastic training under torchrun: workers come and go, the step counter goes on.
 
-torchrun restarts every worker process when the crew changes. Each pod keeps a checkpoint of its own; after a restart the crew
-goes on from the newest of them, so no volume need be shared.
+torchrun restarts every worker process when workers join or leave. Each pod keeps a checkpoint of its own; after a
+restart all workers continue from the newest of them, so that no volume has to be shared.
 """
 
 from __future__ import annotations

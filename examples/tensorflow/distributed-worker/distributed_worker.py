@@ -1,4 +1,4 @@
-"""Asynchronous training with parameter servers and workers that are told of each other by TF_CONFIG, without a chief.
+"""Asynchronous training with parameter servers and workers that find each other by TF_CONFIG, without a chief.
 
 Each worker pushes gradients to the variables on the parameter servers at its own pace. The servers end by themselves when every
 worker has said that it is done.
@@ -35,7 +35,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1] / 255, table[:, -1].astype(np.int64)
 
 
-class Crew:
+class ClusterConfig:
     """TF_CONFIG, read."""
 
     def __init__(self) -> None:
@@ -54,10 +54,10 @@ class Crew:
 class Graph:
     """The same on every worker: variables on the servers, arithmetic here."""
 
-    def __init__(self, crew: Crew) -> None:
-        here = f"/job:worker/task:{crew.index}"
-        with v1.device(v1.train.replica_device_setter(cluster=crew.spec, worker_device=here, ps_tasks=crew.servers)):
-            self.steps = v1.get_variable("steps", (crew.workers,), tf.int64, v1.zeros_initializer(), trainable=False)
+    def __init__(self, cluster: ClusterConfig) -> None:
+        here = f"/job:worker/task:{cluster.index}"
+        with v1.device(v1.train.replica_device_setter(cluster=cluster.spec, worker_device=here, ps_tasks=cluster.servers)):
+            self.steps = v1.get_variable("steps", (cluster.workers,), tf.int64, v1.zeros_initializer(), trainable=False)
             self.arrived = v1.get_variable("arrived", (), tf.int64, v1.zeros_initializer(), trainable=False)
             self.images = v1.placeholder(tf.float32, (None, 784))
             self.labels = v1.placeholder(tf.int64, (None,))
@@ -66,9 +66,9 @@ class Graph:
             self.loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(self.labels, logits))
             self.accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), self.labels), tf.float32))
             self.train = v1.train.GradientDescentOptimizer(0.1).minimize(self.loss)
-            self.count = v1.scatter_add(self.steps, crew.index, tf.constant(1, tf.int64), use_locking=True)
+            self.count = v1.scatter_add(self.steps, cluster.index, tf.constant(1, tf.int64), use_locking=True)
             self.arrive = v1.assign_add(self.arrived, 1, use_locking=True)
-        self.done = [_done_queue(server).enqueue(1) for server in range(crew.servers)]
+        self.done = [_done_queue(server).enqueue(1) for server in range(cluster.servers)]
 
     def _layer(self, inputs: Any, size: int, out: int, name: str) -> Any:
         weights = v1.get_variable(f"{name}_weights", (size, out), initializer=v1.truncated_normal_initializer(stddev=0.1, seed=1))
@@ -81,64 +81,64 @@ def _done_queue(server: int) -> Any:
         return v1.FIFOQueue(1000, tf.int32, shared_name=f"done{server}", shapes=())
 
 
-def serve(crew: Crew, server: Any) -> None:
-    queue = _done_queue(crew.index)
+def serve(cluster: ClusterConfig, server: Any) -> None:
+    queue = _done_queue(cluster.index)
     taken = queue.dequeue()
-    with v1.Session(server.target, config=crew.session_config()) as session:
-        for count in range(crew.workers):
+    with v1.Session(server.target, config=cluster.session_config()) as session:
+        for count in range(cluster.workers):
             session.run(taken)
-            print(f"ps={crew.index} {count + 1} of {crew.workers} workers are done", flush=True)
+            print(f"ps={cluster.index} {count + 1} of {cluster.workers} workers are done", flush=True)
 
 
-def work(crew: Crew, server: Any) -> None:
+def work(cluster: ClusterConfig, server: Any) -> None:
     images, labels = mnist()
-    graph = Graph(crew)
-    random = np.random.default_rng(crew.index)
-    chief = crew.index == 0
+    graph = Graph(cluster)
+    random = np.random.default_rng(cluster.index)
+    chief = cluster.index == 0
     creator: Any = v1.train.ChiefSessionCreator if chief else v1.train.WorkerSessionCreator
-    with v1.train.MonitoredSession(creator(master=server.target, config=crew.session_config())) as session:
-        _wait_for_others(session, graph, crew)
+    with v1.train.MonitoredSession(creator(master=server.target, config=cluster.session_config())) as session:
+        _wait_for_others(session, graph, cluster)
         for own in range(1, STEPS + 1):
             chosen = random.integers(0, 4000, 32)
             _, loss = session.run([graph.train, graph.loss], {graph.images: images[chosen], graph.labels: labels[chosen]})
             everybody = int(session.run(graph.count).sum())
             if own == 1 or own % 10 == 0:
-                print(f"worker={crew.index} step={own} global_step={everybody} loss={loss:.4f}", flush=True)
+                print(f"worker={cluster.index} step={own} global_step={everybody} loss={loss:.4f}", flush=True)
             time.sleep(PAUSE)
-        _check(session, graph, crew)
+        _check(session, graph, cluster)
         right = session.run(graph.accuracy, {graph.images: images[4000:], graph.labels: labels[4000:]})
-        print(f"worker={crew.index} accuracy={right:.4f}", flush=True)
+        print(f"worker={cluster.index} accuracy={right:.4f}", flush=True)
         session.run(graph.done)
 
 
-def _wait_for_others(session: Any, graph: Graph, crew: Crew) -> None:
+def _wait_for_others(session: Any, graph: Graph, cluster: ClusterConfig) -> None:
     session.run(graph.arrive)
-    while int(session.run(graph.arrived)) < crew.workers:
+    while int(session.run(graph.arrived)) < cluster.workers:
         time.sleep(0.2)
 
 
-def _check(session: Any, graph: Graph, crew: Crew) -> None:
+def _check(session: Any, graph: Graph, cluster: ClusterConfig) -> None:
     """The servers must have counted steps of the others, too; one that is slow may take its first when we have taken our last."""
     for _ in range(PATIENCE):
         steps = session.run(graph.steps)
-        if crew.workers == 1 or steps.sum() > steps[crew.index]:
+        if cluster.workers == 1 or steps.sum() > steps[cluster.index]:
             break
         time.sleep(1)
     else:
         raise SystemExit("no other worker has changed the servers' variables: gradients were not exchanged")
-    told = f"{steps.sum()} steps on the servers, {steps[crew.index]} of them mine"
-    print(f"worker={crew.index} gradients exchanged: {told}", flush=True)
+    counted = f"{steps.sum()} steps on the servers, {steps[cluster.index]} of them mine"
+    print(f"worker={cluster.index} gradients exchanged: {counted}", flush=True)
 
 
 def main() -> None:
     v1.disable_eager_execution()
-    crew = Crew()
-    print(f"task={crew.kind}:{crew.index} world={crew.workers} host={socket.gethostname()}", flush=True)
-    server = tf.distribute.Server(crew.spec, job_name=crew.kind, task_index=crew.index, config=crew.session_config())
-    if crew.kind == "ps":
-        serve(crew, server)
+    cluster = ClusterConfig()
+    print(f"task={cluster.kind}:{cluster.index} world={cluster.workers} host={socket.gethostname()}", flush=True)
+    server = tf.distribute.Server(cluster.spec, job_name=cluster.kind, task_index=cluster.index, config=cluster.session_config())
+    if cluster.kind == "ps":
+        serve(cluster, server)
     else:
-        work(crew, server)
+        work(cluster, server)
 
 
 if __name__ == "__main__":

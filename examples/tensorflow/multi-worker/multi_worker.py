@@ -83,14 +83,14 @@ def train(strategy: tf.distribute.Strategy, options: argparse.Namespace, leads: 
     random = np.random.default_rng((rank, int(network.step.numpy())))
     for count in range(int(network.step.numpy()) + 1, options.steps + 1):
         chosen = random.integers(0, 4000, options.batch_size)
-        loss, difference, voices = step(images[chosen], labels[chosen])
+        loss, difference, counted = step(images[chosen], labels[chosen])
         network.step.assign(count)
         if count == 1 or count % 10 == 0:
-            print(f"rank={rank} step={count} loss={float(loss):.4f} replicas={int(voices)}", flush=True)
+            print(f"rank={rank} step={count} loss={float(loss):.4f} replicas={int(counted)}", flush=True)
             if kept is not None and leads:
                 kept.save(checkpoint_number=count)
-        if int(voices) != strategy.num_replicas_in_sync or (int(voices) > 1 and float(difference) == 0):
-            raise SystemExit("this worker's gradients are those of the crew: gradients were not exchanged")
+        if int(counted) != strategy.num_replicas_in_sync or (int(counted) > 1 and float(difference) == 0):
+            raise SystemExit("this worker's gradients equal the sum: gradients were not exchanged")
         time.sleep(options.pause)
     print(f"rank={rank} gradients exchanged: {strategy.num_replicas_in_sync} replicas in step {options.steps}", flush=True)
     print(f"rank={rank} accuracy={accuracy(network, images[4000:], labels[4000:]):.4f}", flush=True)

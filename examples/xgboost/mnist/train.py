@@ -30,7 +30,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1] / 255, table[:, -1].astype(np.int32)
 
 
-class Told(xgboost.callback.TrainingCallback):
+class PrintProgress(xgboost.callback.TrainingCallback):
     def after_iteration(self, model: xgboost.Booster, epoch: int, evals_log: dict) -> bool:
         loss = evals_log["train"]["mlogloss"][-1]
         print(f"rank={collective.get_rank()} step={epoch + 1} loss={loss:.4f}", flush=True)
@@ -76,7 +76,7 @@ def train(world: int) -> None:
     mine = slice(rank, 2000, world)
     data = xgboost.DMatrix(images[mine], labels[mine])
     wanted = {"objective": "multi:softmax", "num_class": 10, "max_depth": 3, "eta": 0.5, "tree_method": "hist", "nthread": 1}
-    model = xgboost.train(wanted, data, ROUNDS, evals=[(data, "train")], verbose_eval=False, callbacks=[Told()])
+    model = xgboost.train(wanted, data, ROUNDS, evals=[(data, "train")], verbose_eval=False, callbacks=[PrintProgress()])
     check_exchange(model)
     right = np.mean(model.predict(xgboost.DMatrix(images[4000:])) == labels[4000:])
     print(f"rank={rank} accuracy={right:.4f}", flush=True)

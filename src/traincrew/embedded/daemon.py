@@ -111,14 +111,14 @@ def _volume_remover(runtime: asyncio.Task[RuntimeSetup] | None) -> provisioner.R
 async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.Task[None]]) -> AsyncIterator[str]:
     """Yields the URL of the API server."""
     options, names = control_plane.options, control_plane.pki.names
-    gate = AuthenticationFilter(origins.allowed_origins(names, 0), control_plane.authenticator, control_plane.policy)
+    authentication = AuthenticationFilter(origins.allowed_origins(names, 0), control_plane.authenticator, control_plane.policy)
     ready = {name: functools.partial(_ended, task) for name, task in tasks.items()}
     health = HealthChecks({"storage": lambda: control_plane.store.problem, **ready})
     pages = NonResourceHandler(control_plane.registry, "", health)
     streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
-    server = ApiServer(control_plane.handler, gate, pages, streaming)
+    server = ApiServer(control_plane.handler, authentication, pages, streaming)
     port = await _listen(server, options, control_plane.pki.server_context())
-    gate.allowed_origins = origins.allowed_origins(names, port)
+    authentication.allowed_origins = origins.allowed_origins(names, port)
     # A wildcard address cannot be called: clients on this machine use the loopback address.
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104
     host = f"[{address}]" if ":" in address else address

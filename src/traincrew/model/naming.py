@@ -16,11 +16,11 @@ OURS = JOB_NAME
 
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
 """Annotation on a launcher pod. A change makes the kubelet refresh the mounted files at once."""
-LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
+DRAINING_SINCE = "traincrew.kubeflow.org/leaving-since"
 RETURNED = "traincrew.kubeflow.org/returned"
 """Annotation on a pod that replaces a lost pod of the same name: the number of losses of the job at its creation."""
 
-TOLD_OBJECTS = "traincrew.kubeflow.org/objects"
+REPORTED_OBJECTS = "traincrew.kubeflow.org/objects"
 """Annotation on an event: the first digits of the UIDs of the objects in its message."""
 
 

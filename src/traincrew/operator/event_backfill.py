@@ -98,7 +98,7 @@ class EventBackfill:
                     for raw in page.items:
                         written = msgspec.json.decode(raw, type=_WrittenEvent).metadata
                         names.add(written.name)
-                        uids.update(written.annotations.get(naming.TOLD_OBJECTS, "").split(","))
+                        uids.update(written.annotations.get(naming.REPORTED_OBJECTS, "").split(","))
         except errors.ApiError as error:
             log.warning("event backfill failed", extra={"error": error.message})
             return

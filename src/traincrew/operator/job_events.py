@@ -33,7 +33,7 @@ def build(kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.date
     involved = events.ObjectReference(
         kind.kind, f"{jobs.GROUP}/{kind.version}", meta.namespace, meta.name, meta.uid, meta.resource_version
     )
-    annotations = {naming.TOLD_OBJECTS: ",".join(uid[:UID_DIGITS] for uid in uids)} if uids else {}
+    annotations = {naming.REPORTED_OBJECTS: ",".join(uid[:UID_DIGITS] for uid in uids)} if uids else {}
     source = events.EventSource(kind.controller)
     return events.Event(involved, source, event.type, event.reason, event.message, now, key=event.key, annotations=annotations)
 

@@ -1,6 +1,6 @@
 """Names of objects that the operator may create and must not read: whether an existing object is the job's own.
 
-The status of the job tells, because it is written before each attempt to create the object:
+The status of the job shows it, because it is written before each attempt to create the object:
 
 - a job without a status and without any other object: no operator has tried to create the object, which comes first;
 - the name is in `status.nameConflicts`: others have taken it, and no operator has tried since;

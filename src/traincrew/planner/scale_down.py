@@ -55,11 +55,11 @@ def _launcher_is_running(replicas: Replicas) -> bool:
 
 def _draining_since(pod: objects.Pod) -> Time | None:
     try:
-        return times.parse_optional(pod.metadata.annotations.get(naming.LEAVING_SINCE))
+        return times.parse_optional(pod.metadata.annotations.get(naming.DRAINING_SINCE))
     except times.TimeError:
         return None
 
 
 def _annotate(pod: objects.Pod, now: Time | None) -> Patch:
     text = times.rfc3339(now) if now is not None else None
-    return Patch(resources.PODS, pod.name, {"metadata": {"annotations": {naming.LEAVING_SINCE: text}}})
+    return Patch(resources.PODS, pod.name, {"metadata": {"annotations": {naming.DRAINING_SINCE: text}}})

@@ -11,7 +11,7 @@ from tests.cluster.scenarios.scenario import ControllerScenario
 
 def job(policy: str = "Never", **spec: Any) -> Object:
     containers = [{"name": "c", "image": "i"}]
-    meta = {"labels": {"app": "x"}, "annotations": {"told": "yes"}}
+    meta = {"labels": {"app": "x"}, "annotations": {"example.com/noted": "yes"}}
     template = {"metadata": meta, "spec": {"restartPolicy": policy, "containers": containers}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template, **spec}}
 

@@ -23,7 +23,7 @@ class Accepted:
         return bool(same and re.search(self.output, "\n".join(difference.lines)))
 
 
-IN_GO = "The fields that may not change are told, but not as Go prints its structures."
+IN_GO = "The fields that may not change are reported, but not as Go prints its structures."
 NOT_SERVED = "This resource is not served."
 FIRST_APPLY = "Ownership of fields is kept from an object's first apply on: before, there are no managed fields."
 

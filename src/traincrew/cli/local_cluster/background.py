@@ -14,7 +14,7 @@ from traincrew.embedded import data_directory
 START_TIMEOUT = 60.0
 POLL_INTERVAL = 0.02
 BACKGROUND = "TRAINCREW_IN_BACKGROUND"
-"""Environment variable that tells the process that it runs in the background."""
+"""Environment variable that marks a process that runs in the background."""
 ERROR_PREFIX = "error: "
 """Prefix of the last line of a command that fails."""
 

@@ -6,7 +6,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.http import origins
 from traincrew.embedded.pki import certificates
 
-DOORS = origins.allowed_origins(certificates.names("127.0.0.1"), 6443)
+ALLOWED = origins.allowed_origins(certificates.names("127.0.0.1"), 6443)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ DOORS = origins.allowed_origins(certificates.names("127.0.0.1"), 6443)
      "[0:0:0:0:0:0:0:1]:1", "kubernetes.default.svc", "10.96.0.1:443"],
 )  # fmt: skip
 def test_the_server_is_reached_by_its_names(host: str) -> None:
-    origins.check(DOORS, host, None)
+    origins.check(ALLOWED, host, None)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_the_server_is_reached_by_its_names(host: str) -> None:
 )  # fmt: skip
 def test_a_foreign_host_is_rejected(host: str) -> None:
     with pytest.raises(api_errors.StatusError) as error:
-        origins.check(DOORS, host, None)
+        origins.check(ALLOWED, host, None)
     assert (error.value.code, error.value.reason) == (403, "Forbidden")
 
 
@@ -33,7 +33,7 @@ def test_a_foreign_host_is_rejected(host: str) -> None:
     "origin", ["https://127.0.0.1:6443", "https://localhost:6443", "http://localhost:6443", "https://[::1]:6443"]
 )
 def test_our_own_pages_are_served(origin: str) -> None:
-    origins.check(DOORS, "localhost:6443", origin)
+    origins.check(ALLOWED, "localhost:6443", origin)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_our_own_pages_are_served(origin: str) -> None:
 )
 def test_any_other_origin_is_rejected(origin: str) -> None:
     with pytest.raises(api_errors.StatusError) as error:
-        origins.check(DOORS, "localhost:6443", origin)
+        origins.check(ALLOWED, "localhost:6443", origin)
     assert error.value.code == 403
 
 
@@ -52,6 +52,6 @@ def test_the_default_port_may_be_omitted() -> None:
 
 def test_untrusted_text_is_escaped_in_errors() -> None:
     with pytest.raises(api_errors.StatusError) as error:
-        origins.check(DOORS, "evil\r\nInjected: yes" + "x" * 500, None)
+        origins.check(ALLOWED, "evil\r\nInjected: yes" + "x" * 500, None)
     assert "\n" not in error.value.message
     assert len(error.value.message) < 250

@@ -42,5 +42,5 @@ def event_summary(change: RecordChange) -> tuple[str, str, str, str | None]:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - nothing tells when a thread or another process is done
+        while not condition():  # noqa: ASYNC110 - nothing reports when a thread or another process is done
             await asyncio.sleep(0.01)

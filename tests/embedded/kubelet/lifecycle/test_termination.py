@@ -230,8 +230,8 @@ def test_a_pod_whose_sandbox_was_stopped_is_not_started_again() -> None:
 )
 def test_an_exit_whose_record_is_missing_is_restored_from_the_api(last: Any) -> None:
     before = next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": observed_container(last)}))
-    told_before = pod(restartPolicy="Never", status={**before.status, "phase": "Running"})
-    after = next_steps_at(told_before, observed_pod({"main": observed_container(Exited(1, None))}, adopted=True))
+    reported_before = pod(restartPolicy="Never", status={**before.status, "phase": "Running"})
+    after = next_steps_at(reported_before, observed_pod({"main": observed_container(Exited(1, None))}, adopted=True))
     assert status_of(after, "main") == status_of(before, "main")
 
 

@@ -11,10 +11,10 @@ from traincrew.embedded.kubelet.network import listening_ports
 
 @pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_a_port_with_a_listener_is_reported(family: socket.AddressFamily, address: str) -> None:
-    with socket.socket(family) as door:
-        door.bind((address, 0))
-        port = door.getsockname()[1]
+    with socket.socket(family) as listener:
+        listener.bind((address, 0))
+        port = listener.getsockname()[1]
         assert port not in listening_ports.ports()
-        door.listen()
+        listener.listen()
         assert port in listening_ports.ports()
     assert port not in listening_ports.ports()

@@ -1,4 +1,4 @@
-"""Tells the creator of an object that no controller acts on it: with a Warning header and an event.
+"""Warns the creator of an object that no controller acts on it: with a Warning header and an event.
 
 In Kubernetes such an object would wait for its controller for ever, without a sign.
 """

@@ -1,4 +1,4 @@
-"""Decides whether a pod terminates, why, and whether it fails thereby."""
+"""Decides whether a pod terminates, why, and whether it then counts as failed."""
 
 from __future__ import annotations
 

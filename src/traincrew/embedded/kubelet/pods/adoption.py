@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 from collections.abc import Iterable
 
+from traincrew.apimachinery import times
 from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle.observed import (
     LOST,
@@ -47,7 +48,7 @@ async def adopt(pod: ManagedPod, sandboxes: Sandboxes) -> runtime.ShimClient | N
         if created:
             pod.observed = _without_sandbox(pod, LOST)
         return None
-    ready = SandboxReady(sandboxes.address(record), dt.datetime.fromisoformat(record.made))
+    ready = SandboxReady(sandboxes.address(record), times.parse(record.created))
     try:
         running = await _containers(pod, shim)
     except BaseException:

@@ -56,7 +56,7 @@ class Sandboxes:
         record, metadata = pod.directory.sandbox(), pod.object["metadata"]
         if record is not None and record.boot_id == self.boot_id and not pod.directory.sandbox_stopped():
             # The sandbox is created again for the same pod, which keeps its address.
-            record = msgspec.structs.replace(record, made=clock.now().isoformat())
+            record = msgspec.structs.replace(record, created=clock.now().isoformat())
         else:
             address = self._network.allocate(pod.object)
             record = SandboxRecord(

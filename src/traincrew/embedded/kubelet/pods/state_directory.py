@@ -33,7 +33,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     uid: str
     address: str
     boot_id: str
-    made: str
+    created: str = msgspec.field(name="made")
     """When the sandbox was created, RFC 3339."""
     version: int = VERSION
     host_network: bool = False

@@ -23,7 +23,7 @@ class StartHandshake:
         starter: int = 0,
         on_forked: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """starter: a process that forks the process (see `nsexec`), of which on_forked is told; 0: the shim has forked it."""
+        """starter: a process that forks the process (see `nsexec`), which on_forked gets; 0: the shim has forked it."""
         self._loop, self._sock, self._done = loop, sock, done
         self._starter, self._on_forked = starter, on_forked
         self.starter = starter

@@ -92,7 +92,7 @@ def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> SharedProcesses:
 
 
 def _set_sysctls(pod: spec.Pod) -> None:
-    """The kubelet admits sysctls. This check holds whoever asks: without a namespace of the pod, the machine would change."""
+    """The kubelet has checked the sysctls. Check again: without a namespace of the pod, those of the machine would change."""
     own = {sysctls.Namespace.NET: not pod.host_network, sysctls.Namespace.IPC: not pod.host_ipc}
     for given, value in pod.sysctls.items():
         name = sysctls.normalize_name(given)
