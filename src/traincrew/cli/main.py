@@ -22,6 +22,7 @@ VERBS = {
     "top": "Show the CPU, memory and devices that jobs use.",
     "logs": "Print the logs of a job, including those of deleted pods.",
     "why": "Show why a job is waiting or why it failed.",
+    "stacks": "Show the Python stacks of the replicas of a job.",
     "describe": "Show the details of a job.",
     "scale": "Change the number of workers of a job.",
     "suspend": "Stop the pods of a job and keep the job.",

@@ -16,7 +16,7 @@ _GIB, _MIB = 2**30, 2**20
 
 
 @dataclasses.dataclass(frozen=True)
-class Usage:
+class MeasuredUsage:
     cpu: float
     """Cores."""
     memory: int
@@ -30,24 +30,24 @@ class ClusterUsage:
     jobs: Sequence[observed_job.ObservedJob] = ()
     pods: Sequence[PodInfo] = ()
     nodes: Sequence[Mapping[str, Any]] = ()
-    pod_usage: Mapping[tuple[str, str], Usage] = dataclasses.field(default_factory=dict)
+    pod_usage: Mapping[tuple[str, str], MeasuredUsage] = dataclasses.field(default_factory=dict)
     """By namespace and name."""
-    node_usage: Mapping[str, Usage] = dataclasses.field(default_factory=dict)
+    node_usage: Mapping[str, MeasuredUsage] = dataclasses.field(default_factory=dict)
     notes: Sequence[str] = ()
     """What could not be read, and why."""
 
 
-def parse_usage(usage: Mapping[str, str]) -> Usage:
-    return Usage(quantities.nanos(usage.get("cpu", "0")) / 1e9, quantities.value(usage.get("memory", "0")))
+def parse_usage(usage: Mapping[str, str]) -> MeasuredUsage:
+    return MeasuredUsage(quantities.nanos(usage.get("cpu", "0")) / 1e9, quantities.value(usage.get("memory", "0")))
 
 
-def pod_usage(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Usage]:
+def pod_usage(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], MeasuredUsage]:
     """From PodMetrics."""
     found = {}
     for each in metrics:
         containers = [parse_usage(container["usage"]) for container in each.get("containers") or ()]
         key = (each["metadata"].get("namespace", ""), each["metadata"]["name"])
-        found[key] = Usage(sum(used.cpu for used in containers), sum(used.memory for used in containers))
+        found[key] = MeasuredUsage(sum(used.cpu for used in containers), sum(used.memory for used in containers))
     return found
 
 

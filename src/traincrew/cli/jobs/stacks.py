@@ -1,0 +1,69 @@
+"""Reads the Python stacks of the replicas of a job: with py-spy from the host, in the container or beside it, or by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import pathlib
+
+from traincrew import errors
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import container_stacks, ephemeral_stacks, host_stacks, query, replica_selection, signal_stacks
+from traincrew.cli.render import observed_job, serialization, stacks, terminal
+from traincrew.client.remote import RemoteClient
+from traincrew.model import objects
+
+
+@dataclasses.dataclass(frozen=True)
+class StacksRequest:
+    replica: str = ""
+    container: str = ""
+    image: str = ""
+    """An image with py-spy. Empty: py-spy of this machine or of the container."""
+    signal: str = ""
+    """The signal for which the program has registered faulthandler. Empty: py-spy."""
+    form: str = "text"
+
+
+async def show(name: str, target_options: cluster_target.TargetOptions, request: StacksRequest) -> int:
+    """Return 1 if no stack could be read, else 0."""
+    if request.signal and request.image:
+        raise errors.SettingsError("--signal cannot be used with --image, which uses py-spy")
+    async with query.connected(target_options) as (client, target):
+        job, _ = await query.get_job(client, target.namespace, name)
+        pods = replica_selection.running_pods(job, request.replica)
+        data = target.local.data if target.local is not None else None
+        found = await asyncio.gather(*(read(client, job, pod, request, data) for pod in pods))
+    _print(found, request.form)
+    return 0 if any(process.threads or process.text for each in found for process in each.processes) else 1
+
+
+async def read(
+    client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod, request: StacksRequest, data: pathlib.Path | None
+) -> stacks.ReplicaStacks:
+    """data: the data directory, if the cluster runs on this machine."""
+    replica = stacks.ReplicaStacks(job.replica(pod), pod.name)
+    position = replica_selection.container(job, pod, request.container)
+    try:
+        if request.signal:
+            processes = await signal_stacks.read(client, position, request.signal)
+        elif request.image:
+            processes = await ephemeral_stacks.read(client, position, request.image)
+        elif data is not None:
+            processes = await host_stacks.read(data, pod.metadata.uid)
+        else:
+            processes = await container_stacks.read(client, position)
+    except (errors.UserError, errors.ApiError) as error:
+        return dataclasses.replace(replica, problem=str(error))
+    if not processes:
+        return dataclasses.replace(replica, problem="the replica has no Python process")
+    return dataclasses.replace(replica, processes=tuple(processes))
+
+
+def _print(found: list[stacks.ReplicaStacks], form: str) -> None:
+    if form in ("json", "yaml"):
+        serialization.show(stacks.as_json(found), form)
+    elif form == "name":
+        terminal.echo("\n".join(f"pod/{each.pod}" for each in found))
+    else:
+        terminal.echo(stacks.text(found).rstrip("\n"))
