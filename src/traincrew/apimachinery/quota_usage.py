@@ -32,6 +32,11 @@ class QuotaRequest:
         return f"count/{self.plural}.{self.group}" if self.group else f"count/{self.plural}"
 
 
+def is_counted(plural: str, group: str) -> bool:
+    """Whether objects of the resource are only counted: their content does not matter."""
+    return bool(group) or plural not in ("pods", "services", "persistentvolumeclaims")
+
+
 def usage(request: QuotaRequest) -> ResourceUsage:
     """The usage of the object, by all resource names that a quota may limit."""
     return _usage(request, request.obj)

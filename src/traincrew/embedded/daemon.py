@@ -157,14 +157,14 @@ async def _kubelet(
             await mirror_pod.register_node(client, port, options.version)
             yield None
         return
-    from traincrew.embedded import metrics_source
+    from traincrew.embedded import kubelet_metrics
     from traincrew.embedded.kubelet import kubelet
 
     host, _, port_text = url.removeprefix("https://").rpartition(":")
     api = (host.strip("[]"), int(port_text))
     config = kubelet.KubeletConfig(options.data, options.version, api, context, auth, wrap_streams=own_log.before)
     async with kubelet.run(client, options.node, config, await runtime) as node:
-        control_plane.cluster.metrics = metrics_source.from_collector(node.stats, node.identity.name)
+        control_plane.cluster.metrics = kubelet_metrics.from_collector(node.stats, node.identity.name)
         yield node
 
 

@@ -22,7 +22,7 @@ DESCRIPTIONS = {
     "elasticPolicy": "The policy of an elastic job, whose number of workers may change while it runs.",
     "elasticPolicy.minReplicas": "The smallest number of workers. Default: maxReplicas, or else the number of workers.",
     "elasticPolicy.maxReplicas": "The largest number of workers. Default: minReplicas, or else the number of workers.",
-    "elasticPolicy.maxRestarts": "The number of restarts that torchrun performs inside the pods. Other kinds ignore it.",
+    "elasticPolicy.maxRestarts": "Accepted for clients that set it. It has no effect.",
     "elasticPolicy.metrics": "The metrics by which a HorizontalPodAutoscaler changes the number of workers. Default: there is no "
     "autoscaler. Run `kubectl explain hpa.spec.metrics --api-version autoscaling/v2` for the fields.",
 }

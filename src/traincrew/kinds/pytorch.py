@@ -37,6 +37,7 @@ class ElasticPolicy(autoscaling.ElasticPolicy):
 
 DESCRIPTIONS = {
     **autoscaling.DESCRIPTIONS,
+    "elasticPolicy.maxRestarts": "The number of restarts that torchrun performs inside the pods.",
     "nprocPerNode": "The number of processes that torchrun starts in each pod: a number, auto, cpu or gpu. Default: auto.",
     "elasticPolicy.rdzvBackend": "The rendezvous backend of torchrun. Default: c10d.",
     "elasticPolicy.rdzvHost": "The host of the rendezvous. Default: worker 0.",

@@ -29,7 +29,7 @@ STATUS = {
     "replicaStatuses.failed": "The number of failed replicas.",
     "replicaStatuses.selector": "The label selector of the pods of this type: kubectl get pods -l SELECTOR.",
     "replicaStatuses.completedIndexes": "The indexes of succeeded replicas, such as 0-2,5.",
-    "selector": "The label selector of the workers of an MPIJob, for the scale subresource.",
+    "selector": "The label selector of the workers, for the scale subresource.",
     "startTime": "The time at which the operator first reconciled the job.",
     "completionTime": "The time at which the job finished.",
     "lastReconcileTime": "Kept for clients of older operators.",

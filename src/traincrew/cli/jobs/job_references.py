@@ -49,7 +49,7 @@ def find_kind(kind_name: str) -> JobKind:
 
 def _validate_name(name: str, text: str) -> str:
     if not name or "/" in name:
-        raise errors.SettingsError(f"invalid job name {text!r}: expected NAME or KIND/NAME, such as pytorchjob/mnist")
+        raise errors.SettingsError(f"invalid job name {text!r}: expected NAME or KIND/NAME, such as {KINDS[0].singular}/mnist")
     return name
 
 

@@ -54,6 +54,13 @@ class MetadataInformers:
         for started in list(self._started.values()):
             await started.informer.synced.wait()
 
+    def count(self, resource: Resource, namespace: str) -> int | None:
+        """The number of objects in a namespace; None: the resource is not watched, or not listed yet."""
+        started = self._started.get(resource)
+        if started is None or not started.informer.synced.is_set():
+            return None
+        return sum(obj.metadata.namespace == namespace for obj in started.informer.store)
+
     def _start_and_stop(self, served: set[Resource]) -> None:
         for resource in served - self._started.keys():
             self._started[resource] = self._start(resource)

@@ -30,7 +30,7 @@ class QuotaController:
         self, client: interfaces.Client, informers: MetadataInformers, countable: Callable[[], Iterable[Resource]]
     ) -> None:
         """countable: the resources that a quota may limit."""
-        self._client, self._countable = client, countable
+        self._client, self._informers, self._countable = client, informers, countable
         self._quotas: Lister[Unstructured] = Lister(client, QUOTAS, decode)
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._quotas.listeners.append(self._quota_changed)
@@ -61,7 +61,7 @@ class QuotaController:
             quota_usage.QuotaRequest(each, resource.plural, resource.group)
             for resource in self._countable()
             if resource.namespaced and _is_limited(hard, resource)
-            for each in await self._list(resource, key[0])
+            for each in await self._objects(resource, key[0])
         ]
         status = {"hard": hard, "used": quota_usage.total(requests, quota.body)}
         if status != quota.body.get("status"):
@@ -70,7 +70,11 @@ class QuotaController:
             self._quotas.apply_response(await self._client.patch(QUOTAS, *key, body, subresource="status"))
         return RESYNC
 
-    async def _list(self, resource: Resource, namespace: str) -> list[Object]:
+    async def _objects(self, resource: Resource, namespace: str) -> list[Object]:
+        """Objects that are only counted are not read if their number is known."""
+        count = self._informers.count(resource, namespace) if quota_usage.is_counted(resource.plural, resource.group) else None
+        if count is not None:
+            return [{}] * count
         return [msgspec.json.decode(item) async for page in self._client.pages(resource, namespace) for item in page.items]
 
 

@@ -11,7 +11,7 @@ from traincrew.apimachinery import api_errors, field_errors, go_format
 from traincrew.apimachinery.resource_info import ResourceInfo, Schema
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.request import JSON, Request
-from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
+from traincrew.embedded.apiserver.schema import decoding, json_tree, serialization, strategic_merge_errors
 
 
 class PatchBody(NamedTuple):
@@ -63,7 +63,7 @@ def decode(patched: PatchedObject, decoder: ObjectDecoder, validation: str) -> t
     try:
         obj, strict = decoder.read(msgspec.json.encode(patched.object))
     except decoding.DecodeError as error:
-        why = patched_object_errors.first_error(patched.object, decoder.schema) if patched.strategic is not None else ""
+        why = strategic_merge_errors.first_error(patched.object, decoder.schema) if patched.strategic is not None else ""
         raise _invalid_patch(patched, why or str(error)) from None
     messages = [*patched.strict_errors, *(_in_order(patched, decoder, strict) if strict else ())]
     if not messages or validation == "Ignore":

@@ -8,7 +8,6 @@ import logging
 import os
 import pathlib
 import socket
-from collections.abc import AsyncIterator
 from typing import Any
 
 from traincrew.embedded.kubelet.network import netns_discovery, netns_state
@@ -187,13 +186,3 @@ class NetnsClient:
 async def stop(data: pathlib.Path) -> None:
     """Stops the netns daemon of that cluster, and removes what a killed one left."""
     await netns_discovery.stop(data / "node")
-
-
-@contextlib.asynccontextmanager
-async def open_client(data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT_SUBNET) -> AsyncIterator[NetnsClient]:
-    """A client for the time of a block. The netns daemon keeps running."""
-    client = await NetnsClient.ensure(data, isolation, subnet)
-    try:
-        yield client
-    finally:
-        await client.close()

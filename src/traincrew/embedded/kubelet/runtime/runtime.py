@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.runtime.client.pod_processes import ProcessesLeft, has_shim
-from traincrew.embedded.kubelet.runtime.client.pod_processes import end as end_pod_processes
+from traincrew.embedded.kubelet.runtime.client.orphan_cleanup import ProcessesLeft, has_shim
+from traincrew.embedded.kubelet.runtime.client.orphan_cleanup import end as end_pod_processes
 from traincrew.embedded.kubelet.runtime.client.shim_client import ContainerStatus, ContainerUsage, ShimClient, read_exit
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.errors import (

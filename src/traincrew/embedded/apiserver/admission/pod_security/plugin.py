@@ -8,7 +8,7 @@ from __future__ import annotations
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
-from traincrew.embedded.apiserver.admission.pod_security import namespaces, pod_updates, policy
+from traincrew.embedded.apiserver.admission.pod_security import namespaces, policy
 
 WITH_TEMPLATES = (
     "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch",
@@ -35,7 +35,7 @@ def _validate_pod(attributes: AdmissionAttributes, listers: Listers) -> list[str
     if attributes.subresource in IGNORED_SUBRESOURCES:
         return []
     levels = policy.from_labels(_labels(attributes, listers))
-    if levels == policy.PRIVILEGED or (old is not None and not pod_updates.is_significant(new, old)):
+    if levels == policy.PRIVILEGED or (old is not None and not _is_significant_update(new, old)):
         return []
     if attributes.annotations is not None:
         attributes.annotations.update(policy.audit_annotations(new, levels, enforced=True))
@@ -76,3 +76,19 @@ def _validate_namespace(attributes: AdmissionAttributes, listers: Listers) -> li
     if not namespaces.is_stricter(new, old):
         return []
     return namespaces.existing_pod_warnings(attributes.name, listers.list("pods", attributes.name), new)
+
+
+def _is_significant_update(new: Object, old: Object) -> bool:
+    """Other updates are allowed even if the level of the namespace has become stricter since the pod was created."""
+    fixed = any(_images(new, kind) != _images(old, kind) for kind in ("containers", "initContainers"))
+    return fixed or _has_new_ephemeral_image(new, old)
+
+
+def _images(pod: Object, kind: str) -> list[str]:
+    return [each.get("image") or "" for each in pod["spec"].get(kind) or ()]
+
+
+def _has_new_ephemeral_image(new: Object, old: Object) -> bool:
+    before = {each.get("name"): each.get("image") for each in old["spec"].get("ephemeralContainers") or ()}
+    after = new["spec"].get("ephemeralContainers") or ()
+    return any(each.get("name") not in before or before[each.get("name")] != each.get("image") for each in after)
