@@ -25,10 +25,14 @@ AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_a
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
+# A machine that has the packages is left alone; without root, apt-get says what is missing.
+APT_INSTALL = { dpkg --status $(1) > /dev/null 2>&1 || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(1); }; }
+KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptables conntrack iproute2
+
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-embedded test-agreement test-differential test-clients test-all test-frameworks test-frameworks-core frameworks \
-  checklist golden generate schemas bench lock clean
+  checklist golden generate schemas bench image test-kubelet lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -144,6 +148,18 @@ bench: kube #: the benchmarks, each with its table
 	@$(BIN)/python -m tools.frameworks.build horovod-tensorflow
 	$(BIN)/python -m bench.elastic
 	$(BIN)/python -m bench.node
+
+image: $(READY) #: build the operator's image as dist/traincrew-VERSION.oci.tar, without a registry (docs/operator-image.md)
+	@command -v mmdebstrap > /dev/null || $(call APT_INSTALL,mmdebstrap)
+	@$(BIN)/python -m tools.image.build $(IMAGE)
+
+test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in containers (root; 20 minutes, downloads Debian packages)
+	@$(call APT_INSTALL,$(KUBELET_PACKAGES))
+	@$(BIN)/python tools/kube/build.py
+	@$(BIN)/python tools/kube/build.py kubelet kube-proxy coredns
+	@$(BIN)/python -m tools.image.build
+	@$(BIN)/python -m tests.kubelet.images
+	@$(BIN)/python -m tests.kubelet.run --durations=10
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv

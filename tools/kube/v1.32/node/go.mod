@@ -1,4 +1,4 @@
-module traincrew/tools/kube/node
+module traincrew.dev/tools/kube/node
 
 go 1.23.0
 

@@ -1,0 +1,82 @@
+"""`make image`: the archive, and the packages that the image gets. `make test-kubelet` runs the image."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import pathlib
+import tarfile
+from typing import Any
+
+import pytest
+from tools.image import build, oci
+
+
+def _layer(folder: pathlib.Path) -> pathlib.Path:
+    path = folder / "layer.tar"
+    with tarfile.open(path, "w") as archive:
+        info = tarfile.TarInfo("etc/passwd")
+        info.size = 4
+        archive.addfile(info, io.BytesIO(b"root"))
+    return path
+
+
+def _written(folder: pathlib.Path, name: str = "traincrew:1") -> dict[str, bytes]:
+    folder.mkdir(exist_ok=True)
+    config = oci.ImageConfig(name, entrypoint=("/bin/a",), user="1:1", created="2026-01-01T00:00:00Z")
+    oci.write(_layer(folder), config, folder / "image.tar")
+    with tarfile.open(folder / "image.tar") as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
+
+
+def _blob(files: dict[str, bytes], descriptor: dict[str, Any]) -> bytes:
+    data = files[f"blobs/{descriptor['digest'].replace(':', '/')}"]
+    assert hashlib.sha256(data).hexdigest() == descriptor["digest"].removeprefix("sha256:")
+    assert len(data) == descriptor["size"]
+    return data
+
+
+def test_every_descriptor_leads_to_its_content(tmp_path: pathlib.Path) -> None:
+    files = _written(tmp_path)
+    (entry,) = json.loads(files["index.json"])["manifests"]
+    manifest = json.loads(_blob(files, entry))
+    config = json.loads(_blob(files, manifest["config"]))
+    (layer,) = manifest["layers"]
+    plain = gzip.decompress(_blob(files, layer))
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(plain).hexdigest()}"]
+    assert (config["config"]["User"], config["config"]["Entrypoint"]) == ("1:1", ["/bin/a"])
+    assert entry["annotations"]["io.containerd.image.name"] == "docker.io/library/traincrew:1"
+
+
+def test_the_same_layer_gives_the_same_archive(tmp_path: pathlib.Path) -> None:
+    for name in ("one", "two"):
+        _written(tmp_path / name)
+    assert (tmp_path / "one" / "image.tar").read_bytes() == (tmp_path / "two" / "image.tar").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("traincrew:1", "docker.io/library/traincrew:1"),
+        ("ml/traincrew:1", "docker.io/ml/traincrew:1"),
+        ("registry.example/traincrew:1", "registry.example/traincrew:1"),
+        ("localhost:5000/traincrew:1", "localhost:5000/traincrew:1"),
+    ],
+)
+def test_names_are_those_that_a_kubelet_looks_for(name: str, full: str) -> None:
+    assert oci.full_name(name) == full
+
+
+def test_pins_are_chosen_for_the_python_of_the_image() -> None:
+    text = """# comment
+a==1 \\
+    --hash=sha256:aa \\
+    --hash=sha256:ab
+b==2 ; python_full_version < '3.13' \\
+    --hash=sha256:bb
+c==3 ; sys_platform == 'win32' \\
+    --hash=sha256:cc
+"""
+    assert build._requirements(text) == "a==1 --hash=sha256:aa --hash=sha256:ab\nb==2 --hash=sha256:bb\n"
