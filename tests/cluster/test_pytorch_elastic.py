@@ -71,9 +71,12 @@ def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api,
 
 
 @pytest.mark.checklist(99)
-def test_an_empty_configuration_of_the_rendezvous_is_no_configuration(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
+def test_without_a_configuration_of_the_rendezvous_workers_do_not_wait_long_for_others(
+    api: Api, kubelet: FakeKubelet, namespace: str
+) -> None:
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
-    assert "PET_RDZV_CONF" not in submitted_job.env(kubelet.pod("j-worker-0"))
+    conf = submitted_job.env(kubelet.pod("j-worker-0"))["PET_RDZV_CONF"]
+    assert conf == "last_call_timeout=7,keep_alive_interval=1,keep_alive_max_attempt=5"
 
 
 @pytest.mark.checklist(100)

@@ -102,7 +102,7 @@ def test_an_elastic_policy_becomes_torchruns_variables(policy: dict[str, Any], w
     found = env(built(manifests.job("PyTorchJob", Worker=2, spec={"elasticPolicy": policy}), "Worker"))
     assert wanted.items() <= found.items()
     assert ("PET_STANDALONE" in found) == policy.get("standalone", False)
-    assert "PET_RDZV_CONF" not in found
+    assert ("PET_RDZV_CONF" in found) == (found["PET_RDZV_BACKEND"] == "c10d" and not policy.get("standalone", False))
 
 
 @pytest.mark.parametrize(

@@ -104,3 +104,52 @@ def test_a_worker_recreated_after_a_loss_is_marked_and_listed_under_another_name
     simulation.settle()
     assert "echo j-worker-0:1" in hosts(simulation)
     assert "echo j-worker-1.again-" in hosts(simulation)
+
+
+def torchrun(workers: int) -> Manifest:
+    return manifests.job("PyTorchJob", Worker=workers, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}})
+
+
+def services(simulation: Simulation) -> set[str]:
+    return {service["metadata"]["name"] for service in simulation.of("services")}
+
+
+def test_no_worker_of_torchrun_is_deleted_while_the_workers_find_each_other() -> None:
+    simulation, cluster = started(torchrun(4))
+    cluster.scale("Worker", 1)
+    plan = simulation.settle()
+    everyone = [f"j-worker-{index}" for index in range(4)]
+    assert own_pods(simulation) == everyone
+    assert services(simulation) == set(everyone)
+    assert plan.requeue_at is not None
+    cluster.pass_time(80)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert own_pods(simulation) == ["j-worker-0"]
+    assert services(simulation) == {"j-worker-0"}
+
+
+def test_a_worker_of_torchrun_that_has_not_started_is_deleted_at_once() -> None:
+    simulation, cluster = started(torchrun(2))
+    cluster.scale("Worker", 4)
+    simulation.settle()
+    cluster.scale("Worker", 2)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert own_pods(simulation) == ["j-worker-0", "j-worker-1"]
+
+
+def test_after_a_removal_the_other_workers_of_torchrun_have_time_to_find_each_other() -> None:
+    simulation, cluster = started(torchrun(4))
+    cluster.pass_time(300)
+    cluster.scale("Worker", 3)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert own_pods(simulation) == [f"j-worker-{index}" for index in range(3)]
+    cluster.scale("Worker", 1)
+    simulation.settle()
+    assert own_pods(simulation) == [f"j-worker-{index}" for index in range(3)]
+    cluster.pass_time(80)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert own_pods(simulation) == ["j-worker-0"]

@@ -83,6 +83,22 @@ def test_an_elastic_job_is_scaled_from_two_to_three_to_two_while_it_trains(clust
     cluster.delete(f"pytorchjob/{JOB}")
 
 
+def test_an_elastic_job_that_is_scaled_up_and_down_before_it_trains_trains_with_the_last_number(
+    cluster: Cluster, tmp_path: pathlib.Path
+) -> None:
+    """A worker that is deleted when the others wait for its processes would be waited for until a timeout of torch."""
+    submit(cluster, tmp_path, 100_000, maxReplicas=4)
+    scale(cluster, 4)
+    phases = ("get", "pods", "-o", "jsonpath={.items[*].status.phase}")
+    eventually(lambda: cluster.kubectl(*phases).count("Running") == 4, TIMEOUT_SECONDS)
+    scale(cluster, 1)
+    trains(cluster, WORKERS[0], 1)
+    status = cluster.get("pytorchjob", JOB)["status"]
+    assert "failure" not in status, status
+    assert cluster.get("pod", WORKERS[0])["status"]["containerStatuses"][0]["restartCount"] == 0
+    cluster.delete(f"pytorchjob/{JOB}")
+
+
 def usage(cores: str) -> list[Object]:
     """Target CPU utilization of the autoscaler."""
     return [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": cores}}}]

@@ -145,6 +145,8 @@ class Lifecycle:
     """The number of replicas is part of each pod's environment, so the job cannot be scaled while it runs."""
     drain_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
     """Time between the removal of a replica from the host list and the deletion of its pod, on scale-down."""
+    settle_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
+    """Time after the start or the removal of a replica in which no replica is removed: the others wait for it to join them."""
 
 
 @dataclasses.dataclass(frozen=True)

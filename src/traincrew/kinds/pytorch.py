@@ -19,6 +19,15 @@ CONTAINER = "pytorch"
 PORT = ("pytorchjob-port", 23456)
 MASTER_WAIT = DnsWait("init-pytorch", flags="pytorch-init-container", former_image_flag="init-container-image")
 
+RENDEZVOUS_CONF = {"last_call_timeout": 7, "keep_alive_interval": 1, "keep_alive_max_attempt": 5}
+"""Settings of the c10d rendezvous, in seconds, of jobs without rdzvConf. After a change of the number of workers, training
+continues when lost workers are forgotten (interval times attempts) and the last call for others has ended. The last call is the
+longer of the two, so that no round is completed with a worker that was lost before."""
+TORCHRUN_CONF = {"last_call_timeout": 30, "keep_alive_interval": 5, "keep_alive_max_attempt": 3}
+"""The defaults of torchrun."""
+START_SECONDS = 60
+"""Time in which the processes of a complete round connect to each other. torchrun does not notice the loss of a worker before."""
+
 
 class RdzvConf(Struct, gc=False):
     key: str = ""
@@ -101,16 +110,36 @@ def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> Env:
     }
 
 
+def _uses_c10d(elastic: ElasticPolicy) -> bool:
+    return not elastic.standalone and (elastic.rdzv_backend or "c10d") == "c10d"
+
+
 def default_env(replica: Replica) -> Env:
-    """Without this variable recent PyTorch reuses the store of the first rendezvous, and new workers get outdated addresses."""
-    return {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": 1} if rendezvous(replica.job) else {}
+    """Without the first variable recent PyTorch reuses the store of the first rendezvous: new workers get outdated addresses."""
+    elastic = replica.job.spec.elastic_policy
+    if elastic is None or not _uses_c10d(elastic):
+        return {}
+    store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": 1} if rendezvous(replica.job) else {}
+    conf = ",".join(f"{key}={value}" for key, value in RENDEZVOUS_CONF.items())
+    return {**store, **({} if elastic.rdzv_conf else {"PET_RDZV_CONF": conf})}
+
+
+def settle_seconds(job: jobs.Job) -> float:
+    """How long it takes at most until the processes of a new round are connected. torchrun notices later losses by itself."""
+    elastic = job.spec.elastic_policy
+    if elastic is None or elastic.standalone:
+        return 0.0
+    given = {each.key: int(each.value) for each in elastic.rdzv_conf if each.value.isdecimal()}
+    conf = {**TORCHRUN_CONF, **given} if elastic.rdzv_conf else RENDEZVOUS_CONF
+    forgotten = conf["keep_alive_interval"] * conf["keep_alive_max_attempt"]
+    return float(conf["last_call_timeout"] + forgotten + START_SECONDS)
 
 
 def rendezvous(job: jobs.Job) -> str:
     """The worker that hosts torchrun's store. Agents that lose the store exit at once."""
     elastic = job.spec.elastic_policy
     first = naming.replica(job.name, "Worker", 0)
-    if elastic is None or elastic.standalone or (elastic.rdzv_backend or "c10d") != "c10d":
+    if elastic is None or not _uses_c10d(elastic):
         return ""
     return first if (elastic.rdzv_host or first).partition(".")[0] == first else ""
 
@@ -186,7 +215,9 @@ KIND = JobKind(
     other_operators=(TRAINING_OPERATOR, PYTORCH_OPERATOR),
     pods=PodConfig(env, CONTAINER, PORT, default_env, customize=customize, wait_containers=(MASTER_WAIT.container,)),
     dependents=autoscaling.dependents("PyTorchJob"),
-    lifecycle=Lifecycle(succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size),
+    lifecycle=Lifecycle(
+        succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size, settle_seconds=settle_seconds
+    ),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     validation=Validation(RULES, advise=advise),
     crd=CRD(scalable=True, descriptions=DESCRIPTIONS),

@@ -17,6 +17,8 @@ OURS = JOB_NAME
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
 """Annotation on a launcher pod. A change makes the kubelet refresh the mounted files at once."""
 DRAINING_SINCE = "traincrew.kubeflow.org/leaving-since"
+REPLICA_REMOVED_AT = "traincrew.kubeflow.org/replica-removed-at"
+"""Annotation on a pod that remains after a scale-down."""
 RETURNED = "traincrew.kubeflow.org/returned"
 """Annotation on a pod that replaces a lost pod of the same name: the number of losses of the job at its creation."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from collections.abc import Set as AbstractSet
 
 from traincrew.kinds import pod_templates
 from traincrew.kinds.replica import Manifest, Replica
@@ -79,9 +80,10 @@ def delete_pods(unwanted: Iterable[objects.Pod]) -> list[Action]:
     return [delete(resources.PODS, entry) for entry in unwanted if not entry.terminating]
 
 
-def delete_surplus_services(replicas: Replicas) -> list[Action]:
-    """Delete the services of replicas that the job no longer has."""
-    return delete_services(replicas, {slot.replica.name for slot in replicas.slots}) if replicas.kind.pods.services else []
+def delete_surplus_services(replicas: Replicas, kept: AbstractSet[str] = frozenset()) -> list[Action]:
+    """Delete the services of replicas that the job no longer has. kept: surplus pods that still use theirs."""
+    names = {slot.replica.name for slot in replicas.slots} | kept
+    return delete_services(replicas, names) if replicas.kind.pods.services else []
 
 
 def delete_services(replicas: Replicas, kept: Container[str]) -> list[Action]:

@@ -227,14 +227,15 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
     surplus, drain_end = scale_down.remove_surplus(replicas, now)
-    deleted = surplus + pods_and_services.delete_pods(replaced) + pods_and_services.delete_surplus_services(replicas) + unwanted
+    services = pods_and_services.delete_surplus_services(replicas, scale_down.kept_surplus(replicas, surplus))
+    deleted = surplus + pods_and_services.delete_pods(replaced) + services + unwanted
     held_back = gang.awaits_admission(replicas) or _backing_off(status, now)
     missing = [] if held_back else [slot.replica for slot in replicas.slots if slot.pod is None]
-    services, created = pods_and_services.create(replicas, missing)
+    needed_services, created = pods_and_services.create(replicas, missing)
     created = scale_down.mark_replacements(replicas, status, created)
     queries = waiting_reason.event_queries(replicas, now)
     refreshed = tuple(mounted_files.refresh(replicas))
-    return (tuple(first), (*updated, *services), refreshed, (*deleted, *created, *queries)), drain_end
+    return (tuple(first), (*updated, *needed_services), refreshed, (*deleted, *created, *queries)), drain_end
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:
