@@ -25,6 +25,11 @@ class Line(NamedTuple):
     whole: bool = True
 
 
+def timestamp(line: Line) -> dt.datetime:
+    """The time of a line that has a timestamp."""
+    return dt.datetime.fromtimestamp(line.nanoseconds / NANO, dt.UTC)
+
+
 class LogPosition(NamedTuple):
     namespace: str
     pod: str

@@ -6,15 +6,17 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli import cluster_target, completions, hang_options, output_options
+from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.render import terminal
 
 
 @click.command()
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @output_options.option()
+@hang_options.options
 @cluster_target.options
-def describe(job: str, form: str, target_options: cluster_target.TargetOptions) -> None:
+def describe(job: str, form: str, hang_options: HangOptions, target_options: cluster_target.TargetOptions) -> None:
     """Show the details of a job: replicas, pods, conditions, failures and events.
 
     \b
@@ -23,4 +25,6 @@ def describe(job: str, form: str, target_options: cluster_target.TargetOptions) 
     """
     from traincrew.cli.jobs import inspection
 
-    terminal.echo_unchanged(asyncio.run(inspection.describe(job, form, target_options)), nl=False)
+    terminal.echo_unchanged(
+        asyncio.run(inspection.describe(job, target_options, inspection.InspectionOptions(form, hang_options))), nl=False
+    )

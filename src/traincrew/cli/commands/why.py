@@ -6,15 +6,22 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli import cluster_target, completions, hang_options, output_options
+from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.render import terminal
 
 
 @click.command()
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
+@click.option(
+    "--stacks",
+    is_flag=True,
+    help="Read the Python stacks of a job that seems to hang. Default on the cluster of this machine, if py-spy is installed.",
+)
 @output_options.option()
+@hang_options.options
 @cluster_target.options
-def why(job: str, form: str, target_options: cluster_target.TargetOptions) -> None:
+def why(job: str, form: str, stacks: bool, hang_options: HangOptions, target_options: cluster_target.TargetOptions) -> None:
     """Show why a job is waiting or why it failed, and what to do.
 
     \b
@@ -23,4 +30,6 @@ def why(job: str, form: str, target_options: cluster_target.TargetOptions) -> No
     """
     from traincrew.cli.jobs import inspection
 
-    terminal.echo_unchanged(asyncio.run(inspection.explain(job, form, target_options)), nl=False)
+    terminal.echo_unchanged(
+        asyncio.run(inspection.explain(job, target_options, inspection.InspectionOptions(form, hang_options, stacks))), nl=False
+    )

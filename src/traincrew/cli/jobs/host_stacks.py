@@ -16,11 +16,19 @@ TIMEOUT_SECONDS = 30.0
 PTRACE_SCOPE = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
-def find_py_spy() -> str:
-    """py-spy beside this Python, else in the PATH. Raise SettingsError if there is none."""
+def _py_spy() -> str | None:
+    """py-spy beside this Python, else in the PATH."""
     beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
-    found = beside if os.access(beside, os.X_OK) else shutil.which("py-spy")
-    if found is None:
+    return beside if os.access(beside, os.X_OK) else shutil.which("py-spy")
+
+
+def is_available() -> bool:
+    return _py_spy() is not None
+
+
+def find_py_spy() -> str:
+    """Raise SettingsError if there is none."""
+    if (found := _py_spy()) is None:
         raise errors.SettingsError(
             f"py-spy is not installed. Run `{sys.executable} -m pip install py-spy`, or register `faulthandler` in the program "
             "and use --signal USR1."

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
 import json
 from typing import NamedTuple
 
 from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import query
+from traincrew.cli.hang_options import HangOptions
+from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
 from traincrew.cli.render import description, explanation, serialization, tables, terminal
 from traincrew.client import clock
+from traincrew.diagnosis import hang
 
 
-async def explain(name: str, form: str, target_options: cluster_target.TargetOptions) -> str:
+@dataclasses.dataclass(frozen=True)
+class InspectionOptions:
+    form: str
+    hang: HangOptions
+    stacks: bool = False
+    """Whether the stacks of a job that seems to hang are read, also on other clusters."""
+
+
+async def explain(name: str, target_options: cluster_target.TargetOptions, options: InspectionOptions) -> str:
+    form = options.form
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
+        job = await activity_query.with_hang(client, job, _search(options, target))
         evidence = await query.evidence(client, job)
     if form == "name":
         return serialization.names([json.loads(stored.raw)])
@@ -22,9 +36,11 @@ async def explain(name: str, form: str, target_options: cluster_target.TargetOpt
     return printable(f"{explanation.text(found)}\n") if form == "text" else serialization.dump(found.as_json(), form)
 
 
-async def describe(name: str, form: str, target_options: cluster_target.TargetOptions) -> str:
+async def describe(name: str, target_options: cluster_target.TargetOptions, options: InspectionOptions) -> str:
+    form = options.form
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
+        job = await activity_query.with_hang(client, job, dataclasses.replace(_search(options, target), stacks=False))
         evidence = await query.evidence(client, job)
     if form == "text":
         return printable(f"{description.describe(job, evidence, clock.now())}\n")
@@ -38,12 +54,29 @@ class JobList(NamedTuple):
     namespace: str
 
 
-async def list_jobs(form: str, target_options: cluster_target.TargetOptions, *, all_namespaces: bool, columns: int) -> JobList:
+def limits(options: HangOptions) -> hang.HangLimits:
+    silent, differs = (time_arguments.parse_age(each) for each in (options.silent_after, options.differs_after))
+    return hang.HangLimits(dt.timedelta(seconds=silent), dt.timedelta(seconds=differs))
+
+
+def _search(options: InspectionOptions, target: cluster_target.ClusterTarget) -> activity_query.HangSearch:
+    data = target.local.data if target.local is not None else None
+    wanted = options.stacks or (data is not None and host_stacks.is_available())
+    return activity_query.HangSearch(limits(options.hang), stacks=wanted, data=data)
+
+
+async def list_jobs(
+    target_options: cluster_target.TargetOptions, options: InspectionOptions, *, all_namespaces: bool, columns: int
+) -> JobList:
     """columns: the width at which lines of the table are cut; 0: not cut."""
+    form = options.form
     async with query.connected(target_options) as (client, target):
         jobs, raw = await query.all_jobs(client, None if all_namespaces else target.namespace)
         if not raw and not all_namespaces:
             await query.require_namespace(client, target.namespace)
+        if form in ("text", "wide"):
+            search = activity_query.HangSearch(limits(options.hang), logs=False)
+            jobs = await activity_query.with_hangs(client, jobs, search, None if all_namespaces else target.namespace)
     if form in ("json", "yaml"):
         text = serialization.dump(serialization.as_list([json.loads(each) for each in raw]), form)
     elif form == "name":

@@ -23,15 +23,19 @@ class JobListInformer:
         self._pods = informer.Informer(
             reader,
             informer.Scope(resources.PODS, namespace, naming.JOB_NAME),
-            store.InformerStore(observed_job.decode_pod, self._notify),
+            store.InformerStore(observed_job.decode_pod, self._object_changed),
         )
 
     def _kind_informer(self, reader: interfaces.Reader, kind: JobKind, namespace: str | None) -> informer.Informer[RawObject]:
         return informer.Informer(
-            reader, informer.Scope(kind.resource, namespace), store.InformerStore(decode_object, self._notify)
+            reader, informer.Scope(kind.resource, namespace), store.InformerStore(decode_object, self._object_changed)
         )
 
-    def _notify(self, old: object, new: object) -> None:
+    def _object_changed(self, old: object, new: object) -> None:
+        self.notify()
+
+    def notify(self) -> None:
+        """Let `changed` return."""
         self._changed.set()
 
     async def changed(self, seconds: float) -> None:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import json
 import sys
+from collections.abc import AsyncIterator
 
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import interrupts, job_list_informer, live_screen, query
+from traincrew.cli.hang_options import HangOptions
+from traincrew.cli.jobs import activity_query, inspection, interrupts, job_list_informer, live_screen, query
 from traincrew.cli.render import observed_job, serialization, tables, terminal
 from traincrew.client import clock
+from traincrew.client.remote import RemoteClient
 
 REFRESH_SECONDS = 1.0
 """Ages grow while nothing changes."""
 QUIET_SECONDS = 3600.0
+HANG_SECONDS = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
 class WatchRequest:
-    form: str = "text"
-    all_namespaces: bool = False
+    form: str
+    all_namespaces: bool
+    hang: HangOptions
 
 
 async def watch(request: WatchRequest, target_options: cluster_target.TargetOptions) -> int:
@@ -29,27 +35,62 @@ async def watch(request: WatchRequest, target_options: cluster_target.TargetOpti
         namespace = None if request.all_namespaces else target.namespace
         if namespace is not None:
             await query.require_namespace(client, namespace)
-        informer = job_list_informer.JobListInformer(client, namespace)
+        search = activity_query.HangSearch(inspection.limits(request.hang), logs=False)
+        jobs = WatchedJobs(client, namespace, search)
         caught = interrupts.Interrupts()
         with caught.caught(), contextlib.suppress(interrupts.Interrupted):
-            await caught.cancel_on_signal(_watch(informer, request))
+            await caught.cancel_on_signal(_watch(jobs, request))
     return 0
 
 
-async def _watch(informer: job_list_informer.JobListInformer, request: WatchRequest) -> None:
+class WatchedJobs:
+    """The jobs as the informer has them, with the hangs as the metrics of the nodes show them."""
+
+    def __init__(self, client: RemoteClient, namespace: str | None, search: activity_query.HangSearch) -> None:
+        self._client, self._namespace, self._search = client, namespace, search
+        self.informer = job_list_informer.JobListInformer(client, namespace)
+        self._hangs: dict[str, str] = {}
+        """By UID of the job."""
+
+    def all(self) -> list[tuple[observed_job.ObservedJob, bytes]]:
+        found = self.informer.jobs()
+        return [(dataclasses.replace(job, hang=self._hangs.get(job.job.metadata.uid, "")), raw) for job, raw in found]
+
+    @contextlib.asynccontextmanager
+    async def started(self) -> AsyncIterator[None]:
+        async with self.informer.started():
+            searching = asyncio.create_task(self._search_hangs())
+            try:
+                yield
+            finally:
+                searching.cancel()
+                await asyncio.gather(searching, return_exceptions=True)
+
+    async def _search_hangs(self) -> None:
+        while True:
+            jobs = [job for job, _ in self.informer.jobs()]
+            found = await activity_query.with_hangs(self._client, jobs, self._search, self._namespace)
+            hangs = {job.job.metadata.uid: job.hang for job in found if job.hang}
+            if hangs != self._hangs:
+                self._hangs = hangs
+                self.informer.notify()
+            await asyncio.sleep(HANG_SECONDS)
+
+
+async def _watch(jobs: WatchedJobs, request: WatchRequest) -> None:
     live = live_screen.available() and request.form in ("text", "wide")
-    async with informer.started():
+    async with jobs.started():
         if live:
-            await live_screen.run(_page(informer, request), lambda: informer.changed(REFRESH_SECONDS))
+            await live_screen.run(_page(jobs, request), lambda: jobs.informer.changed(REFRESH_SECONDS))
         else:
-            await _print_changes(informer, request)
+            await _print_changes(jobs, request)
 
 
-def _page(informer: job_list_informer.JobListInformer, request: WatchRequest) -> live_screen.Draw:
+def _page(watched: WatchedJobs, request: WatchRequest) -> live_screen.Draw:
     def draw(columns: int, lines: int) -> str:
-        jobs = query.sort_by_creation(job for job, _ in informer.jobs())
+        jobs = query.sort_by_creation(job for job, _ in watched.all())
         text = tables.jobs(jobs, clock.now(), namespaces=request.all_namespaces, columns=columns) if jobs else "No jobs."
-        error = informer.error()
+        error = watched.informer.error()
         # The newest jobs are at the end.
         head, *rows = terminal.page(text).splitlines()
         shown = [head, *rows[-max(lines - 3, 1) :]]
@@ -58,13 +99,13 @@ def _page(informer: job_list_informer.JobListInformer, request: WatchRequest) ->
     return draw
 
 
-async def _print_changes(informer: job_list_informer.JobListInformer, request: WatchRequest) -> None:
+async def _print_changes(watched: WatchedJobs, request: WatchRequest) -> None:
     printer = ChangePrinter(request)
     while True:
-        for job, raw in informer.jobs():
+        for job, raw in watched.all():
             printer.print(job, raw)
         sys.stdout.flush()
-        await informer.changed(QUIET_SECONDS)
+        await watched.informer.changed(QUIET_SECONDS)
 
 
 class ChangePrinter:

@@ -44,6 +44,8 @@ def _summary(observed: ObservedJob, now: Time) -> str:
     ]
     if reason := waiting_reasons.job_reason(observed):
         rows.append(["waiting for", reason])
+    if observed.hang:
+        rows.append(["hang", observed.hang])
     return tables.table(rows)
 
 

@@ -50,7 +50,7 @@ def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation
     failure = observed.failure
     finished = observed.job.status.finished
     waiting = _waiting(observed) if not finished else []
-    healthy = observed.state in ("Running", "Succeeded") and not waiting and failure is None
+    healthy = observed.state in ("Running", "Succeeded") and not waiting and failure is None and not observed.hang
     return Explanation(
         job=f"{observed.kind.kind} {observed.job}",
         state=_state(observed, now),
@@ -90,6 +90,9 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     elif word := waiting_reasons.job_reason(observed):
         causes.append(word)
         remedies.append(advice.on_waiting("", word, observed.reference))
+    if observed.hang:
+        causes.append(observed.hang)
+        remedies.append(f"Run `traincrew stacks {observed.reference}` to see where each replica is.")
     causes += evidence.resource_usage
     if status.is_true("Failed"):
         causes += [condition.message for condition in status.conditions if condition.type == "Failed" and condition.message]

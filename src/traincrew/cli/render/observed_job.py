@@ -21,6 +21,8 @@ class ObservedJob:
     """The kind that handles the job."""
     job: jobs.Job
     pods: tuple[objects.Pod, ...] = ()
+    hang: str = ""
+    """Why the job seems to hang. Empty: it does not, or nobody has looked."""
 
     @property
     def reference(self) -> str:

@@ -88,7 +88,7 @@ def _why(observed: observed_job.ObservedJob, now: Time) -> str:
     elif status.is_true("Failed") and observed.failure is not None:
         text = failure_summary.describe(observed.failure)
     elif not status.finished:
-        text = _restarted(observed, now)
+        text = observed.hang or _restarted(observed, now)
     return " ".join(text.split())
 
 

@@ -108,7 +108,7 @@ class _Parts:
         self.layout = DataLayout(config.data)
         self.network = PodNetwork(setup.netns, config.address, self.layout.pods)
         self.workers = PodWorkers(self.network)
-        self.stats = StatsCollector(self.workers.all)
+        self.stats = StatsCollector(self.workers.all, self.layout.logs)
         discovered = inventory.discover(options.devices, pathlib.Path(options.driver_root))
         self.devices = DeviceAssignments(discovered, self.layout.pods)
         self.machine = Machine.detect(config.data, discovered.counts)

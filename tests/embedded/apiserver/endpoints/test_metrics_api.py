@@ -46,6 +46,15 @@ async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
         await control_plane.store.close()
 
 
+async def test_what_the_node_reports_in_addition_is_an_annotation(daemon: ControlPlane) -> None:
+    async def with_activity() -> Measurement:
+        return Measurement(TAKEN, dt.timedelta(seconds=5), [PodUsage("default", "a", {}, {"example.org/seen": "now"})])
+
+    daemon.cluster.metrics = with_activity
+    metrics = msgspec.json.decode(await daemon.system_client("test").get(POD_METRICS, "default", "a"))
+    assert metrics["metadata"]["annotations"] == {"example.org/seen": "now"}
+
+
 async def listed(
     client: interfaces.Client, resource: Resource, namespace: str | None = None, labels: str = ""
 ) -> list[dict[str, Any]]:

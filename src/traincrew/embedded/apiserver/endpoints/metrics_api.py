@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from traincrew.apimachinery import api_errors, times
 from traincrew.apimachinery.resource_info import ResourceInfo
@@ -46,7 +46,8 @@ def _pods(scope: RequestScope, measurement: Measurement, namespace: str) -> Iter
     for pod in measurement.pods:
         if namespace in ("", pod.namespace) and (about := scope.store.get(Key("pods", pod.namespace, pod.name))) is not None:
             containers = [{"name": name, "usage": _usage(usage)} for name, usage in pod.containers.items()]
-            yield _record(RESOURCES[1], scope, about, {**_times(measurement), "containers": containers})
+            metrics = {**_times(measurement), "containers": containers}
+            yield _record(RESOURCES[1], scope, about, metrics, pod.annotations)
 
 
 def _nodes(scope: RequestScope, measurement: Measurement) -> Iterator[Record]:
@@ -55,13 +56,17 @@ def _nodes(scope: RequestScope, measurement: Measurement) -> Iterator[Record]:
             yield _record(RESOURCES[0], scope, about, {**_times(measurement), "usage": _usage(usage)})
 
 
-def _record(info: ResourceInfo, scope: RequestScope, about: Record, metrics: Object) -> Record:
+def _record(
+    info: ResourceInfo, scope: RequestScope, about: Record, metrics: Object, annotations: Mapping[str, str] | None = None
+) -> Record:
     key, labels = about.key, about.selectable.labels
     metadata: Object = {"name": key.name, "creationTimestamp": scope.now()}
     if key.namespace:
         metadata["namespace"] = key.namespace
     if labels:
         metadata["labels"] = dict(labels)
+    if annotations:
+        metadata["annotations"] = dict(annotations)
     body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **metrics})
     return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, SelectableFields(labels, {}))
 

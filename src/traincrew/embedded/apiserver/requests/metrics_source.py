@@ -18,6 +18,8 @@ class PodUsage(NamedTuple):
     namespace: str
     name: str
     containers: Mapping[str, Usage]
+    annotations: Mapping[str, str] = {}
+    """What the node reports in addition."""
 
 
 class Measurement(NamedTuple):

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime.runtime import ContainerRuntimeError, ContainerUsage
 from traincrew.embedded.kubelet.server.pod_streams import ServedPod
+from traincrew.embedded.kubelet.stats import activity
+from traincrew.embedded.kubelet.stats.activity import PodActivity
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ class PodUsageSample(NamedTuple):
     started: str
     containers: Mapping[str, UsageSample]
     processes: int
+    activity: PodActivity = PodActivity()
 
 
 class StatsSample(NamedTuple):
@@ -87,10 +90,21 @@ def _rate(before: UsageSample, after: UsageSample) -> UsageRate:
 class StatsCollector:
     """Samples the usage of every pod and of the node periodically."""
 
-    def __init__(self, pods: Callable[[], Iterable[ServedPod]], proc: pathlib.Path = pathlib.Path("/proc")) -> None:
-        self._pods, self._proc = pods, proc
+    def __init__(
+        self,
+        pods: Callable[[], Iterable[ServedPod]],
+        logs: pathlib.Path | None = None,
+        proc: pathlib.Path = pathlib.Path("/proc"),
+    ) -> None:
+        """logs: the log directory. None: the last output of pods is not read."""
+        self._pods, self._logs, self._proc = pods, logs, proc
         self.last: StatsSample | None = None
         self._before: StatsSample | None = None
+
+    @property
+    def activities(self) -> dict[tuple[str, str], PodActivity]:
+        """By namespace and name."""
+        return {(pod.namespace, pod.name): pod.activity for pod in self.last.pods} if self.last is not None else {}
 
     @property
     def rates(self) -> UsageRates | None:
@@ -107,18 +121,21 @@ class StatsCollector:
             await asyncio.sleep(PERIOD_SECONDS)
 
     async def sample(self) -> None:
-        pods = await asyncio.gather(*(_sample_pod(pod) for pod in self._pods()))
+        current = list(self._pods())
+        addresses = frozenset(pod.address for pod in current if pod.address)
+        pods = await asyncio.gather(*(_sample_pod(pod, self._logs, addresses) for pod in current))
         node, total = read_machine_usage(self._proc)
         self._before = self.last
         self.last = StatsSample(clock.now(), node, total, tuple(each for each in pods if each is not None))
 
 
-async def _sample_pod(pod: ServedPod) -> PodUsageSample | None:
+async def _sample_pod(pod: ServedPod, logs: pathlib.Path | None, addresses: frozenset[str]) -> PodUsageSample | None:
     if pod.shim is None:
         return None
     try:
         async with asyncio.timeout(SHIM_TIMEOUT_SECONDS):
             usage = await pod.shim.usage()
+            running = [each.pid for each in (await pod.shim.container_statuses()).values() if each.running]
     except (ContainerRuntimeError, TimeoutError):
         return None
     metadata, moment = pod.object["metadata"], time.monotonic()
@@ -126,7 +143,9 @@ async def _sample_pod(pod: ServedPod) -> PodUsageSample | None:
     containers = {name: _container_sample(each, statuses.get(name, {}), moment) for name, each in usage.items()}
     started = (pod.object.get("status") or {}).get("startTime", "")
     processes = sum(each.pids for each in usage.values())
-    return PodUsageSample(metadata["namespace"], metadata["name"], metadata["uid"], started, containers, processes)
+    connections = activity.connections(running[0], pod.address, addresses) if running else None
+    seen = activity.PodActivity(activity.last_output(logs, pod.object) if logs is not None else None, connections)
+    return PodUsageSample(metadata["namespace"], metadata["name"], metadata["uid"], started, containers, processes, seen)
 
 
 def _statuses(pod: ServedPod) -> Iterable[dict[str, Any]]:

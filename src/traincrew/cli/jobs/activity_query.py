@@ -1,0 +1,162 @@
+"""Reads the activity of the replicas of jobs with the rights of the user: metrics, logs and, if wanted, stacks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from traincrew import errors
+from traincrew.apimachinery import times
+from traincrew.cli.jobs import replica_selection, stacks
+from traincrew.cli.render import observed_job, usage
+from traincrew.client import clock, pod_logs
+from traincrew.client.remote import RemoteClient
+from traincrew.diagnosis import hang
+from traincrew.model import naming, objects, pod_activity
+from traincrew.model.meta import Time
+from traincrew.model.resources import Resource
+
+POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
+MAX_LOGS = 64
+"""Replicas whose last line is read from the API server."""
+METRICS_SECONDS = 5.0
+"""A metrics server that does not answer must not stop `why`."""
+
+Metrics = Mapping[tuple[str, str], Mapping[str, Any]]
+"""PodMetrics by namespace and name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HangSearch:
+    """How much is read, and when silence is reported."""
+
+    limits: hang.HangLimits = hang.HangLimits()
+    logs: bool = True
+    """Whether the last line of each replica is read, if its node does not report the time of it."""
+    stacks: bool = False
+    """Whether the stacks of the replicas are read once they seem to hang."""
+    data: pathlib.Path | None = None
+    """The data directory, if the cluster runs on this machine."""
+
+
+async def with_hang(client: RemoteClient, job: observed_job.ObservedJob, search: HangSearch) -> observed_job.ObservedJob:
+    (found,) = await with_hangs(client, [job], search, job.job.namespace)
+    return found
+
+
+async def with_hangs(
+    client: RemoteClient, jobs: Sequence[observed_job.ObservedJob], search: HangSearch, namespace: str | None
+) -> list[observed_job.ObservedJob]:
+    """The same jobs, with the sentence about those that seem to hang. namespace: of all jobs; None: there are several."""
+    if not any(_may_hang(job) for job in jobs):
+        return list(jobs)
+    labels = f"{naming.JOB_NAME}={jobs[0].job.name}" if len(jobs) == 1 else naming.JOB_NAME
+    metrics = await _metrics(client, namespace, labels)
+    found = await asyncio.gather(*(_find(client, job, metrics, search) for job in jobs))
+    return [dataclasses.replace(job, hang=each.message if each else "") for job, each in zip(jobs, found, strict=True)]
+
+
+async def _find(client: RemoteClient, job: observed_job.ObservedJob, metrics: Metrics, search: HangSearch) -> hang.Hang | None:
+    if not _may_hang(job):
+        return None
+    pods = job.pods
+    activities = [activity(job, pod, metrics.get((pod.metadata.namespace, pod.name))) for pod in pods]
+    if search.logs and len(pods) <= MAX_LOGS:
+        pairs = zip(activities, pods, strict=True)
+        activities = await asyncio.gather(*(_with_last_output(client, job, each, pod, metrics) for each, pod in pairs))
+    found = hang.find(activities, clock.now(), search.limits)
+    if found is None or not search.stacks:
+        return found
+    pairs = zip(activities, pods, strict=True)
+    activities = await asyncio.gather(*(_with_stack(client, job, each, pod, search) for each, pod in pairs))
+    return hang.find(activities, clock.now(), search.limits) or found
+
+
+def _may_hang(job: observed_job.ObservedJob) -> bool:
+    """A job whose replicas do not run yet waits, which others report."""
+    return job.state == "Running" and not job.job.suspended and len(job.pods) >= job.job.total
+
+
+def activity(job: observed_job.ObservedJob, pod: objects.Pod, metrics: Mapping[str, Any] | None) -> hang.Activity:
+    """From the pod and its PodMetrics."""
+    role = next((each for each in job.kind.roles if each.label == pod.metadata.labels.get(naming.REPLICA_TYPE)), None)
+    reported = (metrics or {}).get("metadata", {}).get("annotations") or {}
+    containers = [usage.parse_usage(each["usage"]) for each in (metrics or {}).get("containers") or ()]
+    connections = reported.get(pod_activity.CONNECTIONS)
+    return hang.Activity(
+        replica=job.replica(pod),
+        state=_state(job, pod),
+        started=_started(job, pod),
+        last_output=_time(reported.get(pod_activity.LAST_OUTPUT, "")),
+        cpu=sum(each.cpu for each in containers) if containers else None,
+        connections=int(connections) if connections is not None else None,
+        prints=role is None or role.prints,
+        computes=role is None or role.computes,
+    )
+
+
+def _state(job: observed_job.ObservedJob, pod: objects.Pod) -> hang.State:
+    if pod.status.phase == "Succeeded":
+        return "Succeeded"
+    if pod.status.phase == "Failed":
+        return "Failed"
+    return "Running" if pod.active and _started(job, pod) is not None else "Waiting"
+
+
+def _started(job: observed_job.ObservedJob, pod: objects.Pod) -> Time | None:
+    running = {each.name: each.state.running for each in pod.status.container_statuses}
+    state = running.get(replica_selection.container(job, pod, "").container)
+    return state.started_at if state is not None else None
+
+
+def _time(text: str) -> Time | None:
+    with contextlib.suppress(times.TimeError):
+        return times.parse(text) if text else None
+    return None
+
+
+async def _metrics(client: RemoteClient, namespace: str | None, labels: str) -> Metrics:
+    """Empty if the user may not read them, or if there is no metrics server."""
+    try:
+        async with asyncio.timeout(METRICS_SECONDS):
+            pages = [page async for page in client.pages(POD_METRICS, namespace, labels=labels)]
+    except (errors.ApiError, TimeoutError):
+        return {}
+    found = [json.loads(raw) for page in pages for raw in page.items]
+    return {(each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in found}
+
+
+async def _with_last_output(
+    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, metrics: Metrics
+) -> hang.Activity:
+    """From the log of the replica, unless its node has reported the time."""
+    reported = metrics.get((pod.metadata.namespace, pod.name), {}).get("metadata", {}).get("annotations") or {}
+    if known.state != "Running" or pod_activity.LAST_OUTPUT in reported:
+        return known
+    position = replica_selection.container(job, pod, "")
+    try:
+        lines = [
+            line
+            async for batch in pod_logs.lines(client, position, pod_logs.PodLogOptions(tail=1))
+            for line in batch
+            if line.nanoseconds
+        ]
+    except errors.ApiError:
+        # Without its log nothing is known about the silence of the replica.
+        return dataclasses.replace(known, last_output=clock.now(), prints=False)
+    last = pod_logs.timestamp(lines[-1]) if lines else None
+    return dataclasses.replace(known, last_output=last)
+
+
+async def _with_stack(
+    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, search: HangSearch
+) -> hang.Activity:
+    if known.state != "Running":
+        return known
+    found = await stacks.read(client, job, pod, stacks.StacksRequest(), search.data)
+    return dataclasses.replace(known, stack=found.main_thread())
