@@ -31,8 +31,8 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
-  test-embedded test-agreement test-differential test-clients test-all test-frameworks test-frameworks-core frameworks \
-  checklist golden generate schemas bench image test-kubelet lock clean
+  test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
+  checklist golden generate schemas bench image test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, genera
 	$(BIN)/python -m tools.prose_width
 	$(BIN)/python -m tools.private_words
 	$(MAKE) --no-print-directory generate
-	@git diff --exit-code --stat -- manifests docs || { echo "Generated files are not current. Commit them."; exit 1; }
+	@git diff --exit-code --stat -- manifests charts docs || { echo "Generated files are not current. Commit them."; exit 1; }
 
 test: $(READY) ## unit tests, the planner's invariants, golden files, the API server, a job on a cluster (2 minutes)
 	$(ON_EMBEDDED) $(PYTEST) -q $(TWO_PROCESSES) $(UNIT) $(EMBEDDED) $(END_TO_END)
@@ -103,6 +103,10 @@ test-embedded: kube #: all tests of the operator on the embedded API server, ove
 test-agreement: kube #: parts of the embedded API server compared with a real one; kubectl of several versions (builds two more)
 	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
 
+test-install: kube #: the Helm chart, the kustomize directories and the files of a release (builds helm and kustomize, 3 minutes)
+	@$(BIN)/python -m tools.clients.go_programs helm kustomize
+	$(PYTEST) tests/install -q --durations=10 $(TWO_PROCESSES)
+
 test-differential: kube #: the same requests to the embedded API server and a real one (docs/compatibility.md lists the differences)
 	$(PYTEST) tests/differential -q
 
@@ -118,7 +122,7 @@ test-clients: $(READY) #: tests of kr8s, kopf and the official Python client, an
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.clients.run
 
-test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
@@ -126,9 +130,8 @@ frameworks: $(READY) #: build the environments that replace images, once, into t
 framework-%: $(READY) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
 	@$(BIN)/python -m tools.frameworks.build $*
 
-generate: $(READY) ## write CRDs, RBAC, the reference page and the diagrams from the code
-	@$(BIN)/traincrew manifests crds --write manifests/crds
-	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
+generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page and the diagrams from the code
+	@$(BIN)/python -m tools.install_files
 	@$(BIN)/python tools/reference.py
 	@$(BIN)/python -m tools.diagrams
 
@@ -160,6 +163,9 @@ test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in con
 	@$(BIN)/python -m tools.image.build
 	@$(BIN)/python -m tests.kubelet.images
 	@$(BIN)/python -m tests.kubelet.run --durations=10
+
+release: $(READY) #: build sdist, wheel, chart, install.yaml, SBOM and checksums into dist/ (IMAGE=… sets the image in install.yaml)
+	@$(BIN)/python -m tools.release $(if $(IMAGE),--image $(IMAGE))
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv

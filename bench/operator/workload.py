@@ -184,7 +184,7 @@ async def running_operator(kube: cluster.Cluster, namespace: str) -> AsyncIterat
 def api_server_with_crds() -> Iterator[cluster.Cluster]:
     """An API server with our CRDs."""
     with cluster.connect() as kube:
-        result = kube.kubectl("apply", "--server-side", "-f", str(ROOT / "manifests" / "crds"))
+        result = kube.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "crds"))
         if result.returncode:
             raise RuntimeError(result.stderr)
         yield kube

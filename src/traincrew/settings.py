@@ -50,8 +50,8 @@ class Election:
 class Operator:
     """Settings of the operator."""
 
-    namespace: str = ""
-    """The only namespace to watch. Empty: all namespaces."""
+    namespaces: tuple[str, ...] = ()
+    """The namespaces to watch. Empty: all namespaces."""
     kinds: tuple[str, ...] = ()
     """Kinds to reconcile, case-insensitive. Empty: all kinds."""
     metrics_address: str = ":8080"

@@ -96,7 +96,7 @@ def api(kube: cluster.Cluster) -> Api:
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
-    """A kubeconfig of the service account in manifests/rbac.yaml: the tests use the permissions that are shipped."""
+    """A kubeconfig of the service account in manifests/base/rbac.yaml: the tests use the permissions that are shipped."""
     return installation.rights(kube)
 
 

@@ -14,16 +14,15 @@ def crds(kube: cluster.Cluster) -> Api:
     """A client of the administrator, after the CRDs are established."""
     client = Api(kube.kubeconfig)
     if not kube.bootstrapped:
-        files = sorted((MANIFESTS / "crds").glob("*.yaml"))
-        _apply(kube, "--server-side", "--force-conflicts", *(f"--filename={file}" for file in files))
+        _apply(kube, "--server-side", "--force-conflicts", f"--kustomize={MANIFESTS / 'crds'}")
     eventually(lambda: client.all("mpijobs", "default") == [] or True)
     return client
 
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:
-    """A kubeconfig of the service account in manifests/rbac.yaml."""
+    """A kubeconfig of the service account in manifests/base/rbac.yaml."""
     if not kube.bootstrapped:
-        _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace.yaml", "rbac.yaml")))
+        _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace/namespace.yaml", "base/rbac.yaml")))
     return kube.token_kubeconfig("kubeflow", "traincrew")
 
 

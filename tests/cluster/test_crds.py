@@ -46,8 +46,8 @@ def test_a_crd_is_established_structural_and_namespaced(api: Api, kind: JobKind)
 
 
 def test_client_side_apply_installs_the_crds_without_a_warning(kube: cluster.Cluster, api: Api) -> None:
-    kube.kubectl("apply", "-f", str(CRDS))  # warns where the objects came from a server-side apply
-    again = kube.kubectl("apply", "-f", str(CRDS))
+    kube.kubectl("apply", "-k", str(CRDS))  # warns where the objects came from a server-side apply
+    again = kube.kubectl("apply", "-k", str(CRDS))
     assert (again.returncode, again.stderr) == (0, "")
 
 

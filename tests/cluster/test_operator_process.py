@@ -34,9 +34,8 @@ JAX = "jaxjobs.kubeflow.org"
 def quiet() -> Iterator[cluster.Cluster]:
     """An API server on which no other operator runs."""
     with cluster.start() as kube:
-        for file in sorted((ROOT / "manifests" / "crds").glob("*.yaml")):
-            assert kube.kubectl("apply", "--server-side", "-f", str(file)).returncode == 0
-        for part in ("namespace.yaml", "rbac.yaml"):
+        assert kube.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "crds")).returncode == 0
+        for part in ("namespace/namespace.yaml", "base/rbac.yaml"):
             assert kube.kubectl("apply", "-f", str(ROOT / "manifests" / part)).returncode == 0
         for name in ("one", "two"):
             assert kube.kubectl("create", "namespace", name).returncode == 0

@@ -39,7 +39,7 @@ def real_kubeconfig(variable: str = "TRAINCREW_REAL") -> Iterator[pathlib.Path]:
         yield pathlib.Path(given)
         return
     with cluster.start(OPTIONS) as started:
-        for file in sorted(CRDS.glob("*.yaml")):
+        for file in sorted(CRDS.glob("*.kubeflow.org.yaml")):
             started.kubectl("create", "-f", str(file)).check_returncode()
         started.kubectl("wait", "--for=condition=Established", "customresourcedefinitions", "--all").check_returncode()
         # Only now: the garbage collector discovers new kinds every half minute.

@@ -53,11 +53,11 @@ class ExpectedEvents:
 
 class EventBackfill:
     def __init__(
-        self, reader: interfaces.Reader, recorder: JobEventRecorder, namespace: str, now: Callable[[], dt.datetime]
+        self, reader: interfaces.Reader, recorder: JobEventRecorder, namespaces: tuple[str, ...], now: Callable[[], dt.datetime]
     ) -> None:
         self._reader = reader
         self._recorder = recorder
-        self._namespace = namespace or None
+        self._may_list_all = not namespaces
         self._now = now
         self._expected: dict[str, ExpectedEvents] = {}
         self._pending = asyncio.Event()
@@ -106,10 +106,11 @@ class EventBackfill:
             self._record(each, names, uids)
 
     def _sources(self, expected: Iterable[ExpectedEvents]) -> set[tuple[str, str]]:
-        """Namespaces and components whose events to list: one namespace if that is enough."""
-        namespaces = {each.job.metadata.namespace for each in expected}
-        namespace = next(iter(namespaces)) if len(namespaces) == 1 else self._namespace or ""
-        return {(namespace, each.kind.controller) for each in expected}
+        """Namespaces and components whose events to list. One list of all namespaces takes the place of several."""
+        sources = {(each.job.metadata.namespace, each.kind.controller) for each in expected}
+        if self._may_list_all and len({namespace for namespace, _ in sources}) > 1:
+            return {("", component) for _, component in sources}
+        return sources
 
     def _record(self, expected: ExpectedEvents, names: set[str], uids: set[str]) -> None:
         kind, job = expected.kind, expected.job

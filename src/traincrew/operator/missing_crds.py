@@ -55,7 +55,7 @@ class MissingCRDs:
 
 
 def _names(informers: Iterable[Informer[Any]]) -> list[str]:
-    return sorted(f"{informer.scope.resource.plural}.{informer.scope.resource.group}" for informer in informers)
+    return sorted({f"{informer.scope.resource.plural}.{informer.scope.resource.group}" for informer in informers})
 
 
 def _remedy(missing: Iterable[Informer[Any]]) -> str:

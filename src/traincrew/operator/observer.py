@@ -1,4 +1,4 @@
-"""The observer: one informer for each resource, and the observed state of a job assembled from their stores."""
+"""The observer: one informer for each resource and namespace, and the observed state of a job assembled from their stores."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Observer:
         self._handler = handler
         self._memories: dict[str, JobMemory] = {}
         self.ports = PortAllocations(handler.job_changed)
-        namespace = options.namespace or None
+        namespaces: tuple[str | None, ...] = options.namespaces or (None,)
         self._unreadable, self._status_writers = UnreadableObjects(), status_writers
         self.jobs: dict[str, InformerStore[Any]] = {
             kind.plural: InformerStore(
@@ -95,8 +95,12 @@ class Observer:
             for resource in watched(kinds, options.planning)
         }
         self.informers: list[Informer[Any]] = [
-            *(self._informer(reader, Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
-            *(self._informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
+            self._informer(reader, scope, store)
+            for namespace in namespaces
+            for scope, store in (
+                *((Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
+                *((Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
+            )
         ]
 
     def _informer(self, reader: interfaces.Reader, scope: Scope, store: InformerStore[Any]) -> Informer[Any]:

@@ -57,14 +57,13 @@ class OtherOperators:
         self._settled = asyncio.Event()
         self._pods = {each: InformerStore(_decode_pod, self._changed) for each in self._operators}
         leases = [each for each in self._operators if each.lease]
-        namespace = options.namespace or None
-        self.informers: list[Informer[Any]] = [
-            *(Informer(reader, Scope(resources.PODS, namespace, each.selector), self._pods[each]) for each in self._operators),
-            *(
-                Informer(reader, _lease_scope(each, namespace), InformerStore(_decode_lease, self._lease_changed(each)))
-                for each in leases
-            ),
-        ]
+        stored_leases = {each: InformerStore(_decode_lease, self._lease_changed(each)) for each in leases}
+        self.informers: list[Informer[Any]] = []
+        for namespace in options.namespaces or (None,):
+            for operator, pods in self._pods.items():
+                self.informers.append(Informer(reader, Scope(resources.PODS, namespace, operator.selector), pods))
+            for operator, stored in stored_leases.items():
+                self.informers.append(Informer(reader, _lease_scope(operator, namespace), stored))
         for informer in self.informers:
             informer.on_failure = self._settled.set
 

@@ -81,7 +81,7 @@ class Operator:
             defer_while=lambda: self._active and len(self._queue) > 0,
         )
         recorder = JobEventRecorder(self._event_recorder, now)
-        self._backfill = EventBackfill(clients.work, recorder, options.namespace, now)
+        self._backfill = EventBackfill(clients.work, recorder, options.namespaces, now)
         context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
         self._controller = Controller(context, self._queue, self._others, now)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
@@ -90,7 +90,7 @@ class Operator:
         """Why the operator is not ready; empty if it is."""
         unsynced = [each.scope.resource.plural for each in self.observer.informers if not each.synced.is_set()]
         if unsynced:
-            return f"waiting for the first list of {', '.join(unsynced)}"
+            return f"waiting for the first list of {', '.join(dict.fromkeys(unsynced))}"
         return self._missing_crds.unready_reason() or self._others.unready_reason()
 
     async def run(self, stop: asyncio.Event) -> None:

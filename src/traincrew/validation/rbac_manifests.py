@@ -1,16 +1,36 @@
-"""The RBAC manifests: the permissions of the operator, and those of users of jobs. Derived from `KINDS`."""
+"""The RBAC manifests: the permissions of the operator, and those of users of jobs. Derived from `KINDS`.
+
+`tests/install/test_permissions.py` compares the permissions of the operator with its requests to a real API server.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, resources
 from traincrew.model.resources import Resource
 
 Manifest = dict[str, Any]
 
+
+class Target(NamedTuple):
+    """What a permission is for."""
+
+    group: str
+    plural: str
+    """With a subresource: `pods/exec`."""
+    name: str = ""
+    """The only object. Empty: all objects."""
+
+
+Permissions = dict[Target, tuple[str, ...]]
+"""Verbs by target."""
+
 NAME = "traincrew"
+NAMESPACE = "kubeflow"
 _MANAGE = ("create", "get", "list", "patch", "watch")
 _VERBS: dict[Resource, tuple[str, ...]] = {
     resources.PODS: (*_MANAGE, "delete"),
@@ -22,69 +42,119 @@ _VERBS: dict[Resource, tuple[str, ...]] = {
     resources.PLUGINS_POD_GROUPS: (*_MANAGE, "delete"),
     resources.EVENTS: ("create", "list"),
 }
+GANG_SCHEDULERS = {"volcano": resources.VOLCANO_POD_GROUPS, "scheduler-plugins": resources.PLUGINS_POD_GROUPS}
+
+
+def kind_permissions(kind: JobKind) -> Permissions:
+    """The permissions for requests about jobs of this kind, and those that it grants to launchers: RBAC forbids escalation."""
+    permissions = _permissions(resources.EVENTS, *kind.created_resources)
+    if resources.ROLES in kind.created_resources:
+        permissions[Target("", "pods/exec")] = ("create",)
+    if resources.BATCH_JOBS in kind.created_resources:
+        permissions[Target("batch", "jobs/status")] = ("patch",)
+    for other in kind.other_operators:
+        if other.lease:  # whoever holds it is running
+            permissions[Target(resources.LEASES.group, resources.LEASES.plural, other.lease)] = ("list", "watch")
+    permissions[Target(jobs.GROUP, kind.plural)] = ("delete", "get", "list", "watch")
+    permissions[Target(jobs.GROUP, f"{kind.plural}/status")] = ("patch",)
+    # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
+    permissions[Target(jobs.GROUP, f"{kind.plural}/finalizers")] = ("update",)
+    return permissions
+
+
+def gang_permissions(scheduler: str) -> Permissions:
+    """The permissions for the PodGroups of one of `GANG_SCHEDULERS`."""
+    return _permissions(GANG_SCHEDULERS[scheduler])
+
+
+def own_namespace_permissions() -> Permissions:
+    """The permissions in the namespace of the operator: leader election."""
+    return {Target(resources.LEASES.group, resources.LEASES.plural): ("create", "get", "update")}
 
 
 def operator_rules() -> list[Manifest]:
-    """The permissions for all requests of the operator, and those that it grants to launchers: RBAC forbids escalation."""
-    created = {resource for kind in KINDS for resource in kind.created_resources}
-    always = {resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
-    permissions = {(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in created | always}
-    permissions["", "pods/exec"] = ("create",)
-    permissions["batch", "jobs/status"] = ("patch",)
-    for kind in KINDS:
-        permissions[jobs.GROUP, kind.plural] = ("delete", "get", "list", "watch")
-        permissions[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
-        # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
-        permissions[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
-    return [*_rules(permissions), _read_other_leases()]
+    """The permissions in every namespace that the operator watches."""
+    parts = [kind_permissions(kind) for kind in KINDS] + [gang_permissions(scheduler) for scheduler in GANG_SCHEDULERS]
+    return rules(merged(parts))
 
 
-def _read_other_leases() -> Manifest:
-    """Leases of other operators for the same kinds: whoever holds one is running."""
-    names = sorted({each.lease for kind in KINDS for each in kind.other_operators if each.lease})
-    verbs = ["list", "watch"]
-    return {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names, "verbs": verbs}
+def own_namespace_rules() -> list[Manifest]:
+    return rules(own_namespace_permissions())
 
 
-def lease_rules() -> list[Manifest]:
-    return [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "update"]}]
+def user_permissions(kind: JobKind, level: str) -> Permissions:
+    """The permissions of users at the level admin, edit or view."""
+    view = ("get", "list", "watch")
+    writes = ("create", "delete", "deletecollection", "patch", "update") if level != "view" else ()
+    scale = ("get", "patch", "update") if writes else ("get",)
+    return {
+        Target(jobs.GROUP, kind.plural): view + writes,
+        Target(jobs.GROUP, f"{kind.plural}/status"): ("get",),
+        Target(jobs.GROUP, f"{kind.plural}/scale"): scale,
+    }
 
 
-def user_rules(verbs: tuple[str, ...], status: tuple[str, ...] = ("get",)) -> list[Manifest]:
-    permissions = {(jobs.GROUP, kind.plural): verbs for kind in KINDS}
-    permissions |= {(jobs.GROUP, f"{kind.plural}/status"): status for kind in KINDS}
-    permissions |= {(jobs.GROUP, f"{kind.plural}/scale"): tuple({"get", *verbs} & {"get", "patch", "update"}) for kind in KINDS}
-    return _rules(permissions)
+USER_LEVELS = ("admin", "edit", "view")
 
 
-def _rules(permissions: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
+def user_labels(level: str) -> dict[str, str]:
+    """Labels by which the ClusterRoles of Kubernetes and of Kubeflow take the permissions over."""
+    return {
+        f"rbac.authorization.k8s.io/aggregate-to-{level}": "true",
+        f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{level}": "true",
+    }
+
+
+def merged(parts: Iterable[Permissions]) -> Permissions:
+    union: Permissions = {}
+    for part in parts:
+        for key, verbs in part.items():
+            union[key] = tuple(sorted({*union.get(key, ()), *verbs}))
+    return union
+
+
+def rules(permissions: Permissions) -> list[Manifest]:
     """One rule for all resources of a group with the same verbs, in a stable order."""
-    rules: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (group, plural), verbs in sorted(permissions.items()):
-        rules.setdefault((group, tuple(sorted(verbs))), []).append(plural)
-    return [{"apiGroups": [group], "resources": plurals, "verbs": list(verbs)} for (group, verbs), plurals in rules.items()]
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for target, verbs in sorted(permissions.items()):
+        found.setdefault((target.group, target.name, tuple(sorted(verbs))), []).append(target.plural)
+    return [
+        {"apiGroups": [group], "resources": plurals, **({"resourceNames": [name]} if name else {}), "verbs": list(verbs)}
+        for (group, name, verbs), plurals in found.items()
+    ]
+
+
+def _permissions(*of: Resource) -> Permissions:
+    return {Target(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in of}
 
 
 def documents() -> list[Manifest]:
     """The service account of the operator with its roles and bindings, and the aggregated ClusterRoles for users."""
-    account = {"kind": "ServiceAccount", "name": NAME, "namespace": "kubeflow"}
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
     manifests = [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME, "namespace": "kubeflow"}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _in_namespace()},
         _role("ClusterRole", {"name": NAME}, operator_rules()),
         _binding("ClusterRoleBinding", {"name": NAME}, "ClusterRole", account),
-        _role("Role", {"name": NAME, "namespace": "kubeflow"}, lease_rules()),
-        _binding("RoleBinding", {"name": NAME, "namespace": "kubeflow"}, "Role", account),
+        _role("Role", _in_namespace(), own_namespace_rules()),
+        _binding("RoleBinding", _in_namespace(), "Role", account),
     ]
-    edit = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-    for level, verbs in (("admin", edit), ("edit", edit), ("view", ("get", "list", "watch"))):
-        labels = {f"rbac.authorization.k8s.io/aggregate-to-{level}": "true"}
-        labels[f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{level}"] = "true"
-        manifests.append(_role("ClusterRole", {"name": f"kubeflow-training-{level}", "labels": labels}, user_rules(verbs)))
+    for level in USER_LEVELS:
+        granted = rules(merged(user_permissions(kind, level) for kind in KINDS))
+        manifests.append(_role("ClusterRole", {"name": f"kubeflow-training-{level}", "labels": user_labels(level)}, granted))
     return manifests
 
 
-def _role(kind: str, meta: Manifest, rules: list[Manifest]) -> Manifest:
-    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": meta, "rules": rules}
+def namespaced_role() -> Manifest:
+    """The only Role of an operator that watches its own namespace."""
+    return _role("Role", _in_namespace(), operator_rules() + own_namespace_rules())
+
+
+def _in_namespace() -> Manifest:
+    return {"name": NAME, "namespace": NAMESPACE}
+
+
+def _role(kind: str, meta: Manifest, granted: list[Manifest]) -> Manifest:
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": meta, "rules": granted}
 
 
 def _binding(kind: str, meta: Manifest, to: str, account: Manifest) -> Manifest:

@@ -46,8 +46,10 @@ def _kind_options(command: Any) -> Any:
 @click.option("--context", metavar="NAME", help="Kubeconfig context to use.")
 @click.option(
     "--namespace",
-    default=lambda: os.environ.get("KUBEFLOW_NAMESPACE", ""),
-    help="Watch only this namespace. Default: all namespaces.",
+    multiple=True,
+    metavar="NAME",
+    default=lambda: os.environ.get("KUBEFLOW_NAMESPACE", "").split(","),
+    help="Watch only this namespace. May be repeated. Default: $KUBEFLOW_NAMESPACE, else all namespaces.",
 )
 @click.option(
     "--enable-scheme", multiple=True, metavar="KIND", help="Enable only this kind. May be repeated. Default: all kinds."
@@ -113,7 +115,7 @@ def operator(**flags: Any) -> None:
     """
     log_format.configure(flags["log_format"], flags["log_level"])
     options = settings.Operator(
-        namespace=flags["namespace"],
+        namespaces=tuple(dict.fromkeys(name.strip() for name in flags["namespace"] if name.strip())),
         kinds=flags["enable_scheme"],
         metrics_address=flags["metrics_bind_address"],
         health_address=flags["health_probe_bind_address"],

@@ -77,7 +77,9 @@ async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tup
     """All jobs, sorted by kind. A kind whose CRD is not installed has no jobs."""
     lists = await asyncio.gather(*(_list_kind(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in lists):
-        raise errors.SettingsError("the cluster has no CRDs of training jobs. Run `kubectl apply -k manifests` to install them.")
+        raise errors.SettingsError(
+            "the cluster has no CRDs of training jobs. Run `traincrew manifests crds | kubectl apply -f -` to install them."
+        )
     return [JobObject(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
 
 

@@ -18,7 +18,7 @@ PARTS = {"status": ("", "", ""), "scale": ("Scale", "autoscaling", "v1")}
 @functools.cache
 def all_resources() -> tuple[ResourceInfo, ...]:
     """The built-in resources and the project's own kinds."""
-    crds = (yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in sorted(CRDS.glob("*.yaml")))
+    crds = (yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in sorted(CRDS.glob("*.kubeflow.org.yaml")))
     return (*builtin_kinds.load().resources(), *(served for crd in crds for served in served_of(crd)))
 
 

@@ -1,0 +1,112 @@
+"""The files of a release: the same for the same commit, complete, and installable in a clean environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+from tests.install import helm as helm_module
+from tests.install.helm import ROOT, Helm
+from tools.install_files import VERSIONS
+
+from traincrew import __version__
+
+NAMES = {
+    f"traincrew-{__version__}.tar.gz", f"traincrew-{__version__}-py3-none-any.whl", f"traincrew-{__version__}.tgz",
+    "install.yaml", "crds.yaml", "operator.yaml", "sbom.spdx.json", "SHA256SUMS",
+}  # fmt: skip
+
+
+def release(output: pathlib.Path, umask: int = 0o022, **environment: str) -> pathlib.Path:
+    command = [sys.executable, "-m", "tools.release", "--output", str(output)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, umask=umask, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return release(tmp_path_factory.mktemp("dist"))
+
+
+def test_two_builds_are_the_same_byte_by_byte(dist: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    other = release(tmp_path / "again", umask=0o077, TZ="Asia/Shanghai", PYTHONHASHSEED="7", LANG="C")
+    assert {path.name for path in dist.iterdir()} == NAMES
+    different = [path.name for path in dist.iterdir() if path.read_bytes() != (other / path.name).read_bytes()]
+    assert not different
+
+
+def test_the_checksums_are_those_of_the_files(dist: pathlib.Path) -> None:
+    lines = [line.split("  ") for line in (dist / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in lines} == NAMES - {"SHA256SUMS"}
+    assert all(hashlib.sha256((dist / name).read_bytes()).hexdigest() == digest for digest, name in lines)
+
+
+def test_the_wheel_runs_in_a_clean_environment(dist: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    pip = [str(tmp_path / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "-r", str(ROOT / "requirements" / "runtime.txt")], check=True)
+    subprocess.run([*pip, "--no-deps", "--no-index", str(dist / f"traincrew-{__version__}-py3-none-any.whl")], check=True)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    def traincrew(*arguments: str) -> str:
+        program = str(tmp_path / "venv" / "bin" / "traincrew")
+        done = subprocess.run([program, *arguments], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert __version__ in traincrew("--version")
+    assert helm_module.by_name(traincrew("manifests", "crds")) == helm_module.by_name((dist / "crds.yaml").read_text())
+    traincrew("validate", str(ROOT / "examples" / "pytorch-minimal.yaml"))
+
+
+def test_the_wheel_of_the_sdist_has_the_same_files_as_the_wheel(dist: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    shutil.unpack_archive(dist / f"traincrew-{__version__}.tar.gz", tmp_path, filter="data")
+    program = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+    source = tmp_path / f"traincrew-{__version__}"
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=source, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert _names(wheel) == _names(dist / wheel.name)
+
+
+def _names(wheel: pathlib.Path) -> list[str]:
+    return sorted(zipfile.ZipFile(wheel).namelist())
+
+
+def test_install_yaml_has_the_objects_of_kustomize(dist: pathlib.Path) -> None:
+    for name, directory in (("install.yaml", "overlays/standalone"), ("crds.yaml", "crds"), ("operator.yaml", "base")):
+        built = helm_module.by_name(helm_module.kustomize(ROOT / "manifests" / directory))
+        assert helm_module.by_name((dist / name).read_text()) == built
+
+
+def test_helm_reads_the_packaged_chart(dist: pathlib.Path, helm: Helm) -> None:
+    chart = dist / f"traincrew-{__version__}.tgz"
+    assert f"version: {__version__}" in helm.succeed("show", "chart", chart)
+    rendered = helm.succeed("template", "traincrew", chart, helm_module.IMAGE)
+    assert helm_module.by_name(rendered) == helm.render()
+
+
+def test_the_bill_of_materials_lists_every_pinned_package(dist: pathlib.Path) -> None:
+    bill = json.loads((dist / "sbom.spdx.json").read_text())
+    listed = {(each["name"], each["versionInfo"]) for each in bill["packages"]}
+    lock = (ROOT / "requirements" / "runtime.txt").read_text().splitlines()
+    pinned = {tuple(line.split(" ")[0].split("==")) for line in lock if line and not line.startswith((" ", "#"))}
+    assert listed == {*pinned, ("traincrew", __version__)}
+
+
+def test_the_version_is_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "traincrew.__version__"}
+    assert all(__version__ in path.read_text() for path in VERSIONS)
+    assert f"## {__version__} " in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,102 @@
+"""Builds the files of a release into dist/: sdist, wheel, chart, manifests, SBOM and checksums.
+
+    python -m tools.release [--output DIRECTORY] [--image IMAGE]
+
+The files depend on the commit and on the versions of Python and setuptools alone: times are that of the commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.release import archives, install_manifests, sbom
+
+from traincrew import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+MODES = {"100755": 0o755, "100644": 0o644}
+"""Modes of git, and of the files: those of the working tree depend on the umask."""
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.release")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    parser.add_argument("--image", default="")
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    files = build(options.output, options.image or f"traincrew:{__version__}")
+    for path in files:
+        print(f"{path.stat().st_size:>10}  {path}")
+    return 0
+
+
+def build(output: Path, image: str) -> list[Path]:
+    epoch = _commit_time()
+    with tempfile.TemporaryDirectory(prefix="traincrew-release-") as work:
+        source = Path(work) / "source"
+        _copy_tracked_files(source)
+        files = [*_python_packages(source, output, epoch), _chart(source, output, epoch)]
+    for name, text in install_manifests.files(image).items():
+        files.append(_write(output / name, text))
+    files.append(_write(output / "sbom.spdx.json", sbom.document(epoch)))
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(files))
+    return [*files, _write(output / "SHA256SUMS", sums)]
+
+
+def _commit_time() -> int:
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _copy_tracked_files(target: Path) -> None:
+    """The files that git knows, with their contents in the working tree: nothing else gets into a release."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--stage"], check=True, capture_output=True, text=True)
+    for entry in listed.stdout.split("\0"):
+        facts, _, name = entry.partition("\t")
+        mode = MODES.get(facts.split(" ")[0])
+        if mode is not None and (ROOT / name).exists():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, path)
+            path.chmod(mode)
+
+
+def _python_packages(source: Path, output: Path, epoch: int) -> list[Path]:
+    program = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch), "PYTHONDONTWRITEBYTECODE": "1"}
+    built = []
+    for hook in ("build_sdist", "build_wheel"):
+        command = [sys.executable, "-c", program, hook, str(output)]
+        # The modes of files that setuptools writes get into the wheel.
+        done = subprocess.run(command, cwd=source, env=environment, umask=0o022, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{hook} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        built.append(output / done.stdout.splitlines()[-1])
+    archives.normalize(built[0], epoch)
+    return built
+
+
+def _chart(source: Path, output: Path, epoch: int) -> Path:
+    target = output / f"traincrew-{__version__}.tgz"
+    chart = source / "charts" / "traincrew"
+    files = {f"traincrew/{path.relative_to(chart)}": path.read_bytes() for path in sorted(chart.rglob("*")) if path.is_file()}
+    archives.write(target, {name: archives.Entry(content) for name, content in files.items()}, epoch)
+    return target
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
