@@ -19,7 +19,7 @@ OBJECTS = ("pods", "services", "configmaps", "roles", "rolebindings", "jobs", "s
 
 
 def assert_rejected(job: SubmittedJob, reason: str, *texts: str) -> None:
-    """The job has failed with that reason, has an end, is event by an event, and nothing was made for it."""
+    """The job has failed with that reason, has an end, is reported by an event, and nothing was created for it."""
     found = job.becomes("Failed")
     assert found["reason"] == reason
     assert all(text in found["message"] for text in texts), found["message"]

@@ -38,6 +38,7 @@ def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Ap
     jobs_with_leader.finish_deletions(job, kubelet)
     eventually(lambda: not job.services())
     consistently(lambda: not job.pods() and not job.services(), 0.5)
+    assert job.status["replicaStatuses"]
     assert all(not counts.get("active") for counts in job.status["replicaStatuses"].values())
     assert list(job.states().items()) == [("Created", "True"), ("Running", "False"), ("Suspended", "True")]
 

@@ -60,6 +60,7 @@ def test_a_replica_scaled_away_and_back_begins_again() -> None:
 def test_scaling_down_removes_the_highest_and_scaling_up_creates_only_the_missing() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2))
     before = {name: simulation.pod(name)["metadata"]["uid"] for name in own_pods(simulation)}
+    assert len(before) == 3
     cluster.scale("Worker", 3)
     simulation.settle()
     assert own_pods(simulation) == ["j-master-0", "j-worker-0", "j-worker-1", "j-worker-2"]

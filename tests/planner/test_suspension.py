@@ -36,6 +36,7 @@ def test_suspending_a_running_job_removes_its_pods_and_resuming_brings_them_back
     running = simulation.condition("Running")
     assert running is not None
     assert (running["status"], running["reason"]) == ("False", "PyTorchJobSuspended")
+    assert set(simulation.status["replicaStatuses"]) == {"Master", "Worker"}
     assert all("active" not in counts for counts in simulation.status["replicaStatuses"].values())
     cluster.pass_time(100)
     cluster.edit(suspend=False)

@@ -90,7 +90,7 @@ def test_volumes_are_read_only_and_devices_are_left_to_the_job() -> None:
         volumes=[CLAIM, SCRATCH],
     )
     (container,) = built["spec"]["containers"]
-    assert all(each["readOnly"] for each in container["volumeMounts"])
+    assert [each["readOnly"] for each in container["volumeMounts"]] == [True] * len(MOUNTS)
     assert "nvidia.com/gpu" not in str(container["resources"])
     assert container["securityContext"] == {"runAsUser": 1000}
 

@@ -207,4 +207,5 @@ def test_memory_for_responses_is_bounded() -> None:
         assert of.allowed(ANN, non_resource("get", f"/a{index}"))[0]
         assert not of.allowed(ANN, Attributes(f"v{index}", resource="pods"))[0]
     assert sum(len(known) for known in of._rights.values()) <= 1_000
+    assert of._rights[""]
     assert all(len(rights._paths) <= 1_000 and len(rights._candidates) <= 1_000 for rights in of._rights[""].values())

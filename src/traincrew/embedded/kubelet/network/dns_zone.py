@@ -51,7 +51,8 @@ class Zone:
     @classmethod
     def loaded(cls, content: Mapping[str, Any]) -> Zone | None:
         try:
-            return cls(content["domain"], dict(content["names"]), dict(content["pointers"]))
+            domain = content["domain"]
+            return cls(domain, dict(content["names"]), dict(content["pointers"])) if isinstance(domain, str) else None
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
 
