@@ -198,6 +198,58 @@ async def forwards_other_names(harness: NetworkHarness) -> None:
 forwards_other_names.prepare = _with_upstream  # type: ignore[attr-defined]
 
 
+SILENT = """
+import socket, struct, sys, threading
+sys.path.insert(0, %r)
+from traincrew.embedded.kubelet.network import dns_messages
+query, server = dns_messages.build_query(1, "silent.example", 1), (%r, 53)
+def over_tcp():
+    while True:
+        sock = socket.create_connection(server, 10)
+        sock.sendall((struct.pack("!H", len(query)) + query) * 100)
+        sock.recv(1)
+        sock.close()
+for _ in range(10):
+    threading.Thread(target=over_tcp, daemon=True).start()
+plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print("attacks", flush=True)
+while True:
+    for _ in range(%d):
+        plain.sendto(query, server)
+    plain.recv(65535)
+"""
+
+
+async def _attacked(harness: NetworkHarness, packets: int) -> None:
+    attacker, other = await harness.pod(5), await harness.pod(6)
+    await harness.netns.publish(_zone(one=harness.address(6)))
+    process = attacker.start(SILENT % (str(ROOT / "src"), harness.netns.gateway, packets))
+    try:
+        assert process.stdout is not None
+        assert await asyncio.to_thread(process.stdout.readline) == "attacks\n"
+        for _ in range(20):
+            assert await _look_up(other, "known.example", "one.job") == [["203.0.0.0"], [harness.address(6)]]
+        results = await _query(harness, other, *[("known.example", 1, "tcp"), ("known.example", 1, "udp")] * 10)
+        assert [each[2] for each in results] == [[[203, 0, 0, 0]]] * 20
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def a_pod_asks_for_names_that_nobody_answers(harness: NetworkHarness) -> None:
+    """More queries than may be pending."""
+    await _attacked(harness, 300)
+
+
+async def a_pod_floods_the_server(harness: NetworkHarness) -> None:
+    await _attacked(harness, 5000)
+
+
+a_pod_asks_for_names_that_nobody_answers.prepare = _with_upstream  # type: ignore[attr-defined]
+a_pod_floods_the_server.prepare = _with_upstream  # type: ignore[attr-defined]
+
+
 async def fails_without_upstream(harness: NetworkHarness) -> None:
     pod = await harness.pod(5)
     await harness.netns.publish(_zone(one=harness.address(5)))
@@ -267,6 +319,14 @@ def test_other_names_are_forwarded_to_the_resolver_of_the_host(level: str) -> No
     if os.geteuid() != 0:
         pytest.skip("requires root, to replace the resolver of the host")
     scenario_runner.run_scenario(forwards_other_names, level, "nameserver 127.0.0.53\\n")
+
+
+@LEVEL
+@pytest.mark.parametrize("attack", [a_pod_asks_for_names_that_nobody_answers, a_pod_floods_the_server])
+def test_a_pod_cannot_take_external_names_from_others(level: str, attack: object) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("requires root, to replace the resolver of the host")
+    scenario_runner.run_scenario(attack, level, "nameserver 127.0.0.53\\n")
 
 
 @LEVEL

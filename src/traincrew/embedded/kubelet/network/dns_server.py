@@ -7,9 +7,12 @@ import struct
 import time
 import traceback
 from collections.abc import Callable
+from typing import NamedTuple
 
 from traincrew.embedded.kubelet.network import addresses, dns_messages
 from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.client_sockets import datagram_sockets
+from traincrew.embedded.kubelet.network.connection_limits import ConnectionLimits
 from traincrew.embedded.kubelet.network.dns_messages import DnsQuery, DnsReply, MalformedMessage, ResourceRecord
 from traincrew.embedded.kubelet.network.dns_upstream import UpstreamResolver
 from traincrew.embedded.kubelet.network.dns_zone import Zone, ZoneAnswer, ZoneOutcome
@@ -18,7 +21,8 @@ from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 TTL = 1
 """Seconds. The pods of a Service may change at any time."""
 PORT = 53
-_BATCH = 64
+_SOCKETS, _BUFFER, _BATCH = 16, 1 << 19, 16
+"""Sockets for queries over UDP, bytes of the buffer of each, and queries that are read from one before the next has its turn."""
 _MAX_MESSAGE = 65535
 _MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_POD, _IDLE = 200, 20, 10.0
 _KINDS = {
@@ -30,7 +34,11 @@ _KINDS = {
 }
 _NUMBERS = {name: number for number, name in _KINDS.items()}
 _REVERSE = ".in-addr.arpa"
-Send = Callable[[bytes], None]
+
+
+class Client(NamedTuple):
+    address: str
+    send: Callable[[bytes], None]
 
 
 class DnsServer:
@@ -39,13 +47,12 @@ class DnsServer:
         self._record_cache: dict[tuple[str, str], tuple[list[ResourceRecord], list[ResourceRecord]]] = {}
         self._loop, self._subnet, self._upstream = loop, subnet, upstream
         self._turn = 0
-        self._connections: dict[int, _Connection] = {}
+        self._connections: set[_Connection] = set()
+        self._limits: ConnectionLimits[_Connection] = ConnectionLimits(_MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_POD)
         upstream.attach(loop)
-        self._plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._plain.bind((subnet.gateway, PORT))
-        self._plain.setblocking(False)
-        self._plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        loop.watch(self._plain.fileno(), READ, self._datagrams)
+        self._plain = datagram_sockets(subnet.gateway, PORT, _SOCKETS, _BUFFER)
+        for each in self._plain:
+            loop.watch(each.fileno(), READ, lambda sock=each: self._datagrams(sock))  # type: ignore[misc]
         self._listener = socket.create_server((subnet.gateway, PORT), backlog=128)
         self._listener.setblocking(False)
         loop.watch(self._listener.fileno(), READ, self._accept)
@@ -59,19 +66,20 @@ class DnsServer:
         self._zone = zone
         self._record_cache.clear()
 
-    def _datagrams(self) -> None:
+    def _datagrams(self, sock: socket.socket) -> None:
         """Reads a few queries only, so that other handlers get their turn."""
         for _ in range(_BATCH):
             try:
-                data, client = self._plain.recvfrom(_MAX_MESSAGE)
+                data, peer = sock.recvfrom(_MAX_MESSAGE)
             except OSError:
                 return
-            self.resolve(data, lambda answer, client=client: self._reply(answer, client), False)  # type: ignore[misc]
+            client = Client(peer[0], lambda answer, peer=peer: self._reply(sock, answer, peer))  # type: ignore[misc]
+            self.resolve(data, client, False)
 
-    def _reply(self, answer: bytes, client: tuple[str, int]) -> None:
+    def _reply(self, sock: socket.socket, answer: bytes, peer: tuple[str, int]) -> None:
         try:
             if answer:
-                self._plain.sendto(answer, client)
+                sock.sendto(answer, peer)
         except OSError:
             # The client repeats the query, or is gone.
             return
@@ -82,30 +90,32 @@ class DnsServer:
         except OSError:
             return
         self._close_idle()
-        own = sum(each.pod == pod for each in self._connections.values())
-        if len(self._connections) >= _MAX_CONNECTIONS or own >= _MAX_CONNECTIONS_OF_POD:
-            peer.close()
-            return
-        self._connections[peer.fileno()] = _Connection(self._loop, peer, self.resolve, pod)
+        connection = _Connection(self._loop, peer, self, pod)
+        self._connections.add(connection)
+        if not self._limits.add(pod, connection):
+            connection.abort()
 
     def _close_idle(self) -> None:
         late = time.monotonic() - _IDLE
-        for number, each in list(self._connections.items()):
-            if each.closed or each.last < late:
-                each.close()
-                del self._connections[number]
+        for each in [each for each in self._connections if each.last < late]:
+            each.abort()
 
-    def resolve(self, data: bytes, send: Send, whole: bool) -> None:
+    def forget(self, connection: _Connection) -> None:
+        """A connection that was closed."""
+        self._connections.discard(connection)
+        self._limits.remove(connection.pod, connection)
+
+    def resolve(self, data: bytes, client: Client, whole: bool) -> None:
         """Sends one reply, at once or within a second. whole: over TCP, where a reply of any size fits."""
         try:
-            self._resolve(data, send, whole)
+            self._resolve(data, client, whole)
         except MalformedMessage:
-            send(dns_messages.error_response(data, dns_messages.FORMERR))
+            client.send(dns_messages.error_response(data, dns_messages.FORMERR))
         except Exception:
             traceback.print_exc()
-            send(dns_messages.error_response(data, dns_messages.SERVFAIL))
+            client.send(dns_messages.error_response(data, dns_messages.SERVFAIL))
 
-    def _resolve(self, data: bytes, send: Send, whole: bool) -> None:
+    def _resolve(self, data: bytes, client: Client, whole: bool) -> None:
         query = dns_messages.parse_query(data)
         limit = _MAX_MESSAGE if whole else query.room
         reply = _unsupported(query) or self._local(query)
@@ -113,13 +123,13 @@ class DnsServer:
             code = dns_messages.SERVFAIL if self._upstream.servers() else dns_messages.NXDOMAIN
             failed = dns_messages.encode_reply(query, DnsReply(code, authoritative=False), limit)
             ask = self._upstream.forward_over_tcp if whole else self._upstream.forward
-            ask(data, lambda answer: send(answer or failed))
+            ask(data, client.address, lambda answer: client.send(answer or failed))
         elif reply.answers and reply.answers[-1].kind == dns_messages.CNAME and query.kind in (dns_messages.A, dns_messages.AAAA):
-            self._follow(query, reply, limit, send)
+            self._follow(query, reply, limit, client)
         else:
-            send(dns_messages.encode_reply(query, reply, limit))
+            client.send(dns_messages.encode_reply(query, reply, limit))
 
-    def _follow(self, query: DnsQuery, reply: DnsReply, limit: int, send: Send) -> None:
+    def _follow(self, query: DnsQuery, reply: DnsReply, limit: int, client: Client) -> None:
         """Resolves a CNAME that points outside of the zone: the reply must contain its addresses."""
         asked = (
             struct.pack("!6H", 0, 0x100, 1, 0, 0, 0) + reply.answers[-1].data + struct.pack("!HH", query.kind, dns_messages.IN)
@@ -131,9 +141,9 @@ class DnsServer:
                 whole = DnsReply(response.code, [*reply.answers, *response.answers])
             except MalformedMessage:
                 whole = DnsReply(dns_messages.SERVFAIL, reply.answers)
-            send(dns_messages.encode_reply(query, whole, limit))
+            client.send(dns_messages.encode_reply(query, whole, limit))
 
-        self._upstream.forward(asked, on_reply)
+        self._upstream.forward(asked, client.address, on_reply)
 
     def _local(self, query: DnsQuery) -> DnsReply | None:
         """The reply from the zone; None: forward the query."""
@@ -228,18 +238,19 @@ def _record(entry: tuple[str, str, object], weight: int) -> ResourceRecord:
 class _Connection:
     """Queries over TCP, each with a length prefix."""
 
-    def __init__(self, loop: EventLoop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None], pod: str) -> None:
-        self._loop, self._peer, self._resolve, self.pod = loop, peer, resolve, pod
+    def __init__(self, loop: EventLoop, peer: socket.socket, server: DnsServer, pod: str) -> None:
+        self._loop, self._peer, self._server, self.pod = loop, peer, server, pod
         self._in = bytearray()
         self.last, self.closed = time.monotonic(), False
         peer.setblocking(False)
         loop.watch(peer.fileno(), READ, self._read)
 
-    def close(self) -> None:
+    def abort(self) -> None:
         if not self.closed:
             self.closed = True
             self._loop.unwatch(self._peer.fileno())
             self._peer.close()
+            self._server.forget(self)
 
     def _read(self) -> None:
         try:
@@ -249,13 +260,13 @@ class _Connection:
         except OSError:
             data = b""
         if not data:
-            self.close()
+            self.abort()
             return
         self.last = time.monotonic()
         self._in += data
         while not self.closed and len(self._in) >= 2 and len(self._in) >= 2 + (length := int.from_bytes(self._in[:2], "big")):
             question, self._in = bytes(self._in[2 : 2 + length]), self._in[2 + length :]
-            self._resolve(question, self._send, True)
+            self._server.resolve(question, Client(self.pod, self._send), True)
 
     def _send(self, answer: bytes) -> None:
         """A client that does not read its replies is disconnected."""
@@ -265,4 +276,4 @@ class _Connection:
                 return
         except OSError:
             pass
-        self.close()
+        self.abort()

@@ -5,6 +5,7 @@ A socket stays in the network namespace in which it was created. So 127.0.0.53 o
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import dataclasses
@@ -24,14 +25,17 @@ TIMEOUT_SECONDS = 0.9
 _NEXT_RESOLVER_SECONDS = 0.3
 """Seconds until the query is also sent to the next resolver."""
 _TICK = 0.05
-_SUSPEND_AFTER, _SUSPEND_SECONDS = 3, 3.0
-"""After so many queries without a reply, queries fail at once for so many seconds."""
-_MAX_PENDING = 2000
+_PROBE_AFTER, _SUSPEND_SECONDS = 2, 3.0
+"""After so many queries without a reply the resolvers are asked for the root servers, which each of them knows. If none replies,
+queries fail at once for so many seconds. Queries of clients alone do not decide: one may ask for names that nobody answers."""
+_MAX_PENDING, _MAX_PENDING_OF_CLIENT = 2000, 200
+_MAX_TCP_OF_CLIENT = 2
 _PORT = 53
 
 
 @dataclasses.dataclass
 class _PendingQuery:
+    client: str
     data: bytes
     question: bytes
     done: OnReply
@@ -50,7 +54,10 @@ class UpstreamResolver:
         self._plain6 = _sockets(socket.AF_INET6, socket.SOCK_DGRAM)
         self._idle = _sockets(socket.AF_INET, socket.SOCK_STREAM)
         self._pending: dict[int, _PendingQuery] = {}
-        self._unanswered, self._suspended_until = 0, 0.0
+        self._of_client: collections.Counter[str] = collections.Counter()
+        """The pending queries of each client."""
+        self._over_tcp: collections.Counter[str] = collections.Counter()
+        self._unanswered, self._suspended_until, self._probes = 0, 0.0, False
         self._loop: EventLoop | None = None
 
     def attach(self, loop: EventLoop) -> None:
@@ -58,27 +65,58 @@ class UpstreamResolver:
         for each in (*self._plain, *self._plain6):
             loop.watch(each.fileno(), READ, lambda sock=each: self._on_readable(sock))  # type: ignore[misc]
 
-    def forward(self, data: bytes, done: OnReply) -> None:
+    def forward(self, data: bytes, client: str, done: OnReply) -> None:
         """Forwards a query with another id. The reply has the original id."""
-        now, servers = time.monotonic(), self.servers()
-        if not servers or now < self._suspended_until or len(self._pending) >= _MAX_PENDING:
+        if not self.servers() or time.monotonic() < self._suspended_until or self._of_client[client] >= _MAX_PENDING_OF_CLIENT:
             done(b"")
             return
-        number = _random_id()
+        if len(self._pending) >= _MAX_PENDING:
+            self._fail_oldest(max(self._of_client, key=lambda each: self._of_client[each]))
+        self._ask(data, client, done)
+
+    def forward_over_tcp(self, data: bytes, client: str, done: OnReply) -> None:
+        """Over TCP while an idle socket is left, for replies of any size."""
+        servers = [each for each in self.servers() if ":" not in each]
+        busy = not self._idle or self._over_tcp[client] >= _MAX_TCP_OF_CLIENT
+        if self._loop is None or not servers or busy or time.monotonic() < self._suspended_until:
+            self.forward(data, client, done)
+            return
+
+        def on_reply(reply: bytes) -> None:
+            _subtract(self._over_tcp, client)
+            done(reply)
+
+        self._over_tcp[client] += 1
+        _TcpQuery(self._loop, self._idle, (servers[0], _PORT), data, on_reply)
+
+    def _ask(self, data: bytes, client: str, done: OnReply) -> None:
+        number, now = _random_id(), time.monotonic()
         while number in self._pending:
             number = _random_id()
-        query = _PendingQuery(data, dns_messages.question_section(data), done, list(servers), now, 0.0)
+        query = _PendingQuery(client, data, dns_messages.question_section(data), done, list(self.servers()), now, 0.0)
         self._pending[number] = query
+        self._of_client[client] += 1
         self._send(number, query, now)
         self._wait()
 
-    def forward_over_tcp(self, data: bytes, done: OnReply) -> None:
-        """Over TCP while an idle socket is left, for replies of any size."""
-        servers = [each for each in self.servers() if ":" not in each]
-        if self._loop is None or not servers or not self._idle or time.monotonic() < self._suspended_until:
-            self.forward(data, done)
-            return
-        _TcpQuery(self._loop, self._idle, (servers[0], _PORT), data, done)
+    def _take(self, number: int) -> _PendingQuery:
+        query = self._pending.pop(number)
+        _subtract(self._of_client, query.client)
+        return query
+
+    def _fail_oldest(self, client: str) -> None:
+        """Of a client. Dictionaries keep the order in which queries were added."""
+        self._take(next(number for number, query in self._pending.items() if query.client == client)).done(b"")
+
+    def _probe(self) -> None:
+        def on_reply(reply: bytes) -> None:
+            self._probes = False
+            if not reply:
+                self._suspended_until = time.monotonic() + _SUSPEND_SECONDS
+
+        if not self._probes:
+            self._probes = True
+            self._ask(dns_messages.build_query(0, "", dns_messages.NS), "", on_reply)
 
     def servers(self) -> list[str]:
         now = time.monotonic()
@@ -105,12 +143,13 @@ class UpstreamResolver:
     def _tick(self) -> None:
         now = time.monotonic()
         for number, query in list(self._pending.items()):
+            if self._pending.get(number) is not query:
+                continue  # it was failed in favour of another client
             if now - query.since >= TIMEOUT_SECONDS:
-                del self._pending[number]
                 self._unanswered += 1
-                if self._unanswered >= _SUSPEND_AFTER:
-                    self._suspended_until = now + _SUSPEND_SECONDS
-                query.done(b"")
+                if self._unanswered >= _PROBE_AFTER:
+                    self._probe()
+                self._take(number).done(b"")
             elif query.servers and now - query.sent >= _NEXT_RESOLVER_SECONDS:
                 self._send(number, query, now)
         self._wait()
@@ -126,8 +165,7 @@ class UpstreamResolver:
         number = int.from_bytes(data[:2], "big")
         query = self._pending.get(number)
         if query is not None and dns_messages.question_section(data) == query.question:
-            del self._pending[number]
-            query.done(query.data[:2] + data[2:])
+            self._take(number).done(query.data[:2] + data[2:])
 
 
 class _TcpQuery:
@@ -177,6 +215,12 @@ class _TcpQuery:
         self._socket = None
         length = int.from_bytes(self._in[:2], "big") if len(self._in) > 2 else 0
         self._done(self._in[2 : 2 + length] if length and len(self._in) >= 2 + length else b"")
+
+
+def _subtract(counts: collections.Counter[str], key: str) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]
 
 
 def _random_id() -> int:
