@@ -6,12 +6,13 @@ import os
 import pathlib
 
 import pytest
+from tests import interpreters
 from tests.cluster.api import Object, eventually
 from tests.embedded.kubelet.runtime import swapper
 from tests.hostile.hostile_cluster import HostileCluster
 from tests.node.local_cluster import pod
 
-CONTAINERS = 12
+CONTAINERS = 8
 NOT_STARTED = ("CreateContainerConfigError", "CreateContainerError")
 
 
@@ -39,22 +40,59 @@ def ended(cluster: HostileCluster, name: str) -> list[str]:
     return [container for container, state in states.items() if "terminated" in state] if attempted else []
 
 
-def test_a_sub_path_that_another_pod_exchanges_with_a_link_stays_in_its_volume(
-    cluster: HostileCluster, outside: pathlib.Path
-) -> None:
+def start_swapper(cluster: HostileCluster, outside: pathlib.Path) -> Object:
+    """Starts a pod that exchanges a directory of a shared claim with a link to the outside. Returns the volumes of others."""
     shared = {"volumes": [{"name": "shared", "persistentVolumeClaim": {"claimName": "exchanged"}}]}
     prepare = f"mkdir /v/part && echo ours > /v/part/own && ln -s {outside} /v/link && echo ready"
-    swap = f"{prepare} && exec /usr/bin/python3 -ISc '{swapper.PROGRAM}' /v/part /v/link"
+    swap = f"{prepare} && exec {interpreters.in_containers()} -ISc '{swapper.PROGRAM}' /v/part /v/link"
     attacker = pod("exchanges", "sh", "-c", swap, volumeMounts=[{"name": "shared", "mountPath": "/v"}], **shared)
     cluster.create(claim("exchanged"), attacker)
     eventually(lambda: "ready" in cluster.logs("exchanges"))
+    return shared
+
+
+def outputs(cluster: HostileCluster, container: Object, shared: Object) -> list[str]:
+    """Of the containers that have started: each of them has the same mounts."""
+    containers = [{**container, "name": f"looks-{number}", "image": "x"} for number in range(CONTAINERS)]
+    made = pod("looks", **shared)
+    made["spec"]["containers"] = containers
+    cluster.create(made)
+    return [cluster.logs("looks", container=name) for name in eventually(lambda: ended(cluster, "looks"), 120)]
+
+
+def test_a_sub_path_that_another_pod_exchanges_with_a_link_stays_in_its_volume(
+    cluster: HostileCluster, outside: pathlib.Path
+) -> None:
+    shared = start_swapper(cluster, outside)
     mount = {"name": "shared", "mountPath": "/p", "subPath": "part"}
     look = ["sh", "-c", "cat /p/own; cat /p/secret; touch /p/changed"]
-    others = [
-        {"name": f"other-{number}", "image": "x", "command": look, "volumeMounts": [mount]} for number in range(1, CONTAINERS)
-    ]
-    cluster.create(pod("looks", *look, volumeMounts=[mount], containers=others, **shared))
-    outputs = [cluster.logs("looks", container=name) for name in eventually(lambda: ended(cluster, "looks"), 120)]
+    found = outputs(cluster, {"command": look, "volumeMounts": [mount]}, shared)
     assert sorted(os.listdir(outside)) == ["secret"]
-    assert not any("precious" in each for each in outputs)
-    assert any("ours" in each for each in outputs)
+    assert not any("precious" in each for each in found)
+    assert any("ours" in each for each in found)
+
+
+MOUNTED = {"name": "shared", "mountPath": "/v"}
+NESTED = [MOUNTED, {"name": "own", "mountPath": "/v/part/inner"}]
+USES: dict[str, Object] = {
+    "working directory": {"workingDir": "/v/part", "volumeMounts": [MOUNTED]},
+    "missing working directory": {"workingDir": "/v/part/a/b", "volumeMounts": [MOUNTED]},
+    "termination message": {"terminationMessagePath": "/v/part/message", "volumeMounts": [MOUNTED]},
+    "nested mount": {"volumeMounts": NESTED},
+    "nested file": {"volumeMounts": [MOUNTED, {"name": "file", "mountPath": "/v/part/inner", "subPath": "ca.crt"}]},
+    "mount below /dev": {"volumeMounts": [{**each, "mountPath": f"/dev{each['mountPath']}"} for each in NESTED]},
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_path_of_a_container_that_another_pod_exchanges_with_a_link_changes_nothing_on_the_host(
+    cluster: HostileCluster, outside: pathlib.Path, use: str
+) -> None:
+    shared = start_swapper(cluster, outside)
+    own = [{"name": "own", "emptyDir": {}}, {"name": "file", "configMap": {"name": "kube-root-ca.crt"}}]
+    changes = "touch changed /v/part/changed /v/part/inner/changed /dev/v/part/inner/changed; echo x > /v/part/message"
+    container = {"command": ["sh", "-c", f"({changes}) 2>/dev/null; echo ours"], **USES[use]}
+    found = outputs(cluster, container, {"volumes": [*shared["volumes"], *own]})
+    assert sorted(os.listdir(outside)) == ["secret"]
+    assert (outside / "secret").read_text() == "precious"
+    assert any("ours" in each for each in found)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
+from tests import interpreters
 from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.embedded.kubelet import leak_detection
 
@@ -21,27 +22,13 @@ SOURCE = pathlib.Path(__file__).parents[2]
 ORDINARY = 60_000
 """A user id that does not exist."""
 LEVELS = ("root", "user", "none")
-SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
 
 def python_for(user: int | None, source: pathlib.Path = SOURCE) -> tuple[str, dict[str, str]]:
     """An interpreter that the user may run, and the variables that it needs to find the package. source: a source tree."""
     paths = [str(source / "src"), *(each for each in sys.path if "site-packages" in each)]
     env = {"PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
-    if user is None or _runs(sys.executable, user):
-        return sys.executable, env
-    version = subprocess.run([SYSTEM_PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
-    ours = f"{sys.version_info.major}.{sys.version_info.minor}."
-    assert version.startswith(ours), f"user {user} can run neither {sys.executable} nor a {SYSTEM_PYTHON} of version {ours}x"
-    return str(SYSTEM_PYTHON), env
-
-
-def _runs(program: str, user: int) -> bool:
-    try:
-        subprocess.run([program, "-c", ""], user=user, group=user, extra_groups=[], capture_output=True, check=True, cwd="/")
-    except (OSError, subprocess.CalledProcessError):
-        return False
-    return True
+    return sys.executable if user is None else interpreters.for_user(user), env
 
 
 class LocalCluster:

@@ -12,22 +12,12 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from tests import interpreters
 from tests.embedded.kubelet.network.network_harness import ORDINARY_UID, ROOT
 
 LEVELS = ("root", "user")
 _PATH = os.pathsep.join((str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib")))
 """The last entry is for pytest, which another interpreter may lack."""
-
-
-def _interpreter(uid: int) -> str:
-    """An interpreter that root and the user can run. The current one may be in a home directory."""
-    lower = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-    code = "import os, sys; print(os.__file__, sys.version_info >= (3, 11))"
-    for path in (sys.executable, "/usr/bin/python3"):
-        outputs = [subprocess.run([*how, path, "-c", code], capture_output=True, text=True).stdout for how in ([], lower)]
-        if outputs[0] == outputs[1] and outputs[0].endswith("True\n"):
-            return path
-    pytest.skip(f"no Python interpreter that user {uid} can run")
 
 
 def _userns_error() -> str:
@@ -45,7 +35,7 @@ def run_scenario(scenario: object, level: str, resolvers: str = "", before: str 
         pytest.skip("ip is not installed (package iproute2)")
     if level == "user" and (error := _userns_error()):
         pytest.skip(f"user namespaces are not available: {error}")
-    interpreter = _interpreter(ORDINARY_UID) if root and level == "user" else sys.executable
+    interpreter = interpreters.for_user(ORDINARY_UID) if root and level == "user" else sys.executable
     name = f"{getattr(scenario, '__module__', '')}:{getattr(scenario, '__name__', '')}"
     for data in _data_directory():
         command = [interpreter, "-m", "tests.embedded.kubelet.network.network_harness", *name.split(":"), level, data, resolvers]

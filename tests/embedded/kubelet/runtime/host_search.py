@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 
+from tests import interpreters
+
 KINDS = ("mnt", "pid", "net", "ipc", "uts")
 PROGRAM = pathlib.Path(__file__).with_name("host_search_program.py").read_text()
 
@@ -12,4 +14,4 @@ PROGRAM = pathlib.Path(__file__).with_name("host_search_program.py").read_text()
 def command(secret: pathlib.Path, until: str = "") -> list[str]:
     """secret: a file of the host that the container does not see. until: a file that ends the search; "": search once."""
     namespaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS]
-    return ["/usr/bin/python3", "-ISc", PROGRAM, str(secret), until, *namespaces]
+    return [interpreters.in_containers(), "-ISc", PROGRAM, str(secret), until, *namespaces]

@@ -7,6 +7,7 @@ import contextlib
 import shlex
 
 import pytest
+from tests import interpreters
 from tests.embedded.kubelet.runtime import host_search
 from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, execute, run_to_exit, wait_for_exit, wait_until
 
@@ -81,7 +82,7 @@ async def test_a_container_that_may_trace_its_init_process_cannot_change_the_fil
     if isolated.isolation == spec.Isolation.USER:
         pytest.skip("init cannot be traced in a user namespace")
     shim = await isolated.pod()
-    script = shlex.join(["/usr/bin/python3", "-ISc", CHANGE_PROGRAM])
+    script = shlex.join([interpreters.in_containers(), "-ISc", CHANGE_PROGRAM])
     _, output = await run_to_exit(isolated, shim, script, add_capabilities=("SYS_PTRACE", "CHECKPOINT_RESTORE"))
     assert output == b"True\n"
 
@@ -98,7 +99,7 @@ async def test_a_container_that_stops_its_init_process_is_killed(isolated: ShimH
     if isolated.isolation == spec.Isolation.USER:
         pytest.skip("init cannot be traced in a user namespace")
     shim = await isolated.pod()
-    script = shlex.join(["/usr/bin/python3", "-ISc", STOP_INIT])
+    script = shlex.join([interpreters.in_containers(), "-ISc", STOP_INIT])
     await shim.start(isolated.shell(script, add_capabilities=("SYS_PTRACE",)))
     await wait_until(lambda: isolated.output() == b"stopped\n")
     await shim.kill("main")

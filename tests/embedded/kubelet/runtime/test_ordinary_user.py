@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
 
 import pytest
+from tests import interpreters
 
 USER = 61_234
 HERE = pathlib.Path(__file__).parent
@@ -30,7 +29,7 @@ def directory() -> Iterator[pathlib.Path]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="the tests already run as an ordinary user")
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_pass_for_an_ordinary_user(name: str, directory: pathlib.Path) -> None:
-    command = [_interpreter(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={directory}/tests"]
+    command = [interpreters.for_user(USER), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={directory}/tests"]
     done = subprocess.run(
         [*command, str(HERE / f"test_{name}.py")],
         cwd=ROOT,
@@ -47,12 +46,3 @@ def test_the_tests_pass_for_an_ordinary_user(name: str, directory: pathlib.Path)
 
 def _path() -> str:
     return os.pathsep.join([str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
-
-
-def _interpreter() -> str:
-    """An interpreter that the user can run. The current one may be in a home directory."""
-    for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        with contextlib.suppress(OSError):
-            subprocess.run([path, "-c", ""], user=USER, group=USER, extra_groups=[], check=True, cwd="/")
-            return path
-    pytest.fail("no interpreter of this version can be run by an ordinary user")

@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
+from tests import interpreters
 from tests.embedded.kubelet.runtime.rootfs_harness import RootfsHarness, rootfs_harness
 
 from traincrew.embedded.kubelet.runtime import syscalls
@@ -185,7 +186,7 @@ def test_chroot_does_not_escape_to_the_host(harness: RootfsHarness) -> None:
         f"print(os.listdir('{harness.data}'))"
     )
 
-    assert harness.run(f'/usr/bin/python3 -c "{script}"').out.strip() == "[]"
+    assert harness.run(f'{interpreters.in_containers()} -c "{script}"').out.strip() == "[]"
 
 
 def test_files_of_the_host_are_unchanged(harness: RootfsHarness) -> None:
