@@ -22,6 +22,7 @@ Object = dict[str, Any]
 GROUPS = {
     "pods": "/api/v1", "services": "/api/v1", "configmaps": "/api/v1", "secrets": "/api/v1", "events": "/api/v1",
     "serviceaccounts": "/api/v1", "namespaces": "/api/v1", "resourcequotas": "/api/v1", "persistentvolumeclaims": "/api/v1",
+    "persistentvolumes": "/api/v1", "nodes": "/api/v1",
     "roles": "/apis/rbac.authorization.k8s.io/v1", "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "jobs": "/apis/batch/v1", "leases": "/apis/coordination.k8s.io/v1",
     "horizontalpodautoscalers": "/apis/autoscaling/v2",
@@ -33,7 +34,7 @@ KINDS = {
     "ServiceAccount": "serviceaccounts", "Role": "roles", "RoleBinding": "rolebindings", "Job": "jobs",
     "ResourceQuota": "resourcequotas",
 }  # fmt: skip
-CLUSTER_SCOPED = ("namespaces", "customresourcedefinitions")
+CLUSTER_SCOPED = ("namespaces", "nodes", "persistentvolumes", "customresourcedefinitions")
 
 
 class RejectedRequest(Exception):

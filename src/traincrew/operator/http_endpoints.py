@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from traincrew import errors
 from traincrew.operator.metrics import Metrics
+
+MAX_CONNECTIONS = 100
+"""Of each endpoint."""
 
 
 def parse(address: str) -> tuple[str, int] | None:
@@ -27,17 +33,50 @@ async def serve(address: str, app: web.Application) -> AsyncIterator[None]:
     if listen is None:
         yield
         return
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, logger=_connection_logger())
     await runner.setup()
+    listener: asyncio.Server | None = None
     try:
         try:
-            await web.TCPSite(runner, *listen).start()
+            listener = await asyncio.get_running_loop().create_server(_limited(runner), *listen)
         except OSError as error:
             message = f"Cannot listen on {address}: {error.strerror or error}. Choose another address, or 0 for none."
             raise errors.SettingsError(message) from error
         yield
     finally:
+        if listener is not None:
+            listener.close()
         await runner.cleanup()
+
+
+class _HandlerErrors(logging.Filter):
+    """Drops malformed requests and disconnects: anybody can make them, of any size and number."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, (HttpProcessingError, ConnectionError))
+
+
+def _connection_logger() -> logging.Logger:
+    logger = logging.getLogger(f"{__name__}.connections")
+    if not logger.filters:
+        logger.addFilter(_HandlerErrors())
+    return logger
+
+
+def _limited(runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
+    """Closes the oldest connection for a new one if there are too many: probes and scrapes are short, and descriptors are needed
+    for the API server."""
+
+    def accept() -> asyncio.Protocol:
+        assert runner.server is not None
+        connections = runner.server.connections
+        for oldest in connections[: max(0, len(connections) - MAX_CONNECTIONS + 1)]:
+            if oldest.transport is not None:
+                oldest.transport.abort()
+        return runner.server()
+
+    return accept
 
 
 def metrics_app(metrics: Metrics) -> web.Application:

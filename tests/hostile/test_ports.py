@@ -1,0 +1,91 @@
+"""Hostile clients at each port: DNS and API server as pods see them, the kubelet's HTTPS port, the ports of the operator."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+from tests.cluster import operators
+from tests.cluster.api import eventually
+from tests.hostile import shims, socket_attacks
+from tests.hostile.exec_client import execute
+from tests.hostile.hostile_cluster import HostileCluster
+from tests.hostile.test_sockets import MAX_DAEMON_DESCRIPTORS, MAX_DESCRIPTORS, MAX_MEMORY, SCRIPT, attack, lasting
+from tests.node.local_cluster import pod
+
+from traincrew.operator.http_endpoints import MAX_CONNECTIONS
+
+ATTACKS = [each.__name__ for each in socket_attacks.OF_PORTS]
+RESOLVE = "import socket; print(socket.gethostbyname('kubernetes.default.svc.cluster.local'))"
+REQUEST = """import ssl, urllib.request
+account = "/var/run/secrets/kubernetes.io/serviceaccount"
+context = ssl.create_default_context(cafile=f"{account}/ca.crt")
+headers = {"Authorization": "Bearer " + open(f"{account}/token").read()}
+request = urllib.request.Request("https://kubernetes.default.svc/version", headers=headers)
+print(urllib.request.urlopen(request, context=context, timeout=30).status)
+"""
+
+
+def netns_daemon(cluster: HostileCluster) -> int:
+    return int(json.loads((cluster.data / "node/netns.json").read_text())["pid"])
+
+
+def assert_works(cluster: HostileCluster, name: str, script: str) -> None:
+    cluster.create(pod(name, "python3", "-c", script))
+    assert cluster.ended(name)["status"]["phase"] == "Succeeded", cluster.logs(name)
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, "datagrams"])
+def test_a_pod_cannot_take_names_from_others(cluster: HostileCluster, name: str) -> None:
+    daemon = netns_daemon(cluster)
+    server = json.loads((cluster.data / "node/netns.json").read_text())["gateway"]
+    cluster.create(pod("attacker", "python3", "-c", SCRIPT, f"{server}:53", name))
+    eventually(lambda: "attacks" in cluster.logs("attacker"))
+    assert_works(cluster, "other", RESOLVE)
+    cluster.ended("attacker", within=120)
+    assert_works(cluster, "after", RESOLVE)
+    assert netns_daemon(cluster) == daemon
+    eventually(lambda: shims.descriptors(daemon) < MAX_DESCRIPTORS)
+    assert shims.peak_memory(daemon) < MAX_MEMORY
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_pod_cannot_take_the_api_server_from_others(cluster: HostileCluster, name: str) -> None:
+    before = shims.descriptors(cluster.pid)
+    cluster.create(pod("attacker", "python3", "-c", SCRIPT, "kubernetes.default.svc:443", name))
+    eventually(lambda: "attacks" in cluster.logs("attacker"))
+    assert_works(cluster, "other", REQUEST)
+    cluster.ended("attacker", within=120)
+    assert shims.descriptors(cluster.pid) - before < MAX_DAEMON_DESCRIPTORS
+    assert_works(cluster, "after", REQUEST)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_hostile_client_of_the_kubelet_does_not_harm_its_pods(cluster: HostileCluster, name: str) -> None:
+    lasting(cluster, "victim")
+    (node,) = cluster.api.all("nodes", "")
+    address = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
+    port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+    with attack(cluster, f"{address}:{port}", name) as attacker:
+        lines = len(cluster.logs("victim"))
+        assert execute(cluster, "victim", "echo", "hello") == "hello\n"
+        assert attacker.wait(120) == 0
+    eventually(lambda: len(cluster.logs("victim")) > lines)
+    assert execute(cluster, "victim", "echo", "hello") == "hello\n"
+    assert "Traceback" not in cluster.whole_log(), cluster.log()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_hostile_client_of_the_operator_keeps_neither_its_probes_nor_its_descriptors(
+    cluster: HostileCluster, tmp_path: pathlib.Path, name: str
+) -> None:
+    with operators.running(cluster.kubeconfig) as operator:
+        for port, path in ((operator.health_port, "/readyz"), (operator.metrics_port, "/metrics")):
+            with attack(cluster, f"127.0.0.1:{port}", name) as attacker:
+                assert operator.fetch(port, path)
+                assert attacker.wait(120) == 0
+                assert operator.fetch(port, path)
+        eventually(lambda: shims.descriptors(operator.process.pid) < 2 * MAX_CONNECTIONS + 64)
+        assert shims.peak_memory(operator.process.pid) < 2 * MAX_MEMORY
+        assert "Traceback" not in operator.log, operator.log
