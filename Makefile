@@ -118,7 +118,7 @@ test-frameworks-core: $(READY) #: one job of each kind with its real framework, 
 test-frameworks: kube frameworks #: every job of the seeds and every example with real frameworks (an hour)
 	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
 
-test-clients: $(READY) #: tests of kr8s, kopf and the official Python client, and commands of Helm and stern, with `traincrew up` (8 minutes, docs/clients.md)
+test-clients: $(READY) #: tests of kr8s, lightkube, kopf and the official Python client, and commands of Helm and stern, with `traincrew up` (8 minutes, docs/clients.md)
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.clients.run
 

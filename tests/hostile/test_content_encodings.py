@@ -14,9 +14,9 @@ from tests.embedded.resilience import response_checks
 from tests.embedded.resilience.cluster_process import ClusterProcess, config_map
 from tests.embedded.resilience.raw_http import Connection, ConnectionClosed, RawResponse
 from tests.embedded.resilience.request_generator import RawRequest
+from tests.hostile.footprint import Footprint, assert_nothing_left
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "300"))
-ADDRESS_SPACE = 4 << 30
 MAX_GROWTH = 100 << 20
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 ENCODINGS = (
@@ -41,19 +41,17 @@ TARGETS = (
 )
 
 
-class LimitedProcess(ClusterProcess):
-    def command(self) -> list[str]:
-        return ["prlimit", f"--as={ADDRESS_SPACE}", *super().command()]
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcess]:
-    process = LimitedProcess(tmp_path_factory.mktemp("encodings") / "data")
+    data = tmp_path_factory.mktemp("encodings") / "data"
+    process, footprint = ClusterProcess(data), Footprint(data)
     process.start()
     try:
         yield process
+        footprint.record()
         assert process.stop() == 0
         assert "Traceback" not in process.log()
+        assert_nothing_left(footprint, cluster=True)
     finally:
         if process.process is not None and process.process.poll() is None:
             process.kill()

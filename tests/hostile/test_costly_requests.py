@@ -14,6 +14,7 @@ import sys
 
 import pytest
 from tests.hostile import request_costs
+from tests.hostile.footprint import Footprint, assert_nothing_left
 from tests.hostile.request_costs import Cost
 
 NUMBER = os.environ.get("TRAINCREW_FUZZ", "150")
@@ -32,10 +33,12 @@ def _limit() -> None:
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
     data: pathlib.Path = tmp_path_factory.mktemp("costly") / "data"
+    footprint = Footprint(data)
     command = [sys.executable, "-m", "tests.hostile.request_costs", str(data), NUMBER]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_limit, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
+    assert_nothing_left(footprint, cluster=True)
     return {cost.case: cost for cost in (Cost(*json.loads(line)) for line in done.stdout.splitlines())}
 
 

@@ -7,13 +7,14 @@ import collections
 import logging
 import os
 import pathlib
-import resource
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 from tests.cluster import manifests
+from tests.embedded.resilience import memory_limits
+from tests.hostile.footprint import Footprint, assert_nothing_left
 from tests.hostile.hostile_objects import Generator
 from tests.operator.operator_cluster import NAMESPACE, Cluster, FaultyClient, cluster
 from tests.operator.virtual_time import in_virtual_time
@@ -31,8 +32,6 @@ QUIET = 600.0
 """Seconds of virtual time in which nothing changes but what the operator does itself."""
 MOST_REQUESTS = 60
 """Requests for one job in that time. A rejected create is tried again once a minute."""
-MORE_MEMORY = 2 << 30
-"""Bytes of address space that an attack may add."""
 ROLES: dict[str, dict[str, Any]] = {
     "TFJob": {"PS": 1, "Worker": 2, "Chief": 1},
     "PyTorchJob": {"Master": 1, "Worker": 1},
@@ -130,12 +129,9 @@ def busiest(client: FaultyClient, since: float) -> list[tuple[str, int]]:
 
 @pytest.fixture(autouse=True)
 def _memory_limit() -> Iterator[None]:
-    """The server runs in this process: an attack that succeeds fails the test and does not harm the machine."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
+    """The server runs in this process."""
+    with memory_limits.of_this_process():
+        yield
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -143,8 +139,10 @@ def test_hostile_objects_neither_stop_nor_occupy_the_operator(
     tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, seed: int
 ) -> None:
     caplog.set_level(logging.WARNING)
+    footprint = Footprint(tmp_path)
     attack_operator(tmp_path, seed)
     failures = [record for record in caplog.records if record.exc_info or record.message == "reconcile failed"]
+    assert_nothing_left(footprint, cluster=True)
     assert [f"{vars(record).get('job')} {vars(record).get('error')} {record.exc_text}" for record in failures] == []
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import yaml
+from tests.embedded.resilience import memory_limits
 
 from traincrew.embedded.data_directory import DataDirectory
 
@@ -38,7 +39,7 @@ class ClusterProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def command(self) -> list[str]:
-        return [*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags]
+        return memory_limits.limited([*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags])
 
     def start(self, umask: int = 0o077) -> None:
         """Returns when the cluster is ready."""
