@@ -39,12 +39,17 @@ class HostileCluster(LocalCluster):
         return str(done.stdout.strip())
 
     def clear(self) -> None:
-        """Deletes every pod. Fails if anything of a pod is left."""
+        """Deletes every pod, claim and persistent volume. Fails if anything of them is left."""
         self.footprint.record()
         for namespace in self.api.names("namespaces", ""):
             for name in self._pods(namespace):
                 self.api.delete("pods", namespace, name, grace=0)
                 self.gone(name, namespace)
+            for name in self.api.names("persistentvolumeclaims", namespace):
+                self.api.delete("persistentvolumeclaims", namespace, name)
+        for volume in self.api.all("persistentvolumes", ""):
+            if volume["spec"]["persistentVolumeReclaimPolicy"] != "Delete":
+                self.api.delete("persistentvolumes", "", volume["metadata"]["name"])
         assert_nothing_left(self.footprint, cluster=False)
 
     def _pods(self, namespace: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import click
@@ -19,18 +20,22 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @click.command()
 @click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("--fix", is_flag=True, help="First remove what clusters whose data directory is gone have left.")
 @output_options.option()
-def doctor(data: str, form: str) -> None:
+def doctor(data: str, fix: bool, form: str) -> None:
     """Check whether this machine can run `traincrew up`. The checks change nothing and need no running cluster.
+
+    --fix first removes processes, mounts, cgroups, memory volumes and networks of clusters whose data directory no longer
+    exists, and says what it removed. It does not touch a cluster that exists, whether it is running or not.
 
     Each check prints ok, warn (works with restrictions) or fail, and what to do. The exit code is 1 if a check fails.
     -o name prints the names of the checks that are not ok.
     """
-    from traincrew.cli.doctor import checks
+    from traincrew.cli.doctor import checks, leftover_removal
 
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     findings = []
-    for finding in checks.run(directory):
+    for finding in itertools.chain(leftover_removal.remove() if fix else (), checks.run(directory)):
         findings.append(finding)
         if form == "text":
             _print(finding)

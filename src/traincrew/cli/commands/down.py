@@ -30,6 +30,8 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     pid = shutdown.running_process(directory)
     if pid:
+        if grace is not None:
+            _request_grace_period(directory, grace)
         shutdown.stop(directory, pid, leave_pods=leave_pods, grace=grace)
         pods = " Its pods keep running, and the next `traincrew up` adopts them." if leave_pods else ""
         terminal.echo(f"Cluster stopped.{pods} Its data is kept in {directory.data}.")
@@ -37,6 +39,14 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
         terminal.echo(f"No cluster is running in {directory.data}.")
     if not leave_pods:
         _stop_abandoned(directory, grace)
+
+
+def _request_grace_period(directory: data_directory.DataDirectory, grace: float) -> None:
+    """On a full disk the cluster stops, too, with its own grace period."""
+    try:
+        directory.request_grace_period(grace)
+    except OSError as error:
+        terminal.echo(f"warning: --grace has no effect: cannot write to {directory.data}: {error.strerror or error}", err=True)
 
 
 def _stop_abandoned(directory: data_directory.DataDirectory, grace: float | None) -> None:

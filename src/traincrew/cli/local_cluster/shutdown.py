@@ -85,8 +85,6 @@ def _locked(directory: data_directory.DataDirectory) -> Iterator[bool]:
 def stop(directory: data_directory.DataDirectory, pid: int, *, leave_pods: bool, grace: float | None) -> None:
     """Signal the process and wait until it has ended. A process that does not end in time is killed: no data is lost."""
     try:
-        if grace is not None:
-            directory.request_grace_period(grace)
         os.kill(pid, signal.SIGUSR1 if leave_pods else signal.SIGTERM)
     except ProcessLookupError:
         pass

@@ -12,13 +12,14 @@ import os
 import re
 import socket
 
-from traincrew.embedded.kubelet.network import firewall, netlink, userspace_routers
+from traincrew.embedded.kubelet.network import firewall, netlink, nftables, userspace_routers
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.netns_state import Record
 
 UPLINK = "out0"
 _FORWARD = "/proc/sys/net/ipv4/ip_forward"
 _HOST_LINK = re.compile("crew[0-9a-f]+")
+_MARK = "traincrew-"
 _NONE = "pods have no egress: "
 
 
@@ -26,7 +27,7 @@ def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mt
     """Called in the host's network namespace. pid: the netns daemon. `why` in the record: empty, or the reason for no egress."""
     if isolation != "root":
         return _with_reason(userspace_routers.start(pid, UPLINK))
-    done: Record = {"link": f"crew{identity}", "mark": f"traincrew-{identity}", "subnet": str(subnet)}
+    done: Record = {"link": link_name(identity), "mark": f"{_MARK}{identity}", "subnet": str(subnet)}
     try:
         _create_uplink(done["link"], subnet, pid, mtu)
         done["forwarding"] = _enable_forwarding()
@@ -80,6 +81,32 @@ def tear_down(done: Record) -> None:
         link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
     if not _other_clusters():
         _restore_forwarding(bool(done.get("forwarding")))
+
+
+def link_name(identity: str) -> str:
+    """The link of a cluster on the host. identity: of the cluster's network."""
+    return f"crew{identity}"
+
+
+def identities_on_host() -> list[str]:
+    """Of the clusters that have a link or an nf_tables table in this network namespace."""
+    links = [name.removeprefix(link_name("")) for _, name in socket.if_nameindex() if _HOST_LINK.fullmatch(name)]
+    try:
+        tables = nftables.tables()
+    except OSError:  # the kernel has no nf_tables
+        tables = []
+    return sorted({*links, *(name.removeprefix(_MARK) for name in tables if name.startswith(_MARK))})
+
+
+def remove_by_identity(identity: str) -> None:
+    """Removes the link, the firewall rules and the setting of a cluster whose record is lost. Raises OSError."""
+    with contextlib.suppress(OSError):
+        nftables.remove(f"{_MARK}{identity}")
+    firewall.revoke_all(f"{_MARK}{identity}")
+    with netlink.Netlink() as link:
+        link.ask(netlink.delete(link_name(identity), errno.ENODEV))
+    if not _other_clusters():
+        _restore_forwarding(False)
 
 
 def _other_clusters() -> bool:

@@ -46,6 +46,19 @@ def revoke_egress(mark: str, means: str, link: str, subnet: str) -> None:
             _run(iptables, "-D", *rule)
 
 
+def revoke_all(mark: str) -> None:
+    """Deletes the iptables rules that have the mark as their comment."""
+    iptables = executables.find("iptables")
+    if iptables is None:
+        return
+    for table in ("nat", "filter"):
+        code, output = _run(iptables, "-t", table, "-S")
+        for line in output.splitlines() if code == 0 else ():
+            words = line.split()
+            if words[:1] == ["-A"] and mark in words:
+                _run(iptables, "-t", table, "-D", *words[1:])
+
+
 def _masquerade_rule(mark: str, subnet: str, link: str) -> tuple[str, ...]:
     return "POSTROUTING", "-s", subnet, "!", "-o", link, "-m", "comment", "--comment", mark, "-j", "MASQUERADE"
 

@@ -10,7 +10,7 @@ from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.netlink import NetlinkRequest, attribute, nested
 
 _SUBSYSTEM = 10
-_NEWTABLE, _DELTABLE, _NEWCHAIN, _NEWRULE = 0, 2, 3, 6
+_NEWTABLE, _GETTABLE, _DELTABLE, _NEWCHAIN, _NEWRULE = 0, 1, 2, 3, 6
 _BEGIN, _END = 16, 17
 _REQUEST, _ACK, _CREATE, _APPEND = 1, 4, 0x400, 0x800
 _IPV4, _POSTROUTING, _SOURCE_NAT = 2, 4, 100
@@ -52,6 +52,14 @@ def remove(table: str) -> None:
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
+
+
+def tables() -> list[str]:
+    """The names of the tables for IPv4. Raises OSError."""
+    request = NetlinkRequest(_SUBSYSTEM << 8 | _GETTABLE, struct.pack("!BBH", _IPV4, 0, 0), what="list the nf_tables tables")
+    with netlink.Netlink(netlink.NETLINK_NETFILTER) as link:
+        found = [dict(netlink.attributes(payload[4:])) for payload in link.dump(request)]
+    return sorted(each[1].rstrip(b"\0").decode() for each in found if 1 in each)
 
 
 def _run_batch(*operations: tuple[str, int, bytes, int]) -> None:

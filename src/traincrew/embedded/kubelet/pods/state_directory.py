@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import errno
+import logging
 import os
 import pathlib
 from typing import Any, TypeVar
@@ -17,6 +19,8 @@ import msgspec
 from traincrew.embedded import private_files
 from traincrew.embedded.kubelet.devices.allocation import Allocation
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction
+
+log = logging.getLogger(__name__)
 
 SANDBOX, STOPPED, EVICTION, DEVICES = "pod.json", "ended", "evicted.json", "devices.json"
 POST_START = "post-start"
@@ -62,14 +66,23 @@ class PodStateDirectory:
 
     def mark_sandbox_stopped(self) -> None:
         """Before the sandbox is stopped: then a missing shim does not mean a lost sandbox."""
-        private_files.write(self.path / STOPPED, b"")
+        self._write_if_space(STOPPED, b"")
 
     def eviction(self) -> Eviction | None:
         return self._read(EVICTION, Eviction)
 
     def write_eviction(self, eviction: Eviction) -> None:
         """Before the pod is terminated: after a restart of the kubelet the pod must still count as evicted."""
-        private_files.write(self.path / EVICTION, msgspec.json.encode(eviction))
+        self._write_if_space(EVICTION, msgspec.json.encode(eviction))
+
+    def _write_if_space(self, name: str, content: bytes) -> None:
+        """On a full disk the pod ends without the record: that makes space. After a crash meanwhile it counts as lost."""
+        try:
+            private_files.write(self.path / name, content)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            log.warning("no space for the record of a pod that ends", extra={"directory": str(self.path), "record": name})
 
     def evicted_at(self) -> dt.datetime | None:
         with contextlib.suppress(FileNotFoundError):
