@@ -31,7 +31,7 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
-  test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
+  test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
   checklist golden generate schemas bench image test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
@@ -122,6 +122,10 @@ test-clients: $(READY) #: tests of kr8s, lightkube, kopf and the official Python
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.clients.run
 
+test-monitoring: $(READY) #: the alert rules with promtool (of Debian's package prometheus)
+	@$(BIN)/python -m tools.promtool check rules manifests/monitoring/alerts.yaml
+	@$(BIN)/python -m tools.promtool test rules tests/monitoring/alerts_test.yaml
+
 test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
@@ -131,8 +135,10 @@ framework-%: $(READY) #: build one environment, such as framework-torch (docs/fr
 	@$(BIN)/python -m tools.frameworks.build $*
 
 generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page and the diagrams from the code
+	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.install_files
 	@$(BIN)/python tools/reference.py
+	@$(BIN)/python -m tools.metrics_page
 	@$(BIN)/python -m tools.diagrams
 
 golden: $(READY) ## write the golden plans anew; read the diff

@@ -27,7 +27,13 @@ def kinds() -> Iterator[str]:
 
 
 def helps() -> Iterator[str]:
-    for words in ([], *([verb] for verb in VERBS), ["manifests", "crds"], ["manifests", "rbac"]):
+    for words in (
+        [],
+        *([verb] for verb in VERBS),
+        ["manifests", "crds"],
+        ["manifests", "rbac"],
+        ["manifests", "metrics-authentication"],
+    ):
         command = " ".join(("traincrew", *words))
         # A fixed width and no cluster, so that the page is the same on every machine.
         env = {"PATH": os.environ["PATH"], "COLUMNS": "120", "TERMINAL_WIDTH": "120"}

@@ -62,6 +62,10 @@ class Operator:
     """Largest number of jobs that are reconciled concurrently."""
     planning: Planning = Planning()
     election: Election = Election()
+    metrics_authentication: bool = False
+    """Let the API server review who reads the metrics."""
+    metrics_certificate: str = ""
+    """Directory with tls.crt and tls.key for the metrics endpoint. Empty: no TLS."""
     ignore_other_operators: bool = False
     """Reconcile jobs also while a Go operator for the same kinds is running."""
 

@@ -74,11 +74,17 @@ class OperatorProcess:
 
 
 @contextlib.contextmanager
-def running(kubeconfig: str | os.PathLike[str], *flags: str, env: dict[str, str] | None = None) -> Iterator[OperatorProcess]:
-    """A ready operator within the block. Use `--namespace` to keep it away from the jobs of other tests."""
+def running(
+    kubeconfig: str | os.PathLike[str], *flags: str, env: dict[str, str] | None = None, ready: bool = True
+) -> Iterator[OperatorProcess]:
+    """An operator within the block, which is ready unless `ready` is False.
+
+    Use `--namespace` to keep it away from the jobs of other tests.
+    """
     operator = OperatorProcess(kubeconfig, *flags, env=env)
     try:
-        operator.wait_ready()
+        if ready:
+            operator.wait_ready()
         yield operator
     finally:
         operator.stop()

@@ -55,4 +55,4 @@ async def _operate(options: settings.Operator, target: connection.ServerConnecti
         if not options.planning.init_image:
             image = await own_image.find(work, own_namespace(), stop)
             options = dataclasses.replace(options, planning=dataclasses.replace(options.planning, init_image=image))
-        await Operator(Clients(work, lease), kinds, options, metrics).run(stop)
+        await Operator(Clients(work, lease, work.fetch), kinds, options, metrics).run(stop)

@@ -120,7 +120,7 @@ class ActionExecutor:
         except errors.AlreadyExists as error:
             await self._inspect_existing(action, error)
         except (errors.Forbidden, errors.Rejected, errors.NotFound) as error:
-            self._rejected(action, error, foreign=False)
+            self._rejected(action, _unserved(action.resource, error), foreign=False)
         else:
             uid = self._apply_response(action, raw)
             self._memory.backoff.end(action.resource)
@@ -288,6 +288,13 @@ class ActionExecutor:
     def _fields(self, name: str, error: str) -> dict[str, str]:
         meta = self._job.metadata
         return {"kind": self._kind.kind, "job": f"{meta.namespace}/{meta.name}", "object": name, "error": error}
+
+
+def _unserved(resource: Resource, error: errors.ApiError) -> errors.ApiError:
+    """The API server answers requests for a resource that it does not know with a page, not with a Status."""
+    if not isinstance(error, errors.NotFound) or error.reason:
+        return error
+    return errors.NotFound(f"the CRD {resource.plural}.{resource.group} is not installed", reason="NotFound")
 
 
 def _body(action: Create) -> bytes:

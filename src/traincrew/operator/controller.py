@@ -23,7 +23,7 @@ from traincrew.operator.plan_executor import PlanExecutor
 from traincrew.planner import other_operators
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create, JobEvent, Plan
-from traincrew.planner.other_operators import Evidence
+from traincrew.planner.other_operators import OperatorEvidence
 from traincrew.planner.waiting_reason import NO_PORTS
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,9 @@ class Controller:
                 await self._reconcile(key)
             except Exception:
                 delay = self._queue.add_rate_limited(key)
-                log.exception("reconcile failed", extra={"job": str(key), "retry_in": round(delay, 3)})
+                fields = {"kind": self._observer.kinds[key.plural].kind, "job": f"{key.namespace}/{key.name}"}
+                log.exception("reconcile failed", extra={**fields, "retry_in": round(delay, 3)})
+                self._metrics.reconcile_failed(self._observer.kinds[key.plural].framework)
             finally:
                 self._queue.done(key)
                 self._metrics.queue_depth.set(len(self._queue))
@@ -88,7 +90,7 @@ class Controller:
                 return
         self._queue.add_rate_limited(key)
 
-    def _leave_to_other_operator(self, key: JobQueueKey, job: jobs.JobObject[Any], evidence: Evidence) -> None:
+    def _leave_to_other_operator(self, key: JobQueueKey, job: jobs.JobObject[Any], evidence: OperatorEvidence) -> None:
         """The other operator acts on the job, or nobody does: then an event on the job says why."""
         created = job.metadata.creation_timestamp
         if job.status.conditions or created is None:
@@ -172,7 +174,10 @@ class Controller:
         if outcome.changed:
             self._queue.forget(key)  # there is progress
         delay = self._queue.add_rate_limited(key, error.retry_after or 0.0)
-        level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
+        expected = isinstance(error, errors.Conflict | errors.NotFound)
+        level = logging.DEBUG if expected else logging.WARNING
+        if not expected:
+            self._metrics.reconcile_failed(kind.framework)
         log.log(level, "reconcile failed", extra={**fields, "retry_in": round(delay, 3)})
 
     def _log(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> None:

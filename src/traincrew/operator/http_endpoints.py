@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import ssl
 from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from traincrew import errors
+from traincrew.operator import log_level
 from traincrew.operator.metrics import Metrics
+from traincrew.operator.metrics_authentication import MetricsAuthentication
+
+_DENIED = {
+    401: "Send the token of a service account: `Authorization: Bearer TOKEN`.\n",
+    403: "The account may not `get` the non-resource URL /metrics. Bind it to the ClusterRole traincrew-metrics-reader.\n",
+    503: "The API server cannot review the token now. Try again later.\n",
+}
 
 MAX_CONNECTIONS = 100
 """Of each endpoint."""
@@ -28,7 +37,7 @@ def parse(address: str) -> tuple[str, int] | None:
 
 
 @contextlib.asynccontextmanager
-async def serve(address: str, app: web.Application) -> AsyncIterator[None]:
+async def serve(address: str, app: web.Application, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
     listen = parse(address)
     if listen is None:
         yield
@@ -38,7 +47,7 @@ async def serve(address: str, app: web.Application) -> AsyncIterator[None]:
     listener: asyncio.Server | None = None
     try:
         try:
-            listener = await asyncio.get_running_loop().create_server(_limited(runner), *listen)
+            listener = await asyncio.get_running_loop().create_server(_limited(runner), *listen, ssl=tls)
         except OSError as error:
             message = f"Cannot listen on {address}: {error.strerror or error}. Choose another address, or 0 for none."
             raise errors.SettingsError(message) from error
@@ -79,13 +88,33 @@ def _limited(runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
     return accept
 
 
-def metrics_app(metrics: Metrics) -> web.Application:
+def metrics_app(metrics: Metrics, authentication: MetricsAuthentication | None = None) -> web.Application:
+    """authentication: None if everybody may read the metrics."""
+
     async def get(request: web.Request) -> web.Response:
+        if authentication is not None:
+            code = await authentication.status(request.headers.get("Authorization", ""))
+            if code != 200:
+                headers = {"WWW-Authenticate": "Bearer"} if code == 401 else {}
+                return web.Response(status=code, text=_DENIED[code], headers=headers)
         return web.Response(body=metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     app = web.Application()
     app.router.add_get("/metrics", get)
     return app
+
+
+def certificate(directory: str) -> ssl.SSLContext | None:
+    """TLS with `tls.crt` and `tls.key` of a directory, as a Secret of type kubernetes.io/tls has them."""
+    if not directory:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(f"{directory}/tls.crt", f"{directory}/tls.key")
+    except (OSError, ssl.SSLError) as error:
+        message = f"Cannot read tls.crt and tls.key in {directory}: {error.strerror or error}."
+        raise errors.SettingsError(message) from error
+    return context
 
 
 def health_app(unready_reason: Callable[[], str], notice: Callable[[], str]) -> web.Application:
@@ -102,4 +131,6 @@ def health_app(unready_reason: Callable[[], str], notice: Callable[[], str]) -> 
     app = web.Application()
     app.router.add_get("/healthz", healthy)
     app.router.add_get("/readyz", readiness)
+    app.router.add_get("/loglevel", log_level.get)
+    app.router.add_put("/loglevel", log_level.put)
     return app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, naming
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import JobEvent
+
+log = logging.getLogger(__name__)
 
 DELIVERY = event_recorder.Delivery(backlog=20_000, workers=4, retry_seconds=600.0, defer_seconds=5.0)
 """Events yield to the objects of jobs and use few connections. An event survives ten minutes without an API server."""
@@ -24,7 +27,12 @@ class JobEventRecorder:
         self._recorder, self._now = recorder, now
 
     def event(self, kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, uids: tuple[str, ...] = ()) -> None:
-        self._recorder.record(build(kind, job, event, self._now(), uids))
+        recorded = build(kind, job, event, self._now(), uids)
+        self._recorder.record(recorded)
+        level = logging.INFO if event.type == "Warning" else logging.DEBUG
+        if log.isEnabledFor(level):
+            names = {"kind": kind.kind, "job": f"{job.metadata.namespace}/{job.metadata.name}", "event": name(recorded)}
+            log.log(level, "event recorded", extra={**names, "reason": event.reason, "text": event.message})
 
 
 def build(kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.datetime, uids: tuple[str, ...] = ()) -> events.Event:

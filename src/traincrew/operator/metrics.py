@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 _LABELS = ("job_namespace", "framework")
 _JOB_COUNTERS = ("created", "deleted", "successful", "failed", "restarted")
@@ -11,6 +11,7 @@ _JOB_COUNTERS = ("created", "deleted", "successful", "failed", "restarted")
 class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self._jobs = {
             name: Counter(f"training_operator_jobs_{name}", f"Number of jobs {name}", _LABELS, registry=self.registry)
             for name in _JOB_COUNTERS
@@ -32,6 +33,9 @@ class Metrics:
         )
         self._reconcile_seconds = Histogram(
             "traincrew_reconcile_seconds", "Duration of work on one job", ("framework",), registry=self.registry
+        )
+        self._reconcile_errors = Counter(
+            "traincrew_reconcile_errors", "Reconciles that failed and are retried", ("framework",), registry=self.registry
         )
         self.queue_depth = Gauge("traincrew_queue_depth", "Jobs in the work queue", registry=self.registry)
         self.leading = Gauge(
@@ -81,6 +85,9 @@ class Metrics:
 
     def reconciled(self, framework: str, seconds: float) -> None:
         self._reconcile_seconds.labels(framework).observe(seconds)
+
+    def reconcile_failed(self, framework: str) -> None:
+        self._reconcile_errors.labels(framework).inc()
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

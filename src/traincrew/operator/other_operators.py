@@ -25,7 +25,7 @@ from traincrew.model import resources
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.status_writers import StatusWrite, StatusWriters
 from traincrew.planner import other_operators as evidence_of
-from traincrew.planner.other_operators import Evidence, OperatorPod
+from traincrew.planner.other_operators import OperatorEvidence, OperatorPod
 
 log = logging.getLogger(__name__)
 
@@ -46,13 +46,13 @@ class OtherOperators:
         self._elected_in = options.election.namespace if options.election.enabled else ""
         ignored = options.ignore_other_operators
         self._operators = () if ignored else tuple(dict.fromkeys(each for kind in kinds for each in kind.other_operators))
-        self.running: dict[OtherOperator, Evidence] = {}
+        self.running: dict[OtherOperator, OperatorEvidence] = {}
         self.on_change: Callable[[], None] = lambda: None
         """Called when `running` has changed."""
         self.status_writers = StatusWriters(self._status_written)
-        self._held: dict[OtherOperator, tuple[float, Evidence]] = {}
+        self._held: dict[OtherOperator, tuple[float, OperatorEvidence]] = {}
         """Until when (loop time) a Lease is held."""
-        self._written: dict[OtherOperator, tuple[float, Evidence]] = {}
+        self._written: dict[OtherOperator, tuple[float, OperatorEvidence]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._settled = asyncio.Event()
         self._pods = {each: InformerStore(_decode_pod, self._changed) for each in self._operators}
@@ -79,13 +79,13 @@ class OtherOperators:
         self.status_writers.started = bool(self._operators)
         self._evaluate()
 
-    def blocking(self, kind: JobKind) -> Evidence | None:
+    def blocking(self, kind: JobKind) -> OperatorEvidence | None:
         """Why jobs of this kind are not reconciled."""
         return next((self.running[each] for each in kind.other_operators if each in self.running), None)
 
     def notice(self) -> str:
         """The kinds that are not reconciled, and why; empty if there are none."""
-        blocked: dict[Evidence, list[str]] = {}
+        blocked: dict[OperatorEvidence, list[str]] = {}
         for kind in self._kinds:
             if (evidence := self.blocking(kind)) is not None:
                 blocked.setdefault(evidence, []).append(kind.plural)
@@ -122,7 +122,7 @@ class OtherOperators:
 
     def _evaluate(self) -> None:
         loop = asyncio.get_running_loop()
-        running: dict[OtherOperator, Evidence] = {}
+        running: dict[OtherOperator, OperatorEvidence] = {}
         for operator in self._operators:
             if (evidence := self._evidence(operator, loop.time())) is not None:
                 running[operator] = evidence
@@ -133,7 +133,7 @@ class OtherOperators:
         self.running = running
         self.on_change()
 
-    def _evidence(self, operator: OtherOperator, time: float) -> Evidence | None:
+    def _evidence(self, operator: OtherOperator, time: float) -> OperatorEvidence | None:
         for pod in self._pods[operator]:
             if (evidence := evidence_of.of_pod(operator, pod, self._elected_in)) is not None:
                 return evidence
@@ -147,7 +147,7 @@ class OtherOperators:
         ends = [until for until, _ in (*self._held.values(), *self._written.values()) if until > loop.time()]
         self._timer = loop.call_at(min(ends), self._evaluate) if ends else None
 
-    def _report(self, running: dict[OtherOperator, Evidence]) -> None:
+    def _report(self, running: dict[OtherOperator, OperatorEvidence]) -> None:
         for operator in {**self.running, **running}:
             self._metrics.other_operators.labels(operator.name).set(operator in running)
             if operator not in running:

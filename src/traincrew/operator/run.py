@@ -21,16 +21,18 @@ from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.operator import event_backfill, http_endpoints, job_events
+from traincrew.operator import event_backfill, http_endpoints, job_events, outdated_crds
 from traincrew.operator.action_executor import ExecutionContext
 from traincrew.operator.controller import Controller
 from traincrew.operator.event_backfill import EventBackfill, ExpectedEvents
 from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.metrics import Metrics
+from traincrew.operator.metrics_authentication import MetricsAuthentication
 from traincrew.operator.missing_crds import MissingCRDs
 from traincrew.operator.observer import Observer
 from traincrew.operator.other_operators import OtherOperators
+from traincrew.operator.outdated_crds import OutdatedCRDs
 from traincrew.planner.events import implied
 
 log = logging.getLogger(__name__)
@@ -50,9 +52,13 @@ class LeadershipLost(errors.TraincrewError):
 class Clients:
     """Renewing the lease must never wait behind other requests, so it may have another client."""
 
-    def __init__(self, work: interfaces.Client, lease: interfaces.Client | None = None) -> None:
+    def __init__(
+        self, work: interfaces.Client, lease: interfaces.Client | None = None, fetch: outdated_crds.Fetch | None = None
+    ) -> None:
+        """fetch: reads a path of the API server; see `OutdatedCRDs`."""
         self.work = work
         self.lease = lease or work
+        self.fetch = fetch
 
 
 class Operator:
@@ -74,6 +80,8 @@ class Operator:
         self._others.on_change = self._reconcile_all
         self.observer = Observer(clients.work, kinds, options, self, self._others.status_writers)
         self._missing_crds = MissingCRDs(self.observer.informers)
+        self._outdated_crds = OutdatedCRDs(clients.fetch, kinds)
+        self._authentication = MetricsAuthentication(clients.work) if options.metrics_authentication else None
         self._event_recorder = EventRecorder(
             clients.work,
             job_events.name,
@@ -91,14 +99,18 @@ class Operator:
         unsynced = [each.scope.resource.plural for each in self.observer.informers if not each.synced.is_set()]
         if unsynced:
             return f"waiting for the first list of {', '.join(dict.fromkeys(unsynced))}"
-        return self._missing_crds.unready_reason() or self._others.unready_reason()
+        return self._missing_crds.unready_reason() or self._outdated_crds.unready_reason or self._others.unready_reason()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; then finishes the current work and releases the lease."""
         health = http_endpoints.serve(
             self._options.health_address, http_endpoints.health_app(self.unready_reason, self._others.notice)
         )
-        metrics = http_endpoints.serve(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
+        metrics = http_endpoints.serve(
+            self._options.metrics_address,
+            http_endpoints.metrics_app(self._metrics, self._authentication),
+            http_endpoints.certificate(self._options.metrics_certificate),
+        )
         async with health, metrics:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
             informers = (each.run() for each in (*self.observer.informers, *self._others.informers))
@@ -119,6 +131,7 @@ class Operator:
 
     async def _synced(self) -> None:
         await self.observer.synced()
+        await self._outdated_crds.updated()
         await self._others.synced()
 
     @contextlib.asynccontextmanager

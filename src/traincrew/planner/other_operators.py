@@ -29,14 +29,14 @@ class OperatorPod(Struct):
     status: _PodStatus = _PodStatus()
 
 
-class Evidence(Struct):
+class OperatorEvidence(Struct):
     """Why an operator is considered to be running."""
 
     message: str
     remedy: str
 
 
-def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> Evidence | None:
+def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> OperatorEvidence | None:
     """elected_in: the namespace in which this operator takes part in leader election; empty if it does not.
 
     A pod that terminates is still running. One that waits to be scheduled may run at any time.
@@ -46,7 +46,7 @@ def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> Eviden
         return None
     # mpi-operator has a Deployment of the same name, and so have the others.
     remedy = f"Run `kubectl -n {meta.namespace} scale deployment {operator.name} --replicas=0`."
-    return Evidence(message=f"pod {meta.namespace}/{meta.name} of {operator.name} exists", remedy=remedy)
+    return OperatorEvidence(message=f"pod {meta.namespace}/{meta.name} of {operator.name} exists", remedy=remedy)
 
 
 def _is_elected(pod: OperatorPod) -> bool:
@@ -58,17 +58,17 @@ def _is_elected(pod: OperatorPod) -> bool:
     )
 
 
-def of_lease(operator: OtherOperator, namespace: str) -> Evidence:
+def of_lease(operator: OtherOperator, namespace: str) -> OperatorEvidence:
     message = f"{operator.name} holds the Lease {namespace}/{operator.lease}"
-    return Evidence(message=message, remedy=f"Stop {operator.name}. Its Lease expires within a minute.")
+    return OperatorEvidence(message=message, remedy=f"Stop {operator.name}. Its Lease expires within a minute.")
 
 
-def of_status_write(operator: OtherOperator, job: str, manager: str, time: dt.datetime | None) -> Evidence:
+def of_status_write(operator: OtherOperator, job: str, manager: str, time: dt.datetime | None) -> OperatorEvidence:
     at = f" at {time:%H:%M:%S} UTC" if time is not None else ""
     message = f"{operator.name} (field manager {manager!r}) wrote the status of {job}{at}"
-    return Evidence(message=message, remedy=f"Stop {operator.name}, then restart traincrew.")
+    return OperatorEvidence(message=message, remedy=f"Stop {operator.name}, then restart traincrew.")
 
 
-def not_reconciled(what: str, evidence: Evidence) -> str:
+def not_reconciled(what: str, evidence: OperatorEvidence) -> str:
     """The sentence for people: what is not reconciled, why, and what to do."""
     return f"{what} not reconciled: {evidence.message}. {evidence.remedy}"

@@ -94,6 +94,22 @@ def user_permissions(kind: JobKind, level: str) -> Permissions:
     }
 
 
+def metrics_documents() -> list[Manifest]:
+    """For --metrics-authentication: what the operator needs in addition, and the ClusterRole of those who read the metrics."""
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
+    name = f"{NAME}-metrics-authentication"
+    reviews: Permissions = {
+        Target("authentication.k8s.io", "tokenreviews"): ("create",),
+        Target("authorization.k8s.io", "subjectaccessreviews"): ("create",),
+    }
+    reader = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return [
+        _role("ClusterRole", {"name": name}, rules(reviews)),
+        _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", account),
+        _role("ClusterRole", {"name": f"{NAME}-metrics-reader"}, reader),
+    ]
+
+
 USER_LEVELS = ("admin", "edit", "view")
 
 
@@ -158,7 +174,7 @@ def _role(kind: str, meta: Manifest, granted: list[Manifest]) -> Manifest:
 
 
 def _binding(kind: str, meta: Manifest, to: str, account: Manifest) -> Manifest:
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": to, "name": NAME}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": to, "name": meta["name"]}
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": kind,

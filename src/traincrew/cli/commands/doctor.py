@@ -1,16 +1,17 @@
-"""`traincrew doctor`: check whether this machine can run the cluster."""
+"""`traincrew doctor`: check whether this machine can run the cluster, or whether a Kubernetes cluster can run jobs."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
 from traincrew.apimachinery.terminal_text import printable
-from traincrew.cli import output_options
+from traincrew.cli import cluster_target, output_options
 from traincrew.cli.render import serialization, terminal
-from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:
     from traincrew.cli.doctor.finding import Finding
@@ -19,11 +20,14 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 @click.command()
-@click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("--cluster", is_flag=True, help="Check a Kubernetes cluster and the operator on it instead of this machine.")
 @click.option("--fix", is_flag=True, help="First remove what clusters whose data directory is gone have left.")
 @output_options.option()
-def doctor(data: str, fix: bool, form: str) -> None:
+@cluster_target.options
+def doctor(cluster: bool, fix: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """Check whether this machine can run `traincrew up`. The checks change nothing and need no running cluster.
+
+    With --cluster: check API access, CRDs, operators, their permissions, gang scheduler, clock and DNS of a cluster.
 
     --fix first removes processes, mounts, cgroups, memory volumes and networks of clusters whose data directory no longer
     exists, and says what it removed. It does not touch a cluster that exists, whether it is running or not.
@@ -31,20 +35,44 @@ def doctor(data: str, fix: bool, form: str) -> None:
     Each check prints ok, warn (works with restrictions) or fail, and what to do. The exit code is 1 if a check fails.
     -o name prints the names of the checks that are not ok.
     """
-    from traincrew.cli.doctor import checks, leftover_removal
-
-    directory = data_directory.DataDirectory(data_directory.data_directory(data))
-    findings = []
-    for finding in itertools.chain(leftover_removal.remove() if fix else (), checks.run(directory)):
-        findings.append(finding)
-        if form == "text":
-            _print(finding)
+    if cluster and fix:
+        raise click.UsageError("--fix works on this machine. Do not combine it with --cluster.")
+    show = _print if form == "text" else _ignore
+    findings = asyncio.run(_of_cluster(target_options, show)) if cluster else _of_machine(target_options, fix, show)
     if form in ("json", "yaml"):
         serialization.show([{**finding._asdict(), "grade": str(finding.grade)} for finding in findings], form)
     elif form == "name":
         terminal.echo("".join(f"{finding.subject}\n" for finding in findings if finding.grade != "ok"), nl=False)
     if any(finding.grade == "fail" for finding in findings):
         raise SystemExit(1)
+
+
+def _of_machine(target_options: cluster_target.TargetOptions, fix: bool, show: Callable[[Finding], None]) -> list[Finding]:
+    from traincrew.cli.doctor import checks, leftover_removal
+
+    findings = []
+    for finding in itertools.chain(leftover_removal.remove() if fix else (), checks.run(target_options.data_directory)):
+        findings.append(finding)
+        show(finding)
+    return findings
+
+
+async def _of_cluster(target_options: cluster_target.TargetOptions, show: Callable[[Finding], None]) -> list[Finding]:
+    from traincrew.cli.doctor.cluster import checks
+    from traincrew.client import retries
+    from traincrew.client.remote import RemoteClient
+
+    findings = []
+    connection = cluster_target.resolve(target_options).connection
+    async with RemoteClient(connection, component="doctor", limits=retries.RetryLimits(attempts=1)) as client:
+        async for finding in checks.run(client):
+            findings.append(finding)
+            show(finding)
+    return findings
+
+
+def _ignore(finding: Finding) -> None:
+    """The findings are printed together."""
 
 
 def _print(finding: Finding) -> None:

@@ -59,6 +59,13 @@ def _find(name: str) -> JobKind:
     raise click.BadParameter(f"unknown kind {name!r}. Known kinds: {known}.", param_hint="KIND")
 
 
+@manifests.command("metrics-authentication")
+def metrics_authentication() -> None:
+    """Print the ClusterRoles for `traincrew operator --metrics-authentication`, and their binding to the operator."""
+    documents = rbac_manifests.metrics_documents()
+    terminal.echo_unchanged("".join(f"---\n{render(document)}" for document in documents), nl=False)
+
+
 @manifests.command("rbac")
 @click.option("--write", "file", type=click.Path(dir_okay=False, path_type=pathlib.Path), help="Write to this file.")
 def rbac_(file: pathlib.Path | None) -> None:

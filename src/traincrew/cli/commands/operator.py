@@ -74,6 +74,11 @@ def _kind_options(command: Any) -> Any:
     default=lambda: _default_address(8080),
     help="Address of the metrics endpoint. Default port: 8080. 0 disables the endpoint.",
 )
+@click.option("--metrics-authentication", is_flag=True,
+              help="Let the API server review who reads the metrics (TokenReview, SubjectAccessReview). The operator needs "
+                   "the ClusterRole traincrew-metrics-authentication, a reader traincrew-metrics-reader.")  # fmt: skip
+@click.option("--metrics-cert-dir", default="", metavar="DIR",
+              help="Serve the metrics over HTTPS with tls.crt and tls.key of this directory. Default: HTTP.")  # fmt: skip
 @click.option(
     "--health-probe-bind-address",
     default=lambda: _default_address(8081),
@@ -135,6 +140,8 @@ def operator(**flags: Any) -> None:
             name=flags["leader_election_id"],
             namespace=flags["leader_election_namespace"] or app_operator.own_namespace(),
         ),
+        metrics_authentication=flags["metrics_authentication"],
+        metrics_certificate=flags["metrics_cert_dir"],
         ignore_other_operators=flags["ignore_other_operators"],
     )
     app_operator.run(options, kubeconfig.discover(flags["kubeconfig"], flags["context"]))

@@ -1,0 +1,53 @@
+"""`traincrew migrate`: take over the jobs of a Go operator on a cluster, or give them back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from traincrew.cli import cluster_target
+from traincrew.cli.render import terminal
+
+
+@click.command()
+@click.option("--apply", "apply_", is_flag=True, help="Execute the steps. Default: print them.")
+@click.option("--back", is_flag=True, help="From traincrew to the Go operator.")
+@cluster_target.options
+def migrate(apply_: bool, back: bool, target_options: cluster_target.TargetOptions) -> None:
+    """Take over the jobs of training-operator or mpi-operator on a cluster. Without --apply, nothing is changed.
+
+    Running jobs keep their pods. The Go operator is scaled to zero and not deleted; --back restores it. At no time do two
+    operators act on one job: traincrew waits until the pods of the Go operator are gone.
+
+    \b
+    traincrew migrate
+    traincrew migrate --apply
+    traincrew migrate --back --apply
+    """
+    asyncio.run(_migrate(apply_, back, target_options))
+
+
+async def _migrate(apply_: bool, back: bool, target_options: cluster_target.TargetOptions) -> None:
+    from traincrew.cli.installation import migration, migration_plan
+    from traincrew.client.remote import RemoteClient
+
+    async with RemoteClient(cluster_target.resolve(target_options).connection, component="migrate") as client:
+        terminal.echo(await migration.summary(client))
+        steps = await migration.steps(client, back)
+        if isinstance(steps, migration_plan.MigrationBlocked):
+            raise click.ClickException(f"{steps.reason}. {steps.remedy}")
+        before = await migration.running_pods(client)
+        for number, step in enumerate(steps, 1):
+            terminal.echo(f"{number}. {step.text}")
+            if apply_:
+                await migration.execute(client, step)
+            else:
+                terminal.echo(f"   {step.command}")
+        if not apply_:
+            terminal.echo("Nothing was changed. Run the same command with --apply to execute these steps.")
+            return
+        kept = before.keys() & (await migration.running_pods(client)).keys()
+        terminal.echo(f"Done. {len(kept)} of {len(before)} running pods are still running.")
+        for uid in sorted(before.keys() - kept):
+            terminal.echo(f"not running any more: {before[uid]}")

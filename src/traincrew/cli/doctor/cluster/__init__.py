@@ -1,0 +1,1 @@
+"""The checks of `traincrew doctor --cluster`, one file for each subject."""

@@ -1,0 +1,78 @@
+"""Runs all checks of a cluster. They change nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+from traincrew import errors
+from traincrew.cli.doctor.cluster import clocks, definitions, gang_schedulers, name_service, permissions
+from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.installation import deployments
+from traincrew.cli.installation.deployments import Deployment, Installed
+from traincrew.client.remote import RemoteClient
+
+OLDEST = 27
+"""Minor version of the oldest Kubernetes that is supported."""
+INSTALL = "Install the operator as docs/install.md describes."
+
+
+async def run(client: RemoteClient) -> AsyncIterator[Finding]:
+    try:
+        yield _version(json.loads(await client.fetch("/version")))
+    except errors.ApiError as error:
+        yield fail("api", f"no answer from the API server: {error.message}", "Check the kubeconfig and the network.")
+        return
+    for finding in await definitions.check(client):
+        yield finding
+    try:
+        installed = await deployments.find(client)
+    except errors.Forbidden as error:
+        yield warn("operator", f"not known: {error.message}", "Ask an administrator to run this command.")
+        installed = Installed()
+    else:
+        yield _operator(installed.traincrew)
+        for finding in _other_operators(installed):
+            yield finding
+    for deployment in installed.traincrew:
+        yield await permissions.check(client, deployment)
+        yield await gang_schedulers.check(client, deployment)
+        yield await clocks.check(client, deployment)
+    yield await name_service.check(client)
+
+
+def _version(answer: dict[str, str]) -> Finding:
+    text = f"Kubernetes {answer.get('gitVersion', '')}"
+    minor = "".join(sign for sign in answer.get("minor", "") if sign.isdigit())
+    if minor.isdecimal() and int(minor) < OLDEST:
+        return fail("api", f"{text} is not supported", f"Update the cluster to Kubernetes 1.{OLDEST} or later.")
+    return ok("api", text)
+
+
+def _operator(found: list[Deployment]) -> Finding:
+    if not found:
+        return warn("operator", "no Deployment of traincrew", INSTALL)
+    for each in found:
+        if each.status.ready_replicas == 0:
+            remedy = f"Run `kubectl -n {each.metadata.namespace} describe deployment {each.metadata.name}` and read its log."
+            return fail("operator", f"{each.reference} has no ready replica of {each.spec.replicas}", remedy)
+    names = ", ".join(f"{each.reference} ({each.status.ready_replicas}/{each.spec.replicas} ready)" for each in found)
+    served = [namespace for each in found for namespace in each.flags("namespace") or ("",)]
+    if len(found) > 1 and (not all(served) or len(set(served)) < len(served)):
+        return fail("operator", f"several Deployments serve the same namespaces: {names}", "Delete all but one of them.")
+    return ok("operator", names)
+
+
+def _other_operators(installed: Installed) -> list[Finding]:
+    running = [(name, each) for name, each in installed.others if each.spec.replicas]
+    if not running:
+        return [ok("others", "no Go operator for the same kinds is running")]
+    return [
+        fail(
+            "others",
+            f"{name} is running ({each.reference}): traincrew does not reconcile "
+            f"{', '.join(kind.plural for kind in deployments.kinds_of(name))}",
+            "Run `traincrew migrate` to see how traincrew takes over.",
+        )
+        for name, each in running
+    ]

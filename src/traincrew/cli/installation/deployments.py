@@ -1,0 +1,121 @@
+"""Finds the Deployments of traincrew and of the Go operators on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+
+import msgspec
+
+from traincrew.client import interfaces
+from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.other_operators import OtherOperator
+from traincrew.model.meta import Meta, Struct
+from traincrew.model.resources import Resource
+
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
+NAME_LABEL, OWN_NAME = "app.kubernetes.io/name", "traincrew"
+
+
+class _Container(Struct):
+    image: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class _PodSpec(Struct):
+    containers: list[_Container] = []
+    service_account_name: str = "default"
+
+
+class _Template(Struct):
+    metadata: Meta = Meta()
+    spec: _PodSpec = _PodSpec()
+
+
+class _Selector(Struct):
+    match_labels: dict[str, str] = {}
+
+
+class _Spec(Struct):
+    replicas: int = 1
+    selector: _Selector = _Selector()
+    template: _Template = _Template()
+
+
+class _Status(Struct):
+    ready_replicas: int = 0
+
+
+class Deployment(Struct):
+    metadata: Meta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def reference(self) -> str:
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.spec.template.metadata.labels)
+
+    @property
+    def image(self) -> str:
+        return self.spec.template.spec.containers[0].image if self.spec.template.spec.containers else ""
+
+    @property
+    def selector(self) -> str:
+        return ",".join(f"{key}={value}" for key, value in sorted(self.spec.selector.match_labels.items()))
+
+    def flag(self, name: str) -> str:
+        """The value of a flag of the operator; empty if it is not given."""
+        return next(iter(self.flags(name)), "")
+
+    def flags(self, name: str) -> list[str]:
+        """The values of a flag of the operator that may be repeated: `--flag=value` or `--flag value`."""
+        values = []
+        words = [word for each in self.spec.template.spec.containers for word in (*(each.command or ()), *(each.args or ()))]
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            flag, sign, value = str(word).lstrip("-").partition("=")
+            if word.startswith("-") and flag == name:
+                values.append(value if sign else str(following))
+        return values
+
+
+class Installed(Struct):
+    traincrew: list[Deployment] = []
+    others: list[tuple[str, Deployment]] = []
+    """Go operators by name."""
+
+
+async def find(reader: interfaces.Reader) -> Installed:
+    async with contextlib.aclosing(reader.pages(DEPLOYMENTS, None)) as pages:
+        found = [msgspec.json.decode(raw, type=Deployment) async for page in pages for raw in page.items]
+    return sort(found)
+
+
+def sort(found: Iterable[Deployment]) -> Installed:
+    own: list[Deployment] = []
+    others: list[tuple[str, Deployment]] = []
+    for each in found:
+        if each.labels.get(NAME_LABEL) == OWN_NAME:
+            own.append(each)
+        else:
+            others += [(operator.name, each) for operator in other_operators() if _is(operator, each)]
+    return Installed(traincrew=own, others=others)
+
+
+def other_operators() -> list[OtherOperator]:
+    return list(dict.fromkeys(each for kind in KINDS for each in kind.other_operators))
+
+
+def kinds_of(name: str) -> list[JobKind]:
+    """The kinds that a Go operator serves."""
+    return [kind for kind in KINDS if any(each.name == name for each in kind.other_operators)]
+
+
+def _is(operator: OtherOperator, deployment: Deployment) -> bool:
+    key, _, value = operator.pod_labels.partition("=")
+    return deployment.metadata.name == operator.name or deployment.labels.get(key) == value

@@ -1,0 +1,160 @@
+"""`traincrew doctor --cluster`: one line for each check, and how to fix what is wrong."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster import installed_operators, operators
+from tests.cluster.api import Api, Object, eventually
+from tests.cluster.installed_operators import GO_LABELS, NAMESPACE, OWN_LABELS, deployment
+from tools.kube import cluster
+
+from traincrew.validation import crds
+
+LEASE = "1ca428e5.training-operator.kubeflow.org"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices"
+
+
+def findings(kube: cluster.Cluster) -> dict[str, Object]:
+    result = installed_operators.traincrew(kube, "doctor", "--cluster", "-o", "json")
+    assert result.stdout, result.stderr
+    found = {each["subject"]: each for each in json.loads(result.stdout)}
+    assert result.returncode == any(each["grade"] == "fail" for each in found.values())
+    return found
+
+
+@pytest.fixture(scope="module")
+def kube() -> Iterator[cluster.Cluster]:
+    with cluster.start() as started:
+        yield started
+
+
+def test_on_a_cluster_without_anything_the_checks_name_what_to_install(kube: cluster.Cluster) -> None:
+    found = findings(kube)
+
+    assert found["api"]["grade"] == "ok"
+    assert "Kubernetes v1." in found["api"]["message"]
+    assert found["crds"]["grade"] == "warn"
+    assert "traincrew manifests crds | kubectl apply" in found["crds"]["remedy"]
+    assert (found["operator"]["grade"], found["operator"]["message"]) == ("warn", "no Deployment of traincrew")
+    assert found["dns"]["grade"] == "warn"
+    assert "rbac" not in found
+
+
+@pytest.fixture(scope="module")
+def api(kube: cluster.Cluster) -> Iterator[Api]:
+    """A healthy installation: the operator runs, and the objects of a Deployment and of a DNS server say so."""
+    installed_operators.install(kube)
+    client = Api(kube.kubeconfig)
+    installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
+    counts = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1}
+    client.call("PATCH", f"{DEPLOYMENTS}/traincrew/status", {"status": counts}, "application/merge-patch+json")
+    client.call("POST", SLICES, dns_slice(True))
+    with operators.running(kube.token_kubeconfig(NAMESPACE, "traincrew"), "--leader-elect"):
+        eventually(lambda: client.find("leases", NAMESPACE, LEASE))
+        yield client
+
+
+def dns_slice(ready: bool) -> Object:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "kube-dns-1", "labels": {"kubernetes.io/service-name": "kube-dns"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.10"], "conditions": {"ready": ready}}],
+    }
+
+
+def test_a_healthy_installation_passes_every_check(kube: cluster.Cluster, api: Api) -> None:
+    found = findings(kube)
+
+    assert {subject: each["grade"] for subject, each in found.items()} == dict.fromkeys(
+        ("api", "crds", "operator", "others", "rbac", "scheduler", "clock", "dns"), "ok"
+    ), found
+    assert found["operator"]["message"] == "kubeflow/traincrew (1/1 ready)"
+    assert found["rbac"]["message"].startswith("system:serviceaccount:kubeflow:traincrew has all ")
+    assert found["clock"]["message"] == "operator and API server have the same time"
+
+
+def test_a_go_operator_is_named_with_its_kinds(kube: cluster.Cluster, api: Api) -> None:
+    installed_operators.apply(kube, deployment("training-operator", GO_LABELS))
+    found = findings(kube)["others"]
+    api.call("DELETE", f"{DEPLOYMENTS}/training-operator")
+
+    assert found["grade"] == "fail"
+    assert found["message"].startswith("training-operator is running (kubeflow/training-operator): traincrew does not reconcile")
+    assert "pytorchjobs" in found["message"]
+    assert "traincrew migrate" in found["remedy"]
+
+
+def test_a_gang_scheduler_without_its_crds_is_found(kube: cluster.Cluster, api: Api) -> None:
+    flags = ("operator", "--leader-elect", "--gang-scheduler-name=volcano")
+    installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, *flags))
+    found = findings(kube)["scheduler"]
+    installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
+
+    assert found["grade"] == "fail"
+    assert "the CRD podgroups.scheduling.volcano.sh is not installed" in found["message"]
+    assert "Install Volcano, or remove the flag." in found["remedy"]
+
+
+def test_missing_permissions_are_named(kube: cluster.Cluster, api: Api) -> None:
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/traincrew"
+    role = api.call("GET", path)
+    rules = [rule for rule in role["rules"] if "services" not in rule["resources"]]
+    api.call("PATCH", path, {"rules": rules}, "application/merge-patch+json")
+    try:
+        found = eventually(lambda: (each := findings(kube)["rbac"])["grade"] == "fail" and each)
+    finally:
+        api.call("PATCH", path, {"rules": role["rules"]}, "application/merge-patch+json")
+
+    assert "must not create pods" in found["message"]
+    assert "traincrew manifests rbac" in found["remedy"]
+
+
+def test_an_old_crd_is_named_with_what_it_lacks(kube: cluster.Cluster, api: Api) -> None:
+    name = "jaxjobs.kubeflow.org"
+    current = next(each for each in crds.crds() if each["metadata"]["name"] == name)
+    old = json.loads(json.dumps(current))
+    for version in old["spec"]["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["restarts"]
+    installed_operators.apply(kube, old)
+    found = findings(kube)["crds"]
+    installed_operators.apply(kube, current)
+
+    assert found["grade"] == "fail"
+    assert "jaxjobs.kubeflow.org has no status.restarts" in found["message"]
+
+
+def test_a_dns_server_without_ready_endpoints_is_found(kube: cluster.Cluster, api: Api) -> None:
+    api.call("PUT", f"{SLICES}/kube-dns-1", dns_slice(False))
+    found = findings(kube)["dns"]
+    api.call("PUT", f"{SLICES}/kube-dns-1", dns_slice(True))
+
+    assert found["grade"] == "fail"
+    assert "has no ready endpoint" in found["message"]
+
+
+def test_a_user_without_rights_learns_whom_to_ask(kube: cluster.Cluster, api: Api) -> None:
+    config = kube.user_kubeconfig("nobody", "system:authenticated")
+    stranger = cluster.Cluster(pathlib.Path(config), None)
+    found = findings(stranger)
+
+    assert found["operator"]["grade"] == "warn"
+    assert "Ask an administrator" in found["operator"]["remedy"]
+
+
+def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) -> None:
+    config = tmp_path / "config"
+    server = f"http://127.0.0.1:{operators.free_port()}"
+    context = {"name": "c", "context": {"cluster": "c", "user": ""}}
+    clusters = [{"name": "c", "cluster": {"server": server}}]
+    config.write_text(json.dumps({"current-context": "c", "contexts": [context], "clusters": clusters}))
+    found = findings(cluster.Cluster(config, None))
+
+    assert list(found) == ["api"]
+    assert found["api"]["grade"] == "fail"

@@ -1,0 +1,87 @@
+"""Every command of docs/operating.md and docs/migrating.md works on a cluster with the operators installed."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster import controller_manager, installed_operators, jobs_with_leader
+from tests.cluster.api import Api, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
+from tests.cluster.installed_operators import GO_LABELS, NAMESPACE, OWN_LABELS, deployment
+from tools.kube import build, cluster
+
+ROOT = pathlib.Path(__file__).parents[2]
+BLOCK = re.compile(r"^( *)```\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+NEED_A_KUBELET = {
+    "kubectl -n kubeflow logs deployment/traincrew | grep 'job=default/mnist'",
+    "kubectl -n kubeflow port-forward deployment/traincrew 8081",
+    "curl --request PUT --data debug http://localhost:8081/loglevel",
+}
+"""`tests/cluster/test_operator_endpoints.py` sends the request of the last one to an operator."""
+
+
+def commands(page: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text()
+    return [line.strip() for _, block in BLOCK.findall(text) for line in block.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def kube() -> Iterator[cluster.Cluster]:
+    controllers = ("deployment", "replicaset", "serviceaccount")
+    with cluster.start() as started, controller_manager.running(started, *controllers):
+        installed_operators.install(started)
+        installed_operators.apply(started, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
+        api = Api(started.kubeconfig)
+        api.create("default", jobs_with_leader.job("PyTorchJob", 1, name="mnist"))
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": "traincrew-1"}}
+        installed_operators.apply(
+            started, {**lease, "metadata": {"name": "1ca428e5.training-operator.kubeflow.org", "namespace": NAMESPACE}}
+        )
+        selector = ",".join(f"{key}={value}" for key, value in OWN_LABELS.items())
+        pod = eventually(lambda: api.all("pods", NAMESPACE, selector))[0]["metadata"]["name"]
+        FakeKubelet(api, NAMESPACE).run(pod, bind=False)
+        path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/traincrew"
+        eventually(lambda: api.call("GET", path)["status"].get("readyReplicas") == 1)
+        yield started
+
+
+@pytest.fixture
+def shell(kube: cluster.Cluster, tmp_path: pathlib.Path) -> dict[str, str]:
+    """The environment of a user: kubectl and traincrew are on PATH, KUBECONFIG names the cluster."""
+    (tmp_path / "kubectl").symlink_to(build.program("kubectl"))
+    (tmp_path / "traincrew").symlink_to(pathlib.Path(sys.executable).parent / "traincrew")
+    return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "KUBECONFIG": str(kube.kubeconfig)}
+
+
+def run_all(lines: list[str], environment: dict[str, str]) -> None:
+    assert lines, "the page has commands"
+    for line in lines:
+        result = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert result.returncode == 0, f"{line}\n{result.stdout}{result.stderr}"
+
+
+def test_the_commands_of_the_page_on_operating(shell: dict[str, str]) -> None:
+    lines = commands("operating.md")
+
+    assert set(lines) >= NEED_A_KUBELET
+    run_all([line for line in lines if line not in NEED_A_KUBELET], shell)
+
+
+def test_the_commands_of_the_page_on_migrating(kube: cluster.Cluster, shell: dict[str, str]) -> None:
+    api = Api(kube.kubeconfig)
+    installed_operators.apply(kube, deployment("training-operator", GO_LABELS))
+    eventually(lambda: api.all("pods", NAMESPACE, "control-plane=kubeflow-training-operator"))
+
+    run_all(commands("migrating.md"), shell)
+
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+    assert api.call("GET", f"{path}/training-operator")["spec"]["replicas"] == 1
+    assert api.call("GET", f"{path}/traincrew")["spec"]["replicas"] == 0

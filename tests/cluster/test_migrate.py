@@ -1,0 +1,119 @@
+"""`traincrew migrate`: from a Go operator to traincrew and back. The test plays the kubelet of the operators' pods."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster import controller_manager, installed_operators, jobs_with_leader, operators
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.fake_kubelet import FakeKubelet
+from tests.cluster.installed_operators import GO_LABELS, NAMESPACE, OWN_LABELS, deployment
+from tools.kube import cluster
+
+WEBHOOK = "validator.training-operator.kubeflow.org"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+
+
+@pytest.fixture
+def kube() -> Iterator[cluster.Cluster]:
+    with cluster.start() as started, controller_manager.running(started, "deployment", "replicaset", "serviceaccount"):
+        installed_operators.install(started)
+        yield started
+
+
+@pytest.fixture
+def api(kube: cluster.Cluster) -> Api:
+    return Api(kube.kubeconfig)
+
+
+def pod_of(api: Api, labels: dict[str, str]) -> str:
+    """The name of the pod that the Deployment has created."""
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    found: list[Object] = eventually(lambda: api.all("pods", NAMESPACE, selector))
+    return str(found[0]["metadata"]["name"])
+
+
+def start_go_operator(kube: cluster.Cluster, api: Api) -> str:
+    installed_operators.apply(kube, deployment("training-operator", GO_LABELS))
+    name = pod_of(api, GO_LABELS)
+    FakeKubelet(api, NAMESPACE).run(name)
+    return name
+
+
+def start_webhook(api: Api) -> None:
+    rule: Object = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pytorchjobs"]}
+    service = {"name": "training-operator", "namespace": NAMESPACE, "path": "/validate-kubeflow-org-v1-pytorchjob"}
+    hook: Object = {
+        "name": "validator.pytorchjob.training-operator.kubeflow.org",
+        "rules": [rule],
+        "clientConfig": {"service": service},
+    }
+    hook |= {"failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 1}
+    meta = {"name": WEBHOOK}
+    body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": meta}
+    api.call("POST", WEBHOOKS, {**body, "webhooks": [hook]})
+
+
+@contextlib.contextmanager
+def traincrew_installed(kube: cluster.Cluster, api: Api) -> Iterator[None]:
+    installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
+    with operators.running(kube.token_kubeconfig(NAMESPACE, "traincrew"), "--leader-elect", ready=False):
+        FakeKubelet(api, NAMESPACE).run(pod_of(api, OWN_LABELS), bind=False)
+        yield
+
+
+def test_jobs_are_taken_over_when_the_go_operator_is_gone_and_given_back(kube: cluster.Cluster, api: Api) -> None:
+    go_pod = start_go_operator(kube, api)
+    api.create("default", jobs_with_leader.job("PyTorchJob", 1))
+    start_webhook(api)
+    kubelet = FakeKubelet(api, NAMESPACE)
+    with traincrew_installed(kube, api), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        migration = pool.submit(installed_operators.traincrew, kube, "migrate", "--apply")
+        eventually(lambda: api.get("pods", NAMESPACE, go_pod)["metadata"].get("deletionTimestamp"), 60)
+        consistently(lambda: not api.names("pods", "default"), 3)
+        kubelet.gone(go_pod)
+        result = migration.result()
+        assert result.returncode == 0, result.stderr
+        assert "scale training-operator (kubeflow/training-operator) to 0" in result.stdout
+        eventually(lambda: api.names("pods", "default") == {"j-master-0", "j-worker-0"})
+        api.create(
+            "default", jobs_with_leader.job("PyTorchJob", 1, name="later")
+        )  # a webhook without a server does not reject it
+
+    back = installed_operators.traincrew(kube, "migrate", "--back", "--apply")
+    assert back.returncode == 0, back.stderr
+    assert api.call("GET", f"{DEPLOYMENTS}/traincrew")["spec"]["replicas"] == 0
+    assert api.call("GET", f"{DEPLOYMENTS}/training-operator")["spec"]["replicas"] == 1
+    assert api.call("GET", f"{WEBHOOKS}/{WEBHOOK}")["webhooks"][0]["failurePolicy"] == "Fail"
+
+
+def test_without_apply_nothing_is_changed(kube: cluster.Cluster, api: Api) -> None:
+    start_go_operator(kube, api)
+    start_webhook(api)
+    installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, "operator"))
+    pod_of(api, OWN_LABELS)
+    mark = kube.audit_size()
+
+    result = installed_operators.traincrew(kube, "migrate")
+
+    assert result.returncode == 0, result.stderr
+    assert "kubectl -n kubeflow scale deployment training-operator --replicas=0" in result.stdout
+    assert f"set failurePolicy of validatingwebhookconfigurations {WEBHOOK} to Ignore" in result.stdout
+    assert "Nothing was changed" in result.stdout
+    ours = [entry for entry in kube.audit(since=mark) if "(migrate)" in str(entry.get("userAgent"))]
+    assert ours
+    assert {entry["verb"] for entry in ours} <= {"get", "list"}
+
+
+def test_traincrew_must_be_installed_first(kube: cluster.Cluster, api: Api) -> None:
+    start_go_operator(kube, api)
+
+    result = installed_operators.traincrew(kube, "migrate", "--apply")
+
+    assert result.returncode == 1
+    assert "traincrew is not installed. Install it first." in result.stderr
+    assert api.call("GET", f"{DEPLOYMENTS}/training-operator")["spec"]["replicas"] == 1
