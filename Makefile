@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
 # Each of two test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
@@ -44,17 +45,29 @@ help:
 help-all: #: all targets
 	@$(call LIST,\#\#|\#:)
 
-$(READY): requirements/dev.txt pyproject.toml
-	@echo "== .venv: downloads and installs the packages of requirements/dev.txt (one to two minutes)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
+# Python 3.11 or later with venv. A half-made .venv would be taken for a complete one the next time.
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is $$($(PYTHON) --version 2>&1). Python 3.11 or later is required: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "On Debian and Ubuntu, install the package python3-venv."; exit 1; }
+
+# For users: no tools of developers.
+$(INSTALLED): requirements/user.txt pyproject.toml | .venv/bin/python
+	@echo "== .venv: downloads and installs the $$(grep -c == requirements/user.txt) packages of requirements/user.txt (half a minute)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/user.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+$(READY): requirements/dev.txt pyproject.toml | .venv/bin/python
+	@echo "== .venv: downloads and installs the $$(grep -c == requirements/dev.txt) packages of requirements/dev.txt (one to two minutes)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(INSTALLED) $@
 	@echo "== ready. Run $(BIN)/traincrew --help"
 
-setup: $(READY) ## create .venv with the traincrew command
+setup: $(READY) ## create .venv with the traincrew command and the tools of developers
 
-demo: $(READY) ## start a cluster on this machine, train on three pods, kill one of them (half a minute)
+demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute)
 	@$(BIN)/python examples/demo/demo.py
 
 check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, generated files
@@ -128,10 +141,10 @@ test-monitoring: $(READY) #: the alert rules with promtool (of Debian's package 
 
 test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
-frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
+frameworks: $(INSTALLED) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
 
-framework-%: $(READY) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
+framework-%: $(INSTALLED) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
 	@$(BIN)/python -m tools.frameworks.build $*
 
 generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page and the diagrams from the code
@@ -175,7 +188,7 @@ release: $(READY) #: build sdist, wheel, chart, install.yaml, SBOM and checksums
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in runtime dev clients/kr8s clients/lightkube clients/kopf clients/kubernetes; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for name in runtime user dev clients/kr8s clients/lightkube clients/kopf clients/kubernetes; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
 

@@ -138,6 +138,15 @@ def test_a_missing_framework_stops_the_job_with_the_command_that_has_it(caller: 
     assert (code, out) == (0, "[master-0] framework\n"), err
 
 
+def test_the_advice_about_a_missing_module_names_the_image_that_has_it(caller: Caller) -> None:
+    built = caller.environment("later", "imported_later")
+    assert caller.run("image", "set", "traincrew/later", "--env-dir", str(built))[0] == 0
+    (caller.work / "late.py").write_text("def main():\n    import imported_later\nmain()\n")
+    assert caller.run("run", "--kind", "PyTorchJob", "--name", "late", "--", "python", "late.py")[0] == 1
+    assert "Image traincrew/later has it: use `traincrew run --image traincrew/later`" in caller.run("why", "late")[1]
+    caller.run("delete", "late", "--wait")
+
+
 def test_a_missing_program_stops_the_job(caller: Caller) -> None:
     code, _, err = job(caller, "nosuchprogram", "x")
     assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
+import pathlib
 from typing import NamedTuple
 
 from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
-from traincrew.cli.render import description, explanation, serialization, tables, terminal
+from traincrew.cli.local_cluster import environments
+from traincrew.cli.render import advice, description, explanation, observed_job, serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.diagnosis import hang
 
@@ -30,10 +32,19 @@ async def explain(name: str, target_options: cluster_target.TargetOptions, optio
         job, stored = await query.get_job(client, target.namespace, name)
         job = await activity_query.with_hang(client, job, _search(options, target))
         evidence = await query.evidence(client, job)
+        if target.local is not None:
+            evidence = dataclasses.replace(evidence, images=_images_with_missing_module(job, evidence, target.local.data))
     if form == "name":
         return serialization.names([json.loads(stored.raw)])
     found = explanation.explain(job, evidence, clock.now())
     return printable(f"{explanation.text(found)}\n") if form == "text" else serialization.dump(found.as_json(), form)
+
+
+def _images_with_missing_module(
+    job: observed_job.ObservedJob, evidence: explanation.Evidence, data: pathlib.Path
+) -> tuple[str, ...]:
+    module = advice.missing_module(job.failure.message or evidence.log) if job.failure is not None else ""
+    return tuple(each.image for each in environments.with_modules(environments.mapped(data), [module])) if module else ()
 
 
 async def describe(name: str, target_options: cluster_target.TargetOptions, options: InspectionOptions) -> str:

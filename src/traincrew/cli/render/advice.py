@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from traincrew.kinds import KINDS
 from traincrew.model.status import Failure
@@ -50,8 +51,9 @@ _CODES = {
     143: "The process was terminated (SIGTERM): by a deletion, an eviction or a deadline.",
 }
 _OOM = "The container exceeded its memory limit. Raise resources.limits.memory or use a smaller batch."
+_MISSING_MODULE = r"ModuleNotFoundError: No module named '([^']+)'"
 _LOG_PATTERNS: tuple[tuple[str, str], ...] = (
-    (r"ModuleNotFoundError: No module named '([^']+)'",
+    (_MISSING_MODULE,
      "Install {0} in {environment}."),
     (r"Distributed package doesn't have (\w+) built in",
      "This PyTorch was built without {0}. Use the gloo backend or an image that was built with {0}."),
@@ -88,13 +90,29 @@ def environment(image_message: str) -> str:
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 
 
-def on_failure(failure: Failure, last_lines: str, image_message: str = "") -> str:
-    """The most specific remedy; empty if there is none. image_message: the kubelet's message about the image."""
+def missing_module(last_lines: str) -> str:
+    """The module that Python did not find; empty if there is none."""
+    match = re.search(_MISSING_MODULE, last_lines)
+    return match[1] if match else ""
+
+
+def _image_with_module(images: Sequence[str]) -> str:
+    if not images:
+        return ""
+    return f" Image {images[0]} has it: use `traincrew run --image {images[0]}`, or `image: {images[0]}` in the manifest."
+
+
+def on_failure(failure: Failure, last_lines: str, image_message: str = "", images: Sequence[str] = ()) -> str:
+    """The most specific remedy; empty if there is none.
+
+    image_message: the kubelet's message about the image. images: images of this machine that have the module that is missing.
+    """
     if failure.disruption:
         return "The pod was disrupted. This does not count as a failure of the job, and a running job recreates the pod."
     if failure.reason == "OOMKilled":
         return _OOM
     for pattern, remedy in _LOG_PATTERNS:
         if match := re.search(pattern, last_lines):
-            return remedy.format(*match.groups(), environment=environment(image_message))
+            advice = remedy.format(*match.groups(), environment=environment(image_message))
+            return advice + (_image_with_module(images) if pattern == _MISSING_MODULE else "")
     return _CODES.get(failure.exit_code or 0, "")

@@ -23,6 +23,8 @@ class Evidence:
     events: tuple[events.ListedEvent, ...] = ()
     log: str = ""
     """The last lines of the failed replica, if its status has none."""
+    images: tuple[str, ...] = ()
+    """Images of this machine that have the module that the failed replica did not find."""
     resource_usage: tuple[str, ...] = ()
     """Which jobs use the resources that are insufficient."""
 
@@ -108,7 +110,9 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
                 causes.append(
                     f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
                 )
-            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _image_message(failure, evidence)))
+            remedies.append(
+                advice.on_failure(failure, _last_lines(failure, evidence), _image_message(failure, evidence), evidence.images)
+            )
     return causes or [_no_problem(observed)], remedies
 
 
