@@ -152,7 +152,7 @@ def test_restarts_inside_pods_count_together_against_the_limit(kind: str, api: A
 @pytest.mark.parametrize("kind", ["PyTorchJob", "JAXJob"])
 def test_pods_that_were_re_created_count_against_the_limit(kind: str, api: Api, kubelet: FakeKubelet, namespace: str) -> None:
     job = SubmittedJob(
-        api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 1, "OnFailure"), run={"backoffLimit": 2})
+        api, namespace, manifests.job(kind, Worker=manifests.replicas(kind, 1, "OnFailure"), run={"backoffLimit": 1})
     )
     kubelet.run("j-worker-0")
     first = job.pods()["j-worker-0"]["metadata"]["uid"]

@@ -187,7 +187,7 @@ def test_a_failed_pod_of_the_new_attempt_is_not_secondary_to_the_old() -> None:
 
 def test_the_operators_clock_may_go_wrong_without_hiding_failures() -> None:
     """The API server sets creation timestamps; an operator with a fast clock must not mistake new pods for old ones."""
-    job = manifests.job("PyTorchJob", Worker=1, restart="OnFailure", policy={"backoffLimit": 3})
+    job = manifests.job("PyTorchJob", Worker=1, restart="OnFailure", policy={"backoffLimit": 2})
     simulation, cluster = started(job)
     fast = 3600.0
     for _ in range(3):
@@ -274,15 +274,28 @@ def test_a_pod_that_leaves_is_not_counted_twice_against_the_limit() -> None:
     assert restart_counts(simulation) == (1, 1)
 
 
-@pytest.mark.parametrize(("limit", "attempts"), [(0, 1), (1, 1), (2, 2), (3, 3)])
-def test_the_backoff_limit_counts_pods_that_the_operator_restarts(limit: int, attempts: int) -> None:
-    simulation, cluster = started(manifests.job("PyTorchJob", Worker=1, restart="OnFailure", policy={"backoffLimit": limit}))
+@pytest.mark.parametrize(("limit", "attempts"), [(0, 1), (1, 2), (2, 3), (3, 4)])
+@pytest.mark.parametrize("policy", ["OnFailure", "ExitCode"])
+def test_the_backoff_limit_is_the_number_of_pods_that_the_operator_replaces(policy: str, limit: int, attempts: int) -> None:
+    simulation, cluster = started(manifests.job("PyTorchJob", Worker=1, restart=policy, policy={"backoffLimit": limit}))
     for attempt in range(1, attempts + 1):
         assert simulation.is_true("Running")
-        cluster.fail("j-worker-0")
+        cluster.fail("j-worker-0", 137)
         simulation.settle()
         assert simulation.is_true("Failed") == (attempt == attempts)
         recover(simulation, cluster)
+    assert simulation.status["endedBy"] == "BackoffLimit"
+    assert restart_counts(simulation) == (limit, 0)
+
+
+def test_restarts_of_containers_are_kept_in_the_status_when_the_limit_ends_the_job() -> None:
+    job = manifests.job("PyTorchJob", Master=1, Worker=1, restart="OnFailure", policy={"backoffLimit": 2})
+    simulation, cluster = started(job)
+    for name in ("j-worker-0", "j-master-0"):
+        cluster.restart_container(name)
+        simulation.settle()
+    assert simulation.status["endedBy"] == "BackoffLimit"
+    assert restart_counts(simulation) == (2, 0)
 
 
 def test_delays_grow_with_losses_in_a_row_and_are_reset_after_ten_minutes() -> None:

@@ -158,18 +158,32 @@ def test_the_earliest_of_several_moments_is_the_one_to_look_again_at() -> None:
     ) + dt.timedelta(seconds=10)
 
 
-def test_after_the_end_only_the_number_of_running_pods_changes() -> None:
+def test_pods_that_end_by_themselves_after_the_job_are_counted_and_change_nothing_else() -> None:
     simulation, cluster = started(manifests.job("TFJob", Chief=1, Worker=2, policy={"cleanPodPolicy": "None"}))
     cluster.succeed("j-chief-0")
     simulation.settle()
     assert simulation.status["replicaStatuses"]["Worker"] == {"active": 2}
     conditions = simulation.status["conditions"]
     cluster.fail("j-worker-0")
-    cluster.vanish("j-worker-1")
+    cluster.succeed("j-worker-1")
     simulation.settle()
-    assert simulation.status["replicaStatuses"] == {"Chief": {"succeeded": 1, "completedIndexes": "0"}, "Worker": {}}
+    counts = {"Chief": {"succeeded": 1, "completedIndexes": "0"}, "Worker": {"succeeded": 1, "failed": 1}}
+    assert simulation.status["replicaStatuses"] == counts
     assert simulation.status["conditions"] == conditions
     assert "failure" not in simulation.status
+    cluster.vanish("j-worker-1")
+    simulation.settle()
+    assert simulation.status["replicaStatuses"] == counts
+
+
+def test_pods_that_the_clean_up_ends_are_not_counted() -> None:
+    simulation, cluster = started(manifests.job("TFJob", Chief=1, Worker=2, policy={"cleanPodPolicy": "Running"}))
+    cluster.succeed("j-chief-0")
+    simulation.settle()
+    for name in ("j-worker-0", "j-worker-1"):
+        cluster.stop_containers(name)
+    simulation.settle()
+    assert simulation.status["replicaStatuses"]["Worker"] == {}
 
 
 def test_a_job_that_was_never_started_and_is_invalid_fails_with_every_violation() -> None:

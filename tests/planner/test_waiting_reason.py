@@ -60,6 +60,14 @@ def _unknown(simulation: Simulation, cluster: ClusterEvents) -> None:
     simulation.pod("j-worker-1")["status"]["phase"] = "Unknown"
 
 
+def _node_lost(simulation: Simulation, cluster: ClusterEvents) -> None:
+    """The controller of nodes marks the pods of a node that does not respond."""
+    for name in ("j-worker-0", "j-worker-1"):
+        cluster.run(name)
+    status = simulation.pod("j-worker-1")["status"]
+    status["conditions"] = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+
+
 # Events on worker 1 of a job whose other pods run, the reason, and a part of the message.
 CAUSES: list[tuple[Act, str, str]] = [
     (
@@ -81,6 +89,7 @@ CAUSES: list[tuple[Act, str, str]] = [
     (_quota, "QuotaExceeded", "Pod j-worker-1 cannot be created: exceeded quota"),
     (_stuck, "StuckTerminating", "--grace-period=0 --force"),
     (_unknown, "NodeUnreachable", "the state of pod j-worker-1 is unknown"),
+    (_node_lost, "NodeUnreachable", "does not respond, and the state of pod j-worker-1 is unknown"),
     (lambda simulation, cluster: cluster.pass_time(31), "NotScheduled", "is one running (kube-scheduler, or"),
 ]
 

@@ -36,6 +36,10 @@ class Failure(Struct, gc=False):
     reason: str = ""
     message: str = ""
     """The termination message, or the last log lines; at most 2 KiB."""
+    cause: str = ""
+    """One line about the cause, as far as the message shows it: the exception, or the known fault."""
+    advice: str = ""
+    """What to do about it, if that is known."""
     disruption: bool = False
     """The pod was disrupted; its containers did not fail."""
     time: Time | None = None
@@ -91,6 +95,14 @@ class JobStatus(Struct):
     name_conflicts: list[str] = []
     """Objects that the job needs, such as `Secret/j-ssh`, whose names others have taken, if the operator must not read them."""
     why: Why | None = None
+
+    @property
+    def ending_failure(self) -> Failure | None:
+        """The failure that ended a failed job: the latest. Of two in the same second a disruption is the earlier one."""
+        known = [failure for failure in (self.failure, self.last_failure) if failure is not None]
+        order = {id(failure): number for number, failure in enumerate(known)}
+        key = lambda failure: (failure.time.isoformat() if failure.time else "", not failure.disruption, order[id(failure)])  # noqa: E731
+        return max(known, key=key, default=None)
 
     def is_true(self, type: str) -> bool:
         return any(c.type == type and c.status == "True" for c in self.conditions)

@@ -1,7 +1,11 @@
-"""The record of a failure that the status keeps after the pod is deleted: replica, node, exit code and last log lines."""
+"""The record of a failure that the status keeps after the pod is deleted: replica, node, exit code, cause and last log lines."""
 
 from __future__ import annotations
 
+import msgspec
+
+from traincrew.diagnosis import cause
+from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Replica
 from traincrew.model import objects
@@ -15,7 +19,7 @@ MESSAGE_LIMIT = 2048
 def of_loss(kind: JobKind, loss: Loss) -> Failure:
     container = _failed_container(kind, loss)
     ended = container.state.terminated if container else None
-    return Failure(
+    record = Failure(
         replica=_replica_name(loss.replica),
         pod=loss.pod.name,
         uid=loss.uid,
@@ -27,6 +31,7 @@ def of_loss(kind: JobKind, loss: Loss) -> Failure:
         disruption=loss.disruption,
         time=clock.whole(loss.at),
     )
+    return record if loss.disruption else _with_cause(record)
 
 
 def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
@@ -34,7 +39,7 @@ def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
     for status in pod.status.container_statuses + pod.status.init_container_statuses:
         ended = status.last_state.terminated
         if ended is not None and ended.exit_code != 0:
-            return Failure(
+            record = Failure(
                 replica=_replica_name(replica),
                 pod=pod.name,
                 uid=pod.metadata.uid,
@@ -45,7 +50,18 @@ def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
                 message=tail(ended.message),
                 time=clock.whole(ended.finished_at) if ended.finished_at else None,
             )
+            return _with_cause(record)
     return None
+
+
+def replica_end(record: Failure) -> ReplicaEnd:
+    """The recorded end of a replica, as diagnosis needs it."""
+    return ReplicaEnd(record.replica, record.message, record.exit_code, record.reason, record.time)
+
+
+def _with_cause(record: Failure) -> Failure:
+    found = cause.examine(replica_end(record))
+    return msgspec.structs.replace(record, cause=cause.describe(found), advice=found.advice)
 
 
 def last_failed_termination(pod: objects.Pod) -> objects.Terminated | None:

@@ -14,7 +14,7 @@ def of(status: JobStatus) -> Why | None:
     failed = next((entry for entry in status.conditions if entry.type == "Failed" and entry.status == "True"), None)
     if failed is None or status.ended_by in ("", "Validation"):  # the violations explain an invalid job
         return None
-    failure = status.failure or status.last_failure
+    failure = status.ending_failure
     message = failed.message if failure is None or status.ended_by == "Deadline" else describe(failure)
     return Why(reason=_reason(status, failed, failure), message=message, since=failed.last_transition_time)
 
@@ -28,9 +28,9 @@ def _reason(status: JobStatus, failed: Condition, failure: Failure | None) -> st
 
 
 def describe(failure: Failure) -> str:
-    """Replica, exit code and the last line of its log, which for most programs states the cause."""
+    """Replica, exit code and cause. Without a cause (a disruption, or a record of an earlier version): the last line."""
     code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
     reason = f" ({failure.reason})" if failure.reason not in ("", "Error") else ""
     verb = "was disrupted" if failure.disruption else "failed"
-    last = next((line.strip() for line in reversed(failure.message.splitlines()) if line.strip()), "")
-    return f"{failure.replica or failure.pod} {verb}{code}{reason}" + (f": {last[:LINE_LIMIT]}" if last else "")
+    text = failure.cause or next((line.strip() for line in reversed(failure.message.splitlines()) if line.strip()), "")
+    return f"{failure.replica or failure.pod} {verb}{code}{reason}" + (f": {text[:LINE_LIMIT]}" if text else "")

@@ -17,10 +17,12 @@ from traincrew.planner import (
     clock,
     dependents,
     failure_summary,
+    first_failures,
     host_ports,
     name_conflicts,
     pods_and_services,
     progress,
+    restarts,
     run_policy,
     running,
     waiting_reason,
@@ -53,7 +55,8 @@ def _unreadable_spec(replicas: Replicas) -> list[Violation]:
 
 
 def _finished(replicas: Replicas, now: Time) -> Plan:
-    status = host_ports.record_allocation(replicas, progress.count_active_pods(replicas, replicas.job.status))
+    status = host_ports.record_allocation(replicas, progress.count_ended_pods(replicas, replicas.job.status))
+    status = _with_cause(replicas, status, now)
     expiry = run_policy.expiry(replicas, status)
     if expiry is not None and now >= expiry:
         return _delete_job(replicas)
@@ -69,6 +72,15 @@ def _finished(replicas: Replicas, now: Time) -> Plan:
         status = msgspec.structs.replace(status, why=failure_summary.of(status))
     stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
     return running.build_plan(replicas, status, stages, clock.earliest((expiry, next_clean_up)))
+
+
+def _with_cause(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
+    """The pod that failed first may be seen after a pod whose failure is a consequence, and which ended the job."""
+    observed = restarts.observed_failures(replicas, now)
+    causes = [
+        first_failures.cause_of(each, observed) if each is not None else None for each in (status.failure, status.last_failure)
+    ]
+    return msgspec.structs.replace(status, failure=causes[0], last_failure=causes[1])
 
 
 def _delete_job(replicas: Replicas) -> Plan:

@@ -10,8 +10,8 @@ from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Role
 from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Condition, JobStatus, ReplicaStatus
-from traincrew.planner import conditions, delegated_role, failure_summary
+from traincrew.model.status import Condition, JobStatus, ReplicaStatus, Restarts
+from traincrew.planner import conditions, delegated_role, failure_summary, losses, restarts
 from traincrew.planner.delegated_role import DelegatedOutcome
 from traincrew.planner.replicas import Replicas
 
@@ -101,13 +101,26 @@ def selector(replicas: Replicas, role: str) -> str:
     return naming.selector({key: labels[key] for key in keys})
 
 
-def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
-    """The status of a finished job: only the number of active pods changes."""
+def count_ended_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
+    """The status of a finished job: pods that end by themselves after the job are counted. Only `active` becomes smaller."""
     result = {}
     for name, counts in status.replica_statuses.items():
-        active = sum(pod.active for pod in replicas.by_role.get(name, ()))
-        result[name] = msgspec.structs.replace(counts, active=active)
+        members = replicas.by_role.get(name, ())
+        result[name] = msgspec.structs.replace(
+            counts,
+            active=sum(pod.active for pod in members),
+            succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), counts.succeeded),
+            failed=max(sum(pod.status.phase == "Failed" and not _ended_by_operator(pod) for pod in members), counts.failed),
+        )
     return msgspec.structs.replace(status, replica_statuses=result)
+
+
+def _ended_by_operator(pod: objects.Pod) -> bool:
+    """Whether a pod of a finished job was ended by the clean-up: by its deletion, or by a deadline."""
+    requested = losses.deletion_requested_at(pod)
+    ends = [status.state.terminated for status in pod.status.container_statuses if status.state.terminated is not None]
+    before = all(end.finished_at is not None and requested is not None and end.finished_at < requested for end in ends)
+    return (pod.terminating and not (ends and before)) or pod.spec.active_deadline_seconds == 1
 
 
 def outcome(replicas: Replicas) -> DelegatedOutcome | None:
@@ -131,7 +144,13 @@ def finish(replicas: Replicas, status: JobStatus, entry: Condition, by: str, now
     ):
         status = with_condition(status, condition(replicas.kind, replicas.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
-    if status.restarts.retry_at is not None:
-        status = msgspec.structs.replace(status, restarts=msgspec.structs.replace(status.restarts, retry_at=None))
+    status = msgspec.structs.replace(status, restarts=_final_restarts(replicas, status))
     status = msgspec.structs.replace(status, completion_time=now, ended_by=by)
     return msgspec.structs.replace(status, why=failure_summary.of(status))
+
+
+def _final_restarts(replicas: Replicas, status: JobStatus) -> Restarts:
+    """With the restarts of containers, whose pods may be deleted."""
+    inside = restarts.container_restarts_of_all(replicas, status.restarts)
+    final = msgspec.structs.replace(status.restarts, charged=status.restarts.charged + inside, retry_at=None)
+    return status.restarts if final == status.restarts else final  # the default value is not serialized

@@ -15,7 +15,7 @@ from traincrew.apimachinery import backoff
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
-from traincrew.planner import clock, failure_records, losses, secondary_failures
+from traincrew.planner import clock, failure_records, first_failures, losses, secondary_failures
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 
@@ -40,6 +40,8 @@ class Accounting:
     """The failure or disruption that ended the current attempt."""
     failures: tuple[Failure, ...] = ()
     """Failures other than losses, the earliest first: in containers of live pods, tolerated pods and delegated pods."""
+    observed: tuple[Failure, ...] = ()
+    """All failures that can be seen now, recorded before or not."""
 
 
 def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
@@ -62,9 +64,21 @@ def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
         restarts = msgspec.structs.replace(restarts, open=False, retry_at=None)
     restarts = msgspec.structs.replace(restarts, entered=sorted(entered))
     restarts = status.restarts if restarts == status.restarts else restarts  # the default value is not serialized
-    record = failure_records.of_loss(kind, cause) if cause is not None else None
     failures = _failures(replicas, tolerated, msgspec.structs.replace(status, restarts=restarts), now)
-    return Accounting(restarts, tuple(new), tolerated_uids, fatal, record, failures)
+    records = [failure_records.of_loss(kind, loss) for loss in lost if not loss.disruption]
+    record = failure_records.of_loss(kind, cause) if cause is not None else None
+    record = first_failures.cause_of(record, records) if record is not None else None
+    return Accounting(restarts, tuple(new), tolerated_uids, fatal, record, failures, (*records, *failures))
+
+
+def observed_failures(replicas: Replicas, now: Time) -> list[Failure]:
+    """The failures of the pods of a finished job. A pod that failed by itself while it was being deleted counts too."""
+    records = []
+    for loss in _losses(replicas, now):
+        record = failure_records.of_loss(replicas.kind, dataclasses.replace(loss, disruption=False))
+        if not loss.disruption or (record.exit_code or 128) < 128:
+            records.append(record)
+    return records
 
 
 def _losses(replicas: Replicas, now: Time) -> list[Loss]:
@@ -147,6 +161,13 @@ def _delegated(replicas: Replicas, now: Time) -> list[Loss]:
 
 def restart_count(pod: objects.Pod) -> int:
     return sum(status.restart_count for status in pod.status.container_statuses + pod.status.init_container_statuses)
+
+
+def container_restarts_of_all(replicas: Replicas, restarts: Restarts) -> int:
+    """Restarts by the kubelet inside pods of any phase that are not recorded as lost."""
+    recorded = frozenset(restarts.entered)
+    pods = (slot.pod for slot in replicas.slots if slot.pod is not None)
+    return sum(restart_count(pod) for pod in pods if pod.metadata.uid not in recorded)
 
 
 def container_restarts(replicas: Replicas, restarts: Restarts) -> int:

@@ -21,11 +21,14 @@ def deadline(replicas: Replicas, status: JobStatus) -> Time | None:
 
 
 def backoff_limit_exceeded(replicas: Replicas, counts: Restarts) -> bool:
-    """A limit of 0 and a limit of 1 mean the same: the first restart exceeds them."""
+    """A job may replace as many lost pods as its limit says. A container that was restarted inside its pod has used its retry:
+    the restart that reaches the limit fails the job, as with the Go operators.
+    """
     limit = replicas.job.policy.backoff_limit
     if limit is None or _launcher_has_limits(replicas):
         return False
-    return counts.charged + restarts.container_restarts(replicas, counts) >= max(limit, 1)
+    inside = restarts.container_restarts(replicas, counts)
+    return counts.charged > limit or (inside > 0 and counts.charged + inside >= max(limit, 1))
 
 
 def _launcher_has_limits(replicas: Replicas) -> bool:

@@ -14,6 +14,7 @@ from traincrew.planner import (
     delegated_role,
     dependents,
     events,
+    first_failures,
     gang,
     host_ports,
     mounted_files,
@@ -123,19 +124,23 @@ def _account_for_losses(replicas: Replicas, status: JobStatus, now: Time) -> tup
     accounting = restarts.account(replicas, status, now)
     status = progress.count_pods(replicas, status)
     status = msgspec.structs.replace(status, restarts=accounting.restarts)
-    if status.failure is None:
-        status = msgspec.structs.replace(status, failure=_first_failure(accounting))
-    latest = accounting.cause or next(iter(accounting.failures[-1:]), None)
+    status = msgspec.structs.replace(status, failure=_first_failure(status.failure, accounting))
+    latest = accounting.cause or _latest(accounting.failures)
     if latest is not None and _is_new(latest, status, is_cause=accounting.cause is not None):
         status = msgspec.structs.replace(status, last_failure=latest)
     return status, accounting
 
 
-def _first_failure(accounting: Accounting) -> Failure | None:
-    """A disruption is not a failure."""
-    if accounting.cause is not None and not accounting.cause.disruption:
-        return accounting.cause
-    return next(iter(accounting.failures), None)
+def _first_failure(recorded: Failure | None, accounting: Accounting) -> Failure | None:
+    """The recorded one, unless its cause is seen only now. A disruption is not a failure."""
+    if recorded is None:
+        own_cause = accounting.cause is not None and not accounting.cause.disruption
+        recorded = accounting.cause if own_cause else next(iter(accounting.failures), None)
+    return first_failures.cause_of(recorded, accounting.observed) if recorded is not None else None
+
+
+def _latest(failures: tuple[Failure, ...]) -> Failure | None:
+    return first_failures.cause_of(failures[-1], failures) if failures else None
 
 
 def _is_new(latest: Failure, status: JobStatus, *, is_cause: bool) -> bool:
@@ -157,12 +162,20 @@ def _with_conditions(replicas: Replicas, status: JobStatus, accounting: Accounti
         return progress.finish(replicas, status, _failed(replicas, accounting.fatal, status), "Replica", stamp)
     if run_policy.backoff_limit_exceeded(replicas, status.restarts):
         entry = progress.condition(kind, job, "Failed", say="backoff")
-        return progress.finish(replicas, status, entry, "BackoffLimit", stamp)
+        return progress.finish(replicas, _without_last_restart(status, accounting), entry, "BackoffLimit", stamp)
     deadline = run_policy.deadline(replicas, status)
     if deadline is not None and now >= deadline:
         entry = progress.condition(kind, job, "Failed", say="deadline")
         return progress.finish(replicas, status, entry, "Deadline", stamp)
     return _running_or_restarting(replicas, status, accounting, stamp)
+
+
+def _without_last_restart(status: JobStatus, accounting: Accounting) -> JobStatus:
+    """The loss that exceeds the limit is charged, but its pod is not replaced."""
+    if accounting.cause is None or accounting.cause.disruption:
+        return status
+    counts = msgspec.structs.replace(status.restarts, charged=status.restarts.charged - 1)
+    return msgspec.structs.replace(status, restarts=counts)
 
 
 def _finished(replicas: Replicas, status: JobStatus, outcome: DelegatedOutcome, now: Time) -> JobStatus:

@@ -20,6 +20,7 @@ MESSAGE_LIMIT = 1024
 QUERIED_PODS = 3
 """Number of pods per job whose events are listed. The other pods usually wait for the same reason."""
 NO_PORTS = "NoHostPorts"
+NODE_UNREACHABLE = "NodeUnreachable"
 SAME_REASON = " (the same for "
 
 _HARMLESS = ("ContainerCreating", "PodInitializing", "")
@@ -81,13 +82,34 @@ def _overdue(replicas: Replicas, pod: objects.Pod, now: Time) -> Iterator[Waitin
     """States that are normal at first, but last too long."""
     if pod.metadata.deletion_timestamp is not None:
         yield WaitingReason("StuckTerminating", _stuck_terminating(pod), pod.metadata.deletion_timestamp + SLOW_START)
-    elif pod.status.phase == "Unknown":
-        yield WaitingReason("NodeUnreachable", f"the state of pod {pod.name} is unknown: is node {pod.spec.node_name} up?")
+    elif _node_lost(pod):
+        yield WaitingReason(NODE_UNREACHABLE, _lost_node_message(pod))
     elif slow_start_at(pod) is not None and pod.metadata.uid in replicas.observed.pod_events:
         yield WaitingReason("NotStarted", _slow_start(pod), (slow_start_at(pod) or now) + NO_PROGRESS)
     elif unscheduled_at(pod) is not None:
         message = f"no scheduler has processed pod {pod.name}: {_scheduler(replicas)}"
         yield WaitingReason("NotScheduled", message, unscheduled_at(pod))
+
+
+def _node_lost(pod: objects.Pod) -> bool:
+    """Whether the node of a pod no longer responds: its kubelet would not report ready containers in a pod that is not ready.
+
+    The controller of nodes marks the pods of a lost node as not ready, and does not touch the condition of their containers.
+    """
+    if pod.status.phase == "Unknown":
+        return True
+    ready, containers = pod.status.condition("Ready"), pod.status.condition("ContainersReady")
+    if pod.finished or not pod.spec.node_name or ready is None or containers is None:
+        return False
+    # A kubelet reports this too while a readiness gate is not met.
+    return ready.status == "False" and containers.status == "True" and ready.reason != "ReadinessGatesNotReady"
+
+
+def _lost_node_message(pod: objects.Pod) -> str:
+    return (
+        f"node {pod.spec.node_name} does not respond, and the state of pod {pod.name} is unknown: "
+        "the pod is evicted and replaced when its tolerations of the node expire (after 5 minutes by default)"
+    )
 
 
 def _not_restarted(replicas: Replicas, replaced: frozenset[str]) -> Iterator[WaitingReason]:

@@ -1,0 +1,78 @@
+"""Why a job failed: which replica failed first, of what, and which replicas failed because of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from traincrew.diagnosis import exit_codes, output_findings
+from traincrew.diagnosis.readable_lines import last_lines
+from traincrew.diagnosis.recognizer import Finding
+from traincrew.diagnosis.replica_end import ReplicaEnd
+
+LAST_LINES = 5
+UNKNOWN = "unknown"
+_ORDER = {"cause": 0, "report": 1, UNKNOWN: 1, "consequence": 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    replica: str
+    """The replica that failed first."""
+    cause: str
+    """One line. Empty: the replica printed nothing, and its exit code says nothing."""
+    evidence: tuple[str, ...] = ()
+    """Lines of its output."""
+    victims: tuple[str, ...] = ()
+    """Replicas that failed because of it."""
+    advice: str = ""
+    """What to do, in the imperative; may be empty."""
+    recognizer: str = UNKNOWN
+    """The recognizer that found the cause."""
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What the recognizer read, such as the name of a missing module."""
+    is_victim: bool = False
+    """The replica failed because of another one, whose end is not known."""
+
+
+def diagnose(ends: Sequence[ReplicaEnd]) -> Diagnosis | None:
+    """None: no replica failed."""
+    examined = [(end, examine(end)) for end in ends if end.exit_code != 0 or end.reason in exit_codes.REASONS]
+    if not examined:
+        return None
+    first, finding = min(examined, key=lambda each: _order(*each))
+    return Diagnosis(
+        replica=first.replica,
+        cause=describe(finding),
+        evidence=finding.evidence,
+        victims=tuple(end.replica for end, other in examined if other.significance == "consequence" and end is not first),
+        advice=finding.advice,
+        recognizer=finding.recognizer,
+        details=finding.details,
+        is_victim=finding.significance == "consequence",
+    )
+
+
+def describe(finding: Finding) -> str:
+    """The cause in one line, with the rank if the output is that of a launcher."""
+    return finding.cause if finding.rank is None else f"rank {finding.rank}: {finding.cause}"
+
+
+def _order(end: ReplicaEnd, finding: Finding) -> tuple[int, str, str]:
+    """The most likely cause first; of two equally likely ones the one that ended first."""
+    return _ORDER[finding.significance], end.ended.isoformat() if end.ended else "", end.replica
+
+
+def examine(end: ReplicaEnd) -> Finding:
+    """What ended one replica, without knowledge of the others."""
+    if (known := exit_codes.by_reason(end)) is not None:
+        return known
+    found = output_findings.find(end.output)
+    by_signal = exit_codes.by_signal(end)
+    # A process that was killed may have survived the loss of another one before.
+    if found is not None and (found.significance != "consequence" or by_signal is None or by_signal.significance != "cause"):
+        return found
+    if by_signal is not None:
+        return dataclasses.replace(by_signal, evidence=tuple(last_lines(end.output, LAST_LINES)))
+    lines = last_lines(end.output, LAST_LINES)
+    return Finding(UNKNOWN, lines[-1].strip() if lines else "", tuple(lines), exit_codes.advice(end.exit_code), "report")

@@ -1,0 +1,61 @@
+"""How a container ended, from its exit code and from the reasons of Kubernetes, if its output says nothing."""
+
+from __future__ import annotations
+
+from traincrew.diagnosis.recognizer import Finding, Significance
+from traincrew.diagnosis.replica_end import ReplicaEnd
+
+_SIGNALS: dict[int, tuple[str, str, Significance]] = {
+    1: ("SIGHUP", "Check who closed the terminal of the process.", "report"),
+    2: ("SIGINT", "Start the job again: the process was interrupted.", "report"),
+    4: ("SIGILL", "Use a build for this CPU: it does not support an instruction of the program.", "cause"),
+    6: ("SIGABRT", "Check the last lines of the process: it aborted.", "report"),
+    7: ("SIGBUS", "Give the pod more shared memory: mount an emptyDir with medium Memory at /dev/shm.", "cause"),
+    8: ("SIGFPE", "Check the inputs of the program: native code divided by zero.", "cause"),
+    9: ("SIGKILL", "Find out what killed the process: a user, a liveness probe, or the kernel because the machine ran out of "
+        "memory (`dmesg` on the node).", "cause"),
+    11: ("SIGSEGV", "Check that the native libraries are built for this machine and fit each other. "
+         "`python -X faulthandler` prints where the process crashed.", "cause"),
+    15: ("SIGTERM", "Check which replica failed first, and whether the pod was deleted, evicted or reached a deadline.",
+         "consequence"),
+}  # fmt: skip
+_CODES = {
+    126: "Check the mode and the first line of the command: it is not executable.",
+    127: "Check the name of the command and the PATH of the image's environment: it was not found.",
+}
+_REASONS: dict[str, tuple[str, str]] = {
+    "OOMKilled": ("out of memory: the container exceeded its memory limit",
+                  "Raise resources.limits.memory, or use a smaller batch or fewer data loader workers."),
+    "Evicted": ("evicted", "Check the resources of the node, and the limits of the pod's ephemeral storage."),
+    "DeadlineExceeded": ("the deadline of the pod was exceeded", "Raise activeDeadlineSeconds."),
+    "ContainerCannotRun": ("the container cannot run",
+                           "Check the command and that it is in the PATH of the image's environment."),
+    "StartError": ("the container cannot be started",
+                   "Check the command and that it is in the PATH of the image's environment."),
+    "ContainerStatusUnknown": ("the node lost the container", "Check the node: `kubectl describe node`."),
+}  # fmt: skip
+REASONS = tuple(_REASONS)
+
+
+def by_reason(end: ReplicaEnd) -> Finding | None:
+    """A reason that explains more than the output of the container."""
+    if end.reason not in _REASONS:
+        return None
+    cause, advice = _REASONS[end.reason]
+    # Without output of a program, the message is that of the kubelet.
+    message = next((line.strip() for line in end.output.splitlines() if line.strip()), "")
+    told = end.reason in ("ContainerCannotRun", "StartError", "Evicted") and message
+    return Finding(end.reason, f"{cause}: {message}" if told else cause, (), advice)
+
+
+def by_signal(end: ReplicaEnd) -> Finding | None:
+    number = (end.exit_code or 0) - 128
+    if number not in _SIGNALS:
+        return None
+    name, advice, significance = _SIGNALS[number]
+    verb = "killed" if number in (9, 15, 2) else "ended"
+    return Finding(name, f"the process was {verb} by {name}", (), advice, significance)
+
+
+def advice(code: int | None) -> str:
+    return _CODES.get(code or 0, "Check the log of the replica.")

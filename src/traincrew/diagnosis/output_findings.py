@@ -1,0 +1,121 @@
+"""The faults that the output of one replica shows, the most significant first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from traincrew.diagnosis import tracebacks
+from traincrew.diagnosis.rank_streams import Line, RankStream, separate
+from traincrew.diagnosis.readable_lines import readable, shortened
+from traincrew.diagnosis.recognizer import Finding, Recognizer, Significance
+from traincrew.diagnosis.recognizers import RECOGNIZERS
+from traincrew.diagnosis.tracebacks import PythonException
+
+EVIDENCE_LINES = 8
+LINES_BEFORE = 3
+_ORDER: tuple[Significance, ...] = ("cause", "report", "consequence")
+_LINES = [each for each in RECOGNIZERS if each.place == "line"]
+_EXCEPTIONS = [each for each in RECOGNIZERS if each.place == "exception"]
+_UNKNOWN = Recognizer("exception", "", place="exception")
+
+
+def find(output: str) -> Finding | None:
+    """The most significant fault in an output; None if nothing is recognized."""
+    streams = separate(output)
+    strong, others = _in_lines(streams)
+    exceptions = [finding for stream in streams for finding in _in_exceptions(stream)]
+    reports = [each for each in (*strong, *others, *exceptions) if each.significance == "report"]
+    found = [*strong, *_fatal(exceptions, launcher=bool(reports)), *others]
+    named = next((each.details["rank"] for each in reports if each.details.get("rank")), None)
+    found = found or _in_bare_exceptions(streams)
+    best = min(found, key=lambda each: (_ORDER.index(each.significance), _is_other_rank(each, named)), default=None)
+    if best is None:
+        return None
+    if best.significance == "report":
+        return dataclasses.replace(best, rank=None, evidence=(*_before(best, output), *best.evidence)[-EVIDENCE_LINES:])
+    launcher = reports or len({stream.rank for stream in streams} - {None}) > 1
+    return best if launcher else dataclasses.replace(best, rank=None)
+
+
+def _before(report: Finding, output: str) -> list[str]:
+    """The last lines before the report of a launcher: what the process printed that it is about."""
+    return readable(output.splitlines()[: report.line])[-LINES_BEFORE:]
+
+
+def _is_other_rank(finding: Finding, named: str | None) -> bool:
+    """Whether a launcher says that another rank than that of the finding failed first."""
+    return named is not None and finding.rank is not None and str(finding.rank) != named
+
+
+def _fatal(exceptions: Sequence[Finding], *, launcher: bool) -> list[Finding]:
+    """The exceptions that may have ended a process.
+
+    The output of a launcher has those of several processes, and the first of them comes first. A process may handle many
+    exceptions and is ended by its last one.
+    """
+    if launcher:
+        return sorted(exceptions, key=lambda each: each.line)
+    ranks = {each.rank: each for each in sorted(exceptions, key=lambda each: each.line)}
+    return sorted(ranks.values(), key=lambda each: each.line)
+
+
+def _in_exceptions(stream: RankStream) -> list[Finding]:
+    found = tracebacks.exceptions(stream.lines)
+    fatal = [each for each in found if each.fatal] or found
+    return [_of_exception(each, stream.rank) for each in fatal]
+
+
+def _in_bare_exceptions(streams: Sequence[RankStream]) -> list[Finding]:
+    found = [(tracebacks.bare_exception(stream.lines), stream.rank) for stream in streams]
+    return [_of_exception(exception, rank) for exception, rank in found if exception is not None]
+
+
+def _of_exception(exception: PythonException, rank: int | None) -> Finding:
+    for recognizer in _EXCEPTIONS:
+        if match := recognizer.search(exception.text):
+            return _finding(recognizer, match.groupdict(), exception.summary, exception.evidence, (rank, exception.first))
+    advice = _check_frame(exception.frame)
+    found = _finding(_UNKNOWN, {}, exception.summary, exception.evidence, (rank, exception.first))
+    return Finding(found.recognizer, found.cause, found.evidence, advice, "cause", {}, rank, exception.first)
+
+
+def _check_frame(frame: str) -> str:
+    """`Check line 3 of train.py.` for `File "train.py", line 3, in main`."""
+    parts = frame.replace('"', "").removeprefix("File ").split(", ")
+    return f"Check {parts[1]} of {parts[0]}." if len(parts) > 1 else "Check the log of the replica."
+
+
+def _in_lines(streams: Sequence[RankStream]) -> tuple[list[Finding], list[Finding]]:
+    """In the order of the table: findings that are stronger than an exception, and the others."""
+    found = [(recognizer, finding) for recognizer in _LINES for finding in _matches(recognizer, streams)]
+    strong = [finding for recognizer, finding in found if recognizer.before_exceptions]
+    return strong, [finding for recognizer, finding in found if not recognizer.before_exceptions]
+
+
+def _matches(recognizer: Recognizer, streams: Sequence[RankStream]) -> Iterator[Finding]:
+    for stream in streams:
+        text = stream.text
+        if match := recognizer.search(text):
+            first, last = text.count("\n", 0, match.start()), text.count("\n", 0, max(match.end() - 1, match.start()))
+            lines = stream.lines[first : max(last + 1, first + recognizer.evidence_lines)]
+            yield _finding(recognizer, match.groupdict(), _first_text(lines), _texts(lines), (stream.rank, lines[0].number))
+
+
+def _first_text(lines: Sequence[Line]) -> str:
+    return next((line.text.strip() for line in lines if line.text.strip()), "")
+
+
+def _texts(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple(line.text.rstrip() for line in lines if line.text.strip())
+
+
+def _finding(
+    recognizer: Recognizer, groups: dict[str, str | None], text: str, evidence: Sequence[str], place: tuple[int | None, int]
+) -> Finding:
+    details = {name: " ".join(value.split()) for name, value in groups.items() if value is not None}
+    known = {name: details.get(name, "") for name in groups}
+    cause = " ".join(recognizer.cause.format(**known).split()) if recognizer.cause else text
+    advice = recognizer.advice.format(**known) if recognizer.advice else ""
+    lines = tuple(readable(evidence)[:EVIDENCE_LINES])
+    return Finding(recognizer.name, shortened(cause), lines, advice, recognizer.significance, details, *place)

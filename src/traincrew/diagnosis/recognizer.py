@@ -1,0 +1,50 @@
+"""A recognizer: one known fault, by the text that it leaves, with its remedy."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+Significance = Literal["cause", "report", "consequence"]
+"""cause: the fault itself. report: a launcher says that a process failed. consequence: another replica failed before."""
+Place = Literal["exception", "line"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recognizer:
+    name: str
+    """Such as `missing-module`. Cases under tests/diagnosis/cases name it."""
+    pattern: str
+    """Regular expression. `^` and `$` match at the ends of lines, and a blank matches any white space."""
+    advice: str = ""
+    """What to do, in the imperative. `{name}` stands for the group of that name in the pattern."""
+    cause: str = ""
+    """One line about the fault, with groups as in `advice`. Empty: the exception, or the line that matches."""
+    place: Place = "line"
+    """exception: searched in Python exceptions. line: searched in all other lines of the output."""
+    significance: Significance = "cause"
+    evidence_lines: int = 1
+    """Lines of evidence, from the first line that matches."""
+    before_exceptions: bool = False
+    """Stronger evidence than a Python exception in the same output."""
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return re.search(self.pattern.replace(" ", r"\s+"), text, re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A recognized fault in the output of one replica."""
+
+    recognizer: str
+    cause: str
+    evidence: tuple[str, ...] = ()
+    advice: str = ""
+    significance: Significance = "cause"
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The groups of the pattern, such as the name of a missing module."""
+    rank: int | None = None
+    """The rank in the output of a launcher."""
+    line: int = 0

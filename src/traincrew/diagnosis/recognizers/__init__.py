@@ -1,0 +1,37 @@
+"""The table of known faults. Of two rows that match equally well, the first counts.
+
+To teach a fault: add a row to the file of its framework, and a case with a real output under tests/diagnosis/cases.
+"""
+
+from __future__ import annotations
+
+from traincrew.diagnosis.recognizer import Recognizer
+from traincrew.diagnosis.recognizers import (
+    collectives,
+    commands,
+    gpus,
+    horovod,
+    jax,
+    mpi,
+    paddle,
+    python,
+    ssh,
+    tensorflow,
+    torch,
+    xgboost,
+)
+
+RECOGNIZERS: tuple[Recognizer, ...] = (
+    *gpus.RECOGNIZERS,
+    *torch.RECOGNIZERS,
+    *horovod.RECOGNIZERS,
+    *tensorflow.RECOGNIZERS,
+    *jax.RECOGNIZERS,
+    *xgboost.RECOGNIZERS,
+    *paddle.RECOGNIZERS,
+    *collectives.RECOGNIZERS,
+    *ssh.RECOGNIZERS,
+    *mpi.RECOGNIZERS,
+    *python.RECOGNIZERS,
+    *commands.RECOGNIZERS,
+)

@@ -1,0 +1,44 @@
+"""Failures of ssh and of `kubectl exec`, with which launchers start processes on workers."""
+
+from __future__ import annotations
+
+from traincrew.diagnosis.recognizer import Recognizer
+
+RECOGNIZERS: tuple[Recognizer, ...] = (
+    Recognizer(
+        "ssh-unknown-host",
+        r"^ssh: Could not resolve hostname (?P<host>[^\s:]+): .*$",
+        "Check that the host list names workers of the job, and that {host} runs: its name resolves only while its pod exists.",
+    ),
+    Recognizer(
+        "ssh-unreachable",
+        r"^ssh: connect to host (?P<host>\S+) port (?P<port>\d+): (?P<error>.*)$",
+        "Check that sshd runs in {host} on port {port}: its command must be `sshd -De` or similar.",
+    ),
+    Recognizer(
+        "ssh-host-key",
+        r"^Host key verification failed\.?",
+        "Let ssh accept the keys of new pods: set StrictHostKeyChecking to no in the image, or in plm_rsh_args.",
+    ),
+    Recognizer(
+        "ssh-refused",
+        r"^(?P<who>\S*)?:? ?Permission denied \((?:publickey|password)[^)]*\)\.?",
+        "Check that the keys are mounted at spec.sshAuthMountPath of the user that runs sshd, and their permissions.",
+    ),
+    Recognizer(
+        "ssh-closed",
+        r"^(?:kex_exchange_identification: .*|Connection (?:closed|reset) by (?:remote host|\S+ port \d+).*)$",
+        "Check the log of the worker: sshd ended or refused the connection.",
+    ),
+    Recognizer(
+        "exec-forbidden",
+        r'^Error from server \(Forbidden\): pods "(?P<pod>[^"]+)" is forbidden: .*cannot create resource "pods/exec".*$',
+        "Check the host list: the launcher may only start processes in the workers of its own job, and {pod} is none of them.",
+        "the launcher may not start processes in pod {pod}",
+    ),
+    Recognizer(
+        "exec-failed",
+        r"^Error from server(?: \((?P<reason>\w+)\))?: (?P<message>.*)$",
+        "Check that the worker runs: the launcher cannot start a process in it.",
+    ),
+)

@@ -1,0 +1,19 @@
+"""How a replica ended: what Kubernetes knows about it, and the tail of its output."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from traincrew.model.meta import Time
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplicaEnd:
+    replica: str
+    """Name for people, such as `Worker 1`."""
+    output: str = ""
+    """The tail of its output. A cause that was printed before it is not found."""
+    exit_code: int | None = None
+    reason: str = ""
+    """The reason of the container's termination or of the pod's failure, such as OOMKilled or Evicted."""
+    ended: Time | None = None
