@@ -97,7 +97,8 @@ def _matches(recognizer: Recognizer, streams: Sequence[RankStream]) -> Iterator[
     for stream in streams:
         text = stream.text
         if match := recognizer.search(text):
-            first, last = text.count("\n", 0, match.start()), text.count("\n", 0, max(match.end() - 1, match.start()))
+            start = match.start("message") if match.groupdict().get("message") else match.start()
+            first, last = text.count("\n", 0, start), text.count("\n", 0, max(match.end() - 1, start))
             lines = stream.lines[first : max(last + 1, first + recognizer.evidence_lines)]
             yield _finding(recognizer, match.groupdict(), _first_text(lines), _texts(lines), (stream.rank, lines[0].number))
 

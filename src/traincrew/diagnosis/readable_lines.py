@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 
 LINE_LIMIT = 300
-_TRACE = re.compile(r"^\+ (?:POD_NAME=|shift$|\S*kubectl exec )")
-"""Lines of `set -x` in the script with which launchers start processes in pods."""
+WORDS = 25
+"""A line with more letters than this is a sentence, even if many numbers follow."""
+_TRACE = re.compile(r"^\+ (?:POD_NAME=|shift$|\S*kubectl exec )|^I\d{4} |^WARNING: All log messages before absl|^\s+\.\.\.,$")
+"""Lines of `set -x` in the script with which launchers start processes in pods, and messages of TensorFlow's start."""
 _RULER = re.compile(r"^[\s\-=*_#~^|+.:]*$")
 _NUMBERS = re.compile(r"[\d.,eE+\-\[\]()\s]")
 _TENSOR = re.compile(r"<tf\.(?:Tensor|Variable)|^\s*(?:array|tensor)\(\[|^\s*\[+[-\d]")
@@ -22,7 +24,9 @@ def is_noise(line: str) -> bool:
     if _RULER.match(line) or _TRACE.match(line):
         return True
     numbers = len(_NUMBERS.findall(line))
-    return len(line) > 20 and numbers > 0.8 * len(line) and bool(re.search(r"\d", line))
+    if len(line) - numbers > WORDS:
+        return False
+    return len(line) > 12 and numbers > 0.7 * len(line) and bool(re.search(r"\d", line))
 
 
 def shortened(line: str) -> str:

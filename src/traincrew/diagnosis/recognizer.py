@@ -17,7 +17,10 @@ class Recognizer:
     name: str
     """Such as `missing-module`. Cases under tests/diagnosis/cases name it."""
     pattern: str
-    """Regular expression. `^` and `$` match at the ends of lines, and a blank matches any white space."""
+    """Regular expression. `^` and `$` match at the ends of lines, and a blank matches any white space.
+
+    The evidence begins at the group `message`, if there is one, else at the beginning of the match.
+    """
     advice: str = ""
     """What to do, in the imperative. `{name}` stands for the group of that name in the pattern."""
     cause: str = ""

@@ -17,8 +17,10 @@ _HEADER = re.compile(r"^(?P<indent>\s*)(?:\|\s+)?(?:Original )?Traceback \(most 
 _FRAME = re.compile(r'^(?P<indent>\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 _EXCEPTION = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?::(?: (?P<message>.*))?)?$")
 _FINAL = re.compile(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|NotFound|Unavailable|Aborted)$")
-_SOURCE = re.compile(r"\[\S+\.(?:cc|cpp|h|cu):\d+\] ")
-"""The place in the source code of a native library, which only its authors need."""
+_INTERNAL = re.compile(
+    r"\[\S+\.(?:cc|cpp|h|cu):\d+\] |\{\{function_node [^}]*\}\} |tensorflow\.python\.framework\.errors_impl\.| \[Op:\w+\].*$"
+)
+"""Places in the source code of libraries and names inside of TensorFlow, which only their authors need."""
 _CAUSED = "The above exception was the direct cause of the following exception:"
 _HANDLING = "During handling of the above exception, another exception occurred:"
 _LIBRARY = re.compile(
@@ -50,7 +52,7 @@ class PythonException:
     @property
     def summary(self) -> str:
         """One line. A first line that only announces the next ones is joined with the first of these."""
-        lines = [_SOURCE.sub("", line).strip() for line in self.text.splitlines() if line.strip()]
+        lines = [_INTERNAL.sub("", line).strip() for line in self.text.splitlines() if line.strip()]
         head = lines[0]
         return f"{head} {lines[1]}" if head.endswith(":") and len(lines) > 1 else head
 

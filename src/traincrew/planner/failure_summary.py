@@ -6,7 +6,7 @@ from traincrew.model.status import Condition, Failure, JobStatus, Why
 
 LINE_LIMIT = 300
 REPLICA = "ReplicaFailed"
-_ENDINGS = {"Deadline": "DeadlineExceeded", "BackoffLimit": "BackoffLimitExceeded"}
+ENDINGS = {"Deadline": "DeadlineExceeded", "BackoffLimit": "BackoffLimitExceeded"}
 
 
 def of(status: JobStatus) -> Why | None:
@@ -20,8 +20,8 @@ def of(status: JobStatus) -> Why | None:
 
 
 def _reason(status: JobStatus, failed: Condition, failure: Failure | None) -> str:
-    if status.ended_by in _ENDINGS:
-        return _ENDINGS[status.ended_by]
+    if status.ended_by in ENDINGS:
+        return ENDINGS[status.ended_by]
     if failure is None:
         return failed.reason or REPLICA
     return failure.reason if failure.reason not in ("", "Error") else REPLICA

@@ -13,7 +13,7 @@ from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
 from traincrew.cli.local_cluster import environments
-from traincrew.cli.render import advice, description, explanation, observed_job, serialization, tables, terminal
+from traincrew.cli.render import description, explanation, failures, observed_job, serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.diagnosis import hang
 
@@ -43,7 +43,7 @@ async def explain(name: str, target_options: cluster_target.TargetOptions, optio
 def _images_with_missing_module(
     job: observed_job.ObservedJob, evidence: explanation.Evidence, data: pathlib.Path
 ) -> tuple[str, ...]:
-    module = advice.missing_module(job.failure.message or evidence.log) if job.failure is not None else ""
+    module = failures.missing_module(job, evidence.ends)
     return tuple(each.image for each in environments.with_modules(environments.mapped(data), [module])) if module else ()
 
 

@@ -9,15 +9,14 @@ from collections.abc import AsyncIterator, Iterable
 import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_references
+from traincrew.cli.jobs import job_references, replica_ends
 from traincrew.cli.render import events, explanation, observed_job, resource_usage
-from traincrew.client import interfaces, pod_logs
+from traincrew.client import interfaces
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects, resources
 
 MAX_PODS_WITH_EVENTS = 10
 """Pods whose events are read. The other pods rarely have a different problem."""
-LAST_LINES = 20
 
 
 @contextlib.asynccontextmanager
@@ -62,8 +61,10 @@ async def get_job(
 
 
 async def evidence(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
-    recorded, log, usage = await asyncio.gather(_events(client, job), _log(client, job), _resource_usage(client, job))
-    return explanation.Evidence(tuple(recorded), log, tuple(usage))
+    recorded, ends, usage = await asyncio.gather(
+        _events(client, job), replica_ends.read(client, job), _resource_usage(client, job)
+    )
+    return explanation.Evidence(tuple(recorded), ends, tuple(usage))
 
 
 async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -> list[str]:
@@ -99,20 +100,6 @@ async def image_message(client: RemoteClient, pod: objects.Pod) -> str:
     """The kubelet's message about the image of the pod; empty if there is none."""
     recorded = await _events_of(client, pod.metadata.namespace, pod.name, pod.metadata.uid)
     return next((event.message for event in reversed(events.in_order(recorded)) if event.reason == "Pulled"), "")
-
-
-async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
-    """The last lines of the failed container, unless the status of the job has them."""
-    failure = job.failure
-    if failure is None or failure.message or not failure.pod:
-        return ""
-    for previous in (True, False):
-        position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
-        with contextlib.suppress(errors.ApiError):
-            wanted = pod_logs.PodLogOptions(previous=previous, tail=LAST_LINES)
-            lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch]
-            return "\n".join(line.text.decode(errors="replace") for line in lines)
-    return ""
 
 
 async def all_jobs(reader: interfaces.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:

@@ -8,15 +8,14 @@ import dataclasses
 import pathlib
 from collections.abc import AsyncIterator, Sequence
 
-from traincrew.cli.jobs import job_informer, log_streams
+from traincrew.cli.jobs import job_informer, log_streams, replica_ends
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.permanent_failure import PermanentFailureCheck
-from traincrew.cli.render import observed_job, tables, waiting_reasons
+from traincrew.cli.render import failures, observed_job, tables, waiting_reasons
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects
-from traincrew.planner import failure_summary
 
 STABLE = 0.3
 """Seconds for which a state must last before it is printed. Most states are shorter, and each one would print a line."""
@@ -96,7 +95,7 @@ class JobWaiter:
             for job in self.jobs:
                 await job.linger()
                 await job.logs.drain(DRAIN)
-            self._print_results()
+            await self._print_results()
         return next((code for job in self.jobs if (code := job.exit_code())), 0)
 
     async def _watch_until_finished(self, keys: Sequence[job_informer.JobKey], stack: contextlib.AsyncExitStack) -> None:
@@ -169,7 +168,7 @@ class JobWaiter:
             state = job.first_messages.setdefault(backoff, state)
         return f"{job.informer.key.name}: {state}" if state else ""
 
-    def _print_results(self) -> None:
+    async def _print_results(self) -> None:
         for waited in self.jobs:
             job = waited.informer.observe()
             if job is None or not job.job.status.finished:
@@ -177,21 +176,23 @@ class JobWaiter:
                 continue
             duration = tables.duration(job, clock.now())
             self._console.message(
-                f"{job.reference} {job.state.lower()} after {duration}{_failure_message(job)}{waited.never_started()}"
+                f"{job.reference} {job.state.lower()} after {duration}{await self._result(job)}{waited.never_started()}"
             )
+            if line := failures.after_success(job, [*waited.informer.pods.values()]):
+                self._console.message(f"  {line}")
             if job.state == "Failed":
                 self._console.message(f"  Run `traincrew why {job.reference}` for details.")
+
+    async def _result(self, job: observed_job.ObservedJob) -> str:
+        """Why a job failed. The pods that are being deleted may have no log any more."""
+        if job.state != "Failed":
+            return ""
+        ends = await replica_ends.read(self._client, job)
+        message = failures.summary(job, ends)
+        return f": {message}" if message else ""
 
 
 def _replica_key(pod: objects.Pod) -> tuple[str, str]:
     """Role and index of the replica. A replacement of a pod has the same key."""
     labels = pod.metadata.labels
     return labels.get(naming.REPLICA_TYPE, ""), labels.get(naming.REPLICA_INDEX, "")
-
-
-def _failure_message(job: observed_job.ObservedJob) -> str:
-    if job.state != "Failed":
-        return ""
-    condition = next((each.message for each in job.job.status.conditions if each.type == "Failed"), "")
-    message = failure_summary.describe(job.failure) if job.failure is not None else condition
-    return f": {message}" if message else ""

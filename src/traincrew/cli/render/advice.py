@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from traincrew.diagnosis.cause import Diagnosis
 from traincrew.kinds import KINDS
 from traincrew.model.status import Failure
 
@@ -36,37 +37,24 @@ _WAITING: tuple[tuple[str, str], ...] = (
     (r"NameTaken", "Delete or rename the existing object."),
     (r"WaitingForGang|PodGroup", "All pods of the gang must fit at once. Free resources or lower minAvailable."),
     (r"NotScheduled|any scheduler", "Check that a scheduler is running: `traincrew status`, `kubectl get pods -n kube-system`."),
+    (r"NoHostPorts", "Wait until other jobs finish, or give the operator more ports: --host-ports."),
+    (r"DeadlineExceeded|active longer than specified deadline", "Raise activeDeadlineSeconds, or make the job faster."),
+    (r"BackoffLimitExceeded|reached the specified backoff limit",
+     "Fix the cause of the failures, or raise backoffLimit. The pods are deleted; `traincrew logs {job}` shows kept logs."),
+    (r"BackOff\b", "Wait for the retry, or fix the cause of the failures: `traincrew logs {job} --previous`."),
+    (r"NotStarted", "Check the events of the pod: `traincrew describe {job}`."),
+    (r"ReplicaFailed", "Check its log: `traincrew logs {job}`. A restartPolicy other than Never restarts failed replicas."),
+    (r"NothingToRun", "Add a replica of the role that the message names."),
+    (r"WaitingForWorkers", "Check the workers that are not ready: `traincrew describe {job}`."),
+    (r"NoLauncherPod", "Check the events of the launcher's Job: `kubectl describe jobs`."),
+    (r"PodsStillRunning", "Set cleanPodPolicy to Running to end them, or delete the job: `traincrew delete {job}`."),
+    (r"FailedCreate", "Check the message of the API server: rights, quotas and admission webhooks."),
+    (r"SchedulingGated", "Wait until the controller that set the scheduling gates removes them."),
     (r"StuckTerminating", "If its node is gone, run `kubectl delete pod NAME --grace-period=0 --force`."),
-    (r"NodeUnreachable", "Check the node: `kubectl get nodes`."),
+    (r"NodeUnreachable",
+     "Check the node: `kubectl get nodes`. If it is gone for good, delete its pods: `kubectl delete pod NAME --force`."),
+    (r"[Uu]nschedulable|cannot be scheduled", "Compare the requests of the pod with the nodes: `kubectl describe nodes`."),
     (r"Validation|Invalid", "Fix the manifest: `traincrew validate FILE` prints every error with its line."),
-)  # fmt: skip
-
-_CODES = {
-    126: "The command is not executable. Check its mode and its first line.",
-    127: "The command was not found. Check its name and the PATH of the image's environment.",
-    132: "The CPU does not support an instruction (SIGILL). Use a build for this CPU.",
-    134: "The process aborted (SIGABRT). Check its last lines.",
-    137: "The process was killed (SIGKILL): by a user, by a liveness probe or because the machine ran out of memory.",
-    139: "The process crashed (SIGSEGV). Check that its libraries are built for this machine and fit each other.",
-    143: "The process was terminated (SIGTERM): by a deletion, an eviction or a deadline.",
-}
-_OOM = "The container exceeded its memory limit. Raise resources.limits.memory or use a smaller batch."
-_MISSING_MODULE = r"ModuleNotFoundError: No module named '([^']+)'"
-_LOG_PATTERNS: tuple[tuple[str, str], ...] = (
-    (_MISSING_MODULE,
-     "Install {0} in {environment}."),
-    (r"Distributed package doesn't have (\w+) built in",
-     "This PyTorch was built without {0}. Use the gloo backend or an image that was built with {0}."),
-    (r"RendezvousConnectionError",
-     "The rendezvous host of torchrun was lost (worker-0 unless rdzvHost is set). Check how it ended."),
-    (r"executable file not found", "Check the name of the command and the PATH of the image's environment."),
-    (r"FileNotFoundError|No such file or directory",
-     "Check that the file exists and that its directory is mounted: the path is resolved inside the pod."),
-    (r"Address already in use", "Give each process of the pod a port of its own."),
-    (r"Permission denied|PermissionError", "Check the user of the pod and the permissions of the files it writes."),
-    (r"Connection refused|Connection timed out|Name or service not known",
-     "Another replica was not running. Check which replica failed first."),
-    (r"CUDA out of memory|OutOfMemoryError", "The GPU is out of memory. Use a smaller batch."),
 )  # fmt: skip
 
 
@@ -74,7 +62,7 @@ def on_waiting(reason: str, message: str, job: str) -> str:
     for pattern, remedy in _WAITING:
         if re.search(pattern, f"{reason} {message}"):
             return remedy.replace("{job}", job)
-    return ""
+    return f"Check the events of the job and its pods: `traincrew describe {job}`."
 
 
 _ENVIRONMENT = re.compile(r'Image "([^"]+)".*?\benvironment (/.+?)(?= \(images | stands | runs |[;.,](?: |$)|$)')
@@ -90,29 +78,23 @@ def environment(image_message: str) -> str:
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 
 
-def missing_module(last_lines: str) -> str:
-    """The module that Python did not find; empty if there is none."""
-    match = re.search(_MISSING_MODULE, last_lines)
-    return match[1] if match else ""
-
-
 def _image_with_module(images: Sequence[str]) -> str:
     if not images:
         return ""
     return f" Image {images[0]} has it: use `traincrew run --image {images[0]}`, or `image: {images[0]}` in the manifest."
 
 
-def on_failure(failure: Failure, last_lines: str, image_message: str = "", images: Sequence[str] = ()) -> str:
-    """The most specific remedy; empty if there is none.
+def on_failure(failure: Failure, diagnosis: Diagnosis | None, image_message: str = "", images: Sequence[str] = ()) -> str:
+    """The most specific remedy.
 
     image_message: the kubelet's message about the image. images: images of this machine that have the module that is missing.
     """
     if failure.disruption:
-        return "The pod was disrupted. This does not count as a failure of the job, and a running job recreates the pod."
-    if failure.reason == "OOMKilled":
-        return _OOM
-    for pattern, remedy in _LOG_PATTERNS:
-        if match := re.search(pattern, last_lines):
-            advice = remedy.format(*match.groups(), environment=environment(image_message))
-            return advice + (_image_with_module(images) if pattern == _MISSING_MODULE else "")
-    return _CODES.get(failure.exit_code or 0, "")
+        return (
+            "Check the node, and who deleted the pod. A disruption does not count as a failure: a running job recreates the pod."
+        )
+    if diagnosis is None:
+        return failure.advice
+    if diagnosis.recognizer == "missing-module" and (module := diagnosis.details.get("module")):
+        return f"Install {module} in {environment(image_message)}.{_image_with_module(images)}"
+    return diagnosis.advice

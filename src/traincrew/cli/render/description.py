@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traincrew.cli.render import events, explanation, tables, waiting_reasons
+from traincrew.cli.render import events, explanation, failures, tables, waiting_reasons
 from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
@@ -18,7 +18,7 @@ def describe(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -
         _replicas(observed),
         _conditions(observed, now),
         _pods(observed, now),
-        _failure(observed, evidence, now),
+        _failure(observed, evidence),
     )
     return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))
 
@@ -111,12 +111,12 @@ def _exits(pod: objects.Pod) -> str:
     return ", ".join(exits) or "-"
 
 
-def _failure(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -> str:
+def _failure(observed: ObservedJob, evidence: explanation.Evidence) -> str:
     if observed.failure is None:
         return ""
-    explained = explanation.explain(observed, evidence, now)
-    lines = [cause for cause in explained.causes if cause.startswith(("first failure", "last failure"))]
-    return "\n".join([*lines, *(f"  | {line}" for line in explained.last_lines.splitlines())])
+    found = failures.explain(observed, evidence.ends)
+    diagnosis = failures.diagnose(observed, evidence.ends)
+    return "\n".join([*found.causes, *(f"  | {line}" for line in (diagnosis.evidence if diagnosis else ()))])
 
 
 def _events(recorded: Sequence[events.ListedEvent], now: Time) -> str:

@@ -1,4 +1,4 @@
-"""The page of `traincrew why`: why a job is waiting or failed, and what to do."""
+"""The page of `traincrew why`: what happened to a job, the evidence, and what to do now. Each thing is said once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.cli.render import advice, events, tables, waiting_reasons
+from traincrew.cli.render import advice, events, failures, tables, waiting_reasons
 from traincrew.cli.render.observed_job import ObservedJob, since
+from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Failure
 from traincrew.planner import failure_summary
 
 SHOWN_EVENTS = 5
@@ -21,12 +21,12 @@ class Evidence:
     """What was read in addition to the job and its pods."""
 
     events: tuple[events.ListedEvent, ...] = ()
-    log: str = ""
-    """The last lines of the failed replica, if its status has none."""
-    images: tuple[str, ...] = ()
-    """Images of this machine that have the module that the failed replica did not find."""
+    ends: tuple[ReplicaEnd, ...] = ()
+    """The ends of the failed replicas whose logs could be read."""
     resource_usage: tuple[str, ...] = ()
     """Which jobs use the resources that are insufficient."""
+    images: tuple[str, ...] = ()
+    """Images of this machine that have the module that the failed replica did not find."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +34,15 @@ class Explanation:
     job: str
     state: str
     causes: tuple[str, ...] = ()
-    remedies: tuple[str, ...] = ()
+    """What happened."""
+    evidence: tuple[str, ...] = ()
+    """Lines of the output of the replica that failed first."""
     pods: tuple[str, ...] = ()
-    """Pods that are not running, each with its reason."""
+    """Pods that are not running, each with its reason, if the causes do not name them."""
     warnings: tuple[str, ...] = ()
-    """Warning events of the job and its pods."""
-    last_lines: str = ""
+    """Warning events of the job and its pods, if the causes do not contain them."""
+    remedies: tuple[str, ...] = ()
+    """What to do."""
     commands: tuple[str, ...] = ()
     """Commands that show more."""
 
@@ -48,19 +51,21 @@ class Explanation:
 
 
 def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation:
+    diagnosis = failures.diagnose(observed, evidence.ends)
     causes, remedies = _causes(observed, evidence, now)
     failure = observed.failure
     finished = observed.job.status.finished
     waiting = _waiting(observed) if not finished else []
     healthy = observed.state in ("Running", "Succeeded") and not waiting and failure is None and not observed.hang
+    said = "\n".join(causes)
     return Explanation(
         job=f"{observed.kind.kind} {observed.job}",
         state=_state(observed, now),
         causes=tuple(causes),
+        evidence=diagnosis.evidence if diagnosis is not None and not observed.job.status.is_true("Succeeded") else (),
+        pods=tuple(line for line in waiting if line.partition(": ")[2] not in said),
+        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, said, now)),
         remedies=tuple(dict.fromkeys(filter(None, remedies))),
-        pods=tuple(waiting),
-        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, now)),
-        last_lines=_last_lines(failure, evidence),
         commands=() if healthy else tuple(_commands(observed)),
     )
 
@@ -82,7 +87,7 @@ def _state(observed: ObservedJob, now: Time) -> str:
 def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
     status, causes, remedies = observed.job.status, list[str](), list[str]()
     if status.is_true("Succeeded"):
-        return ["the job succeeded"], []
+        return failures.of_success(observed)
     if observed.job.suspended:
         causes.append("the job is suspended")
         remedies.append(f"Run `traincrew resume {observed.reference}`.")
@@ -96,23 +101,8 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
         causes.append(observed.hang)
         remedies.append(f"Run `traincrew stacks {observed.reference}` to see where each replica is.")
     causes += evidence.resource_usage
-    if status.is_true("Failed"):
-        causes += [condition.message for condition in status.conditions if condition.type == "Failed" and condition.message]
-        remedies += [
-            advice.on_waiting(condition.reason, "", observed.reference)
-            for condition in status.conditions
-            if condition.type == "Failed"
-        ]
-    for title, failure in (("first failure", status.failure), ("last failure", status.last_failure)):
-        if failure is not None:
-            causes.append(f"{title}: {_failure_line(failure)}")
-            if failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
-                causes.append(
-                    f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
-                )
-            remedies.append(
-                advice.on_failure(failure, _last_lines(failure, evidence), _image_message(failure, evidence), evidence.images)
-            )
+    found = failures.explain(observed, evidence.ends, _image_message(observed, evidence), evidence.images)
+    causes, remedies = causes + found.causes, remedies + found.remedies
     return causes or [_no_problem(observed)], remedies
 
 
@@ -124,32 +114,20 @@ def _no_problem(observed: ObservedJob) -> str:
     return "no problem found"
 
 
-def _failure_line(failure: Failure) -> str:
-    code = f" exited with code {failure.exit_code}" if failure.exit_code is not None else " was lost"
-    reason = f" ({failure.reason})" if failure.reason else ""
-    node = f" on node {failure.node}" if failure.node else ""
-    when = f" at {failure.time:%Y-%m-%d %H:%M:%S} UTC" if failure.time else ""
-    return f"{failure.replica} (pod {failure.pod}){code}{reason}{node}{when}"
-
-
-def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
-    if failure is not None and failure.message:
-        return failure.message.rstrip("\n")
-    return evidence.log.rstrip("\n") if failure is not None else ""
-
-
-def _image_message(failure: Failure, evidence: Evidence) -> str:
-    """The kubelet's message about the image of the pod. Messages about init containers come first."""
+def _image_message(observed: ObservedJob, evidence: Evidence) -> str:
+    """The kubelet's message about the image of the failed pod. Messages about init containers come first."""
+    failed = observed.failure.pod if observed.failure is not None else ""
     messages = [event for event in events.in_order(evidence.events) if event.reason == "Pulled"]
-    return next((event.message for event in reversed(messages) if event.involved_object.name == failure.pod), "")
+    return next((event.message for event in reversed(messages) if event.involved_object.name == failed), "")
 
 
-def _warnings(evidence: Sequence[events.ListedEvent], now: Time) -> list[str]:
-    """The latest warnings. Equal warnings about several objects share a line."""
+def _warnings(evidence: Sequence[events.ListedEvent], said: str, now: Time) -> list[str]:
+    """The latest warnings that are not said yet. Equal warnings about several objects share a line."""
     same: dict[tuple[str, str, str], list[events.ListedEvent]] = {}
     for event in events.warnings(evidence):
         words = (event.involved_object.kind.lower(), event.reason, " ".join(event.message.split()))
-        same[words] = [*same.pop(words, []), event]
+        if words[2] not in said:
+            same[words] = [*same.pop(words, []), event]
     return [_warning(*words, same_events, now) for words, same_events in list(same.items())[-SHOWN_EVENTS:]]
 
 
@@ -175,16 +153,11 @@ def _restarted(pod: objects.Pod) -> bool:
 
 
 def text(explanation: Explanation) -> str:
-    lines = [
-        f"{explanation.job}: {explanation.state}",
-        "",
-        *_list("why", explanation.causes),
-        *_list("what to do", explanation.remedies),
-    ]
+    lines = [f"{explanation.job}: {explanation.state}", "", *_list("what happened", explanation.causes)]
+    if explanation.evidence:
+        lines += ["evidence", *(f"  | {line}" for line in explanation.evidence), ""]
     lines += [*_list("pods that are not running", explanation.pods), *_list("warnings", explanation.warnings)]
-    if explanation.last_lines:
-        lines += ["last lines", *(f"  | {line}" for line in explanation.last_lines.splitlines()), ""]
-    lines += _list("see also", explanation.commands)
+    lines += [*_list("what to do", explanation.remedies), *_list("see also", explanation.commands)]
     return "\n".join(lines).rstrip("\n")
 
 

@@ -37,8 +37,8 @@ class ObservedJob:
 
     @property
     def failure(self) -> Failure | None:
-        """The first failure, else the last one."""
-        return self.job.status.failure or self.job.status.last_failure
+        """The failure that ended the job or its latest attempt."""
+        return self.job.status.ending_failure
 
 
 def observe(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> ObservedJob:
@@ -93,10 +93,10 @@ def since(status: JobStatus) -> Time | None:
 
 
 def exit_code(status: JobStatus) -> int:
-    """0 if the job succeeded, else the exit code of the container that failed first, or 1 if it is unknown."""
+    """0 if the job succeeded, else the exit code of the container that ended the job, or 1 if it is unknown."""
     if status.is_true("Succeeded"):
         return 0
-    for failure in (status.failure, status.last_failure):
+    for failure in (status.ending_failure, status.failure):
         if failure is not None and failure.exit_code and not failure.disruption:
             return failure.exit_code if failure.exit_code < 256 else 1
     return 1

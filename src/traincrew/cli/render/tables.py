@@ -73,10 +73,15 @@ def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:
 
 
 def restarts(observed: observed_job.ObservedJob) -> int:
-    """Restarts of pods, from the status of the job, and of the containers of the current pods."""
-    restarted_pods = observed.job.status.restarts
+    """Restarts of pods, from the status of the job, and of the containers of the current pods.
+
+    The status of a finished job has both: its pods may be deleted.
+    """
+    recorded = observed.job.status.restarts
     containers = sum(status.restart_count for pod in observed.pods for status in pod.status.container_statuses)
-    return restarted_pods.charged + restarted_pods.disruptions + containers
+    if observed.job.status.finished:
+        return max(recorded.charged + recorded.disruptions, containers)
+    return recorded.charged + recorded.disruptions + containers
 
 
 def _why(observed: observed_job.ObservedJob, now: Time) -> str:

@@ -23,7 +23,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "jax-peer-lost",
-        r"JAX distributed service detected fatal errors|(?:tasks|task) (?:have|has) (?:crashed|died)|heartbeat timeout",
+        r"JAX distributed service detected fatal errors",
         "Check which replica failed first, and why.",
         "the JAX coordination service reports that another process died",
         significance="consequence",

@@ -7,7 +7,7 @@ from traincrew.diagnosis.recognizer import Recognizer
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "paddle-peer-lost",
-        r"tcp_(?:store|utils)|TCPStore|[Bb]rpc.*(?:refused|reset)|gloo.*(?:closed|reset|refused)",
+        r"tcp_(?:store|utils)\.|paddle.*TCPStore|[Bb]rpc.*(?:refused|reset)",
         "Check which replica failed first, and why.",
         place="exception",
         significance="consequence",
@@ -21,7 +21,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "shapes",
-        r"InvalidArgumentError\) .*(?:mul|matmul|Dims|dimension|shape)",
+        r"\(InvalidArgument(?:Error)?\) .*(?:mul|Dims|dimension|shape)",
         "Compare the shape of the data with the layers of the model.",
         place="exception",
     ),

@@ -18,7 +18,15 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         r"Received a label value of (?P<label>-?\d+) which is outside the valid range of (?P<range>\[[^)\]]*[)\]])",
         "Compare the labels in the data with the size of the last layer.",
         "a label of {label} is outside of the valid range {range}",
-        place="exception",
+        before_exceptions=True,
+    ),
+    Recognizer(
+        "tensorflow-graph",
+        r"\A(?![\s\S]*(?:Collective ops is aborted|tasks are unhealthy|UnavailableError))[\s\S]*?"
+        r"^(?P<message>\S[^\n]*)\n\s+\[\[\{\{node (?P<node>[^}]+)\}\}\]\]",
+        "Check the operation {node} and the shapes and values of its inputs.",
+        "{message}",
+        before_exceptions=True,
     ),
     Recognizer(
         "tensorflow-1",
@@ -57,8 +65,10 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "tensorflow-peer-lost",
-        r"^F\d{4} .*coordination.*$|Polled an error from coordination service.*$",
+        r"Collective ops is aborted by[^\n]*|The following tasks are unhealthy[^\n]*|Polled an error from coordination service",
         "Check which replica failed first, and why.",
+        "another task ended, and the collective operations were aborted",
         significance="consequence",
+        before_exceptions=True,
     ),
 )

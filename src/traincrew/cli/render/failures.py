@@ -1,0 +1,114 @@
+"""What the failures of a job mean: causes and remedies, for `why`, `describe` and `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from traincrew.cli.render import advice, waiting_reasons
+from traincrew.cli.render.observed_job import ObservedJob
+from traincrew.diagnosis import cause
+from traincrew.diagnosis.cause import Diagnosis
+from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.model import objects
+from traincrew.model.status import Failure
+from traincrew.planner import failure_records
+
+
+class Explained(NamedTuple):
+    causes: list[str]
+    remedies: list[str]
+
+
+def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | None:
+    """From the logs that could be read, else from the record in the status. None: there is nothing to explain."""
+    failure = observed.failure
+    if failure is None or failure.disruption:
+        return None
+    known = [failure_records.replica_end(failure)]
+    return cause.diagnose(ends or known) or cause.diagnose(known)
+
+
+def missing_module(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
+    """The module that Python did not find; empty if there is none."""
+    found = diagnose(observed, ends)
+    return found.details.get("module", "") if found is not None and found.recognizer == "missing-module" else ""
+
+
+def explain(
+    observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: str = "", images: Sequence[str] = ()
+) -> Explained:
+    """The failure that ended the job or its latest attempt; before it, an earlier one that was retried."""
+    status, failure = observed.job.status, observed.failure
+    causes, remedies = list[str](), list[str]()
+    if status.is_true("Failed") and (failure is None or status.ended_by not in ("", "Replica")):
+        failed = [condition for condition in status.conditions if condition.type == "Failed"]
+        causes += [condition.message for condition in failed if condition.message]
+        remedies += [advice.on_waiting(condition.reason, condition.message, observed.reference) for condition in failed]
+    if failure is None:
+        return Explained(causes, remedies)
+    if status.failure is not None and failure is not status.failure:
+        causes.append(f"first failure: {_line(status.failure)}")
+    causes += _latest(observed, failure, diagnose(observed, ends))
+    remedies.append(advice.on_failure(failure, diagnose(observed, ends), image_message, images))
+    return Explained(causes, remedies)
+
+
+def _latest(observed: ObservedJob, failure: Failure, diagnosis: Diagnosis | None) -> list[str]:
+    title = "" if observed.job.status.is_true("Failed") else "last failure: "
+    if diagnosis is None or diagnosis.replica == failure.replica:
+        lines = [f"{title}{_line(failure, diagnosis.cause if diagnosis is not None else failure.cause)}"]
+    else:
+        lines = [f"{title}{diagnosis.replica} failed first: {diagnosis.cause}", f"then {_line(failure)}"]
+    if diagnosis is not None and (victims := [name for name in diagnosis.victims if name != failure.replica]):
+        lines.append(f"{waiting_reasons.abbreviate(victims)} failed because of it")
+    if failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
+        text = f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
+        lines.append(text)
+    return lines
+
+
+def _line(failure: Failure, cause: str = "") -> str:
+    code = f" exited with code {failure.exit_code}" if failure.exit_code is not None else " was lost"
+    reason = f" ({failure.reason})" if failure.reason not in ("", "Error") else ""
+    node = f" on node {failure.node}" if failure.node else ""
+    when = f" at {failure.time:%Y-%m-%d %H:%M:%S} UTC" if failure.time else ""
+    text = cause or failure.cause
+    return f"{failure.replica} (pod {failure.pod}){code}{reason}{node}{when}{f': {text}' if text else ''}"
+
+
+def summary(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
+    """One line about a failed job, from the logs if they could be read."""
+    failure, diagnosis = observed.failure, diagnose(observed, ends)
+    if failure is None or observed.job.status.ended_by == "Deadline":
+        return next((each.message for each in observed.job.status.conditions if each.type == "Failed"), "")
+    verb, replica = ("was disrupted", failure.replica) if failure.disruption else ("failed", failure.replica)
+    code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
+    if diagnosis is not None and diagnosis.replica != replica:
+        replica, code = diagnosis.replica, ""
+    reason = f" ({failure.reason})" if failure.reason not in ("", "Error") and replica == failure.replica else ""
+    text = diagnosis.cause if diagnosis is not None else failure.cause
+    return f"{replica or failure.pod} {verb}{code}{reason}{f': {text}' if text else ''}"
+
+
+def of_success(observed: ObservedJob) -> tuple[list[str], list[str]]:
+    """A job that succeeded, and the replicas that failed all the same."""
+    line = after_success(observed, observed.pods)
+    return ["the job succeeded", *([line] if line else [])], []
+
+
+def after_success(observed: ObservedJob, pods: Sequence[objects.Pod]) -> str:
+    """The replicas of a succeeded job that failed. The leading roles decide; empty if none failed."""
+    failed = {observed.replica(pod): _exit_code(pod) for pod in pods if pod.status.phase == "Failed" and not pod.terminating}
+    failed = {replica: code for replica, code in failed.items() if code is not None and code < 128}
+    if observed.state != "Succeeded" or not failed:
+        return ""
+    told = ", ".join(f"{replica} exited with code {code}" for replica, code in failed.items())
+    roles = " and ".join(observed.kind.leading(observed.job))
+    return f"{told}; the job succeeded because the {roles} decides"
+
+
+def _exit_code(pod: objects.Pod) -> int | None:
+    """The exit code of the first container that failed by itself."""
+    ends = (status.state.terminated for status in pod.status.container_statuses)
+    return next((end.exit_code for end in ends if end is not None and end.exit_code), None)
