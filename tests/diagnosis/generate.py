@@ -111,7 +111,9 @@ def _replica(cluster: LocalCluster, pod: Object) -> dict[str, Any]:
     index = labels.get("training.kubeflow.org/replica-index", "")
     role = _role_of(pod)
     ended = pod["status"]["containerStatuses"][0]["state"]["terminated"]
-    lines = (cluster.logs(name) or ended.get("message", "")).splitlines()[-LINES:]
+    # The response has no charset, and requests takes it for Latin 1.
+    log = cluster.logs(name).encode("latin-1", errors="replace").decode(errors="replace")
+    lines = (log or ended.get("message", "")).splitlines()[-LINES:]
     output = "\n".join(_printable(ENVIRONMENT.sub(r"/opt/\1", line).replace(sys.base_prefix, "/usr")) for line in lines)
     shown = role if role == "Launcher" else f"{role} {index}"
     entry = {"replica": shown, "exitCode": ended["exitCode"], "reason": ended.get("reason", ""), "ended": ended["finishedAt"]}

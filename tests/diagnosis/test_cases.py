@@ -114,7 +114,5 @@ UNPROVEN = frozenset(
         "terminated-by-torchrun",
         "unknown-host",
         "unused-parameters",
-        "xgboost-no-tracker",
-        "xgboost-peer-lost",
     }
 )

@@ -29,7 +29,7 @@ def find(output: str) -> Finding | None:
     found = [*strong, *_fatal(exceptions, launcher=bool(reports)), *others]
     named = next((each.details["rank"] for each in reports if each.details.get("rank")), None)
     found = found or _in_bare_exceptions(streams)
-    best = min(found, key=lambda each: (_ORDER.index(each.significance), _is_other_rank(each, named)), default=None)
+    best = min(found, key=lambda each: (_order(each, reports, named), _is_other_rank(each, named)), default=None)
     if best is None:
         return None
     if best.significance == "report":
@@ -41,6 +41,17 @@ def find(output: str) -> Finding | None:
 def _before(report: Finding, output: str) -> list[str]:
     """The last lines before the report of a launcher: what the process printed that it is about."""
     return readable(output.splitlines()[: report.line])[-LINES_BEFORE:]
+
+
+def _order(finding: Finding, reports: Sequence[Finding], named: str | None) -> float:
+    """A cause comes first, then the report of a launcher. An exception of the process that a report is about explains it.
+
+    A process that was ended by a signal printed none: the exceptions beside such a report are those of other processes.
+    """
+    explains = finding.significance == "consequence" and reports and not any(each.details.get("number") for each in reports)
+    if explains and not _is_other_rank(finding, named):
+        return _ORDER.index("report") - 0.5
+    return _ORDER.index(finding.significance)
 
 
 def _is_other_rank(finding: Finding, named: str | None) -> bool:

@@ -28,7 +28,8 @@ _LIBRARY = re.compile(
 )
 _NOT_FATAL = re.compile(r"^(?:Exception ignored (?:in|on|while)|Exception in thread |--- Logging error ---)")
 _LOG_LINE = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |\[\w+\d*\]|\[\d{4}|INFO|WARNING|ERROR|DEBUG|LAUNCH|Abort\(\d|[-=*#]{8,})"
+    r"^(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |\[\w+\d*\]|\[\d{4}|INFO|WARNING|ERROR|DEBUG|LAUNCH|Abort\(\d|Stack trace:|"
+    r"/\S+:\d+: \w*Warning: |[-=*#]{8,})"
 )
 
 Link = Literal["", "caused", "handling", "nested"]

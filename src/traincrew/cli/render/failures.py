@@ -25,8 +25,10 @@ def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | N
     failure = observed.failure
     if failure is None or failure.disruption:
         return None
-    known = [failure_records.replica_end(failure)]
-    return cause.diagnose(ends or known) or cause.diagnose(known)
+    read, recorded = cause.diagnose(ends), cause.diagnose([failure_records.replica_end(failure)])
+    if read is None or (read.recognizer == cause.UNKNOWN and recorded is not None and recorded.recognizer != cause.UNKNOWN):
+        return recorded
+    return read
 
 
 def missing_module(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:

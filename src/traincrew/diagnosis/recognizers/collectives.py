@@ -16,7 +16,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "gloo-timeout",
-        r"Timed out waiting \d+ms for (?:recv|send) operation",
+        r"Timed out waiting \d+ms for (?:recv|send) operation|TIMEOUT self_rank",
         "Find the replica that does not take part: `traincrew stacks` shows where each rank is.",
         place="exception",
         significance="consequence",

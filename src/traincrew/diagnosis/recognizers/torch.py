@@ -10,7 +10,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "torchrun",
         r"Root Cause \(first observed failure\): \[\d+\]: time : \S+ host : (?P<host>\S+) rank : (?P<rank>\d+) "
-        r"\(local_rank: \d+\) exitcode : -(?P<number>\d+) \(pid: \d+\) error_file: \S+ traceback : (?:Signal )?(?P<signal>\w+)?",
+        r"\(local_rank: \d+\) exitcode : -(?P<number>\d+) \(pid: \d+\) \((?P<signal>\w+)\)",
         "Check the memory of the node and the native libraries of the program: the process did not end by itself.",
         "rank {rank} on {host} was ended by signal {number} ({signal})",
         significance="report",
