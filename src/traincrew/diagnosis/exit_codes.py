@@ -44,8 +44,8 @@ def by_reason(end: ReplicaEnd) -> Finding | None:
     cause, advice = _REASONS[end.reason]
     # Without output of a program, the message is that of the kubelet.
     message = next((line.strip() for line in end.output.splitlines() if line.strip()), "")
-    told = end.reason in ("ContainerCannotRun", "StartError", "Evicted") and message
-    return Finding(end.reason, f"{cause}: {message}" if told else cause, (), advice)
+    reported = end.reason in ("ContainerCannotRun", "StartError", "Evicted") and message
+    return Finding(end.reason, f"{cause}: {message}" if reported else cause, (), advice)
 
 
 def by_signal(end: ReplicaEnd) -> Finding | None:

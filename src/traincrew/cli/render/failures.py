@@ -37,9 +37,7 @@ def missing_module(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
     return found.details.get("module", "") if found is not None and found.recognizer == "missing-module" else ""
 
 
-def explain(
-    observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: str = "", images: Sequence[str] = ()
-) -> Explained:
+def explain(observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: str = "", images: Sequence[str] = ()) -> Explained:
     """The failure that ended the job or its latest attempt; before it, an earlier one that was retried."""
     status, failure = observed.job.status, observed.failure
     causes, remedies = list[str](), list[str]()
@@ -105,9 +103,9 @@ def after_success(observed: ObservedJob, pods: Sequence[objects.Pod]) -> str:
     failed = {replica: code for replica, code in failed.items() if code is not None and code < 128}
     if observed.state != "Succeeded" or not failed:
         return ""
-    told = ", ".join(f"{replica} exited with code {code}" for replica, code in failed.items())
+    reported = ", ".join(f"{replica} exited with code {code}" for replica, code in failed.items())
     roles = " and ".join(observed.kind.leading(observed.job))
-    return f"{told}; the job succeeded because the {roles} decides"
+    return f"{reported}; the job succeeded because the {roles} decides"
 
 
 def _exit_code(pod: objects.Pod) -> int | None:
