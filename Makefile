@@ -33,7 +33,7 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
-  checklist golden generate schemas bench image test-kubelet release lock clean
+  checklist golden generate recording schemas bench image test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -153,6 +153,10 @@ generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page a
 	@$(BIN)/python tools/reference.py
 	@$(BIN)/python -m tools.metrics_page
 	@$(BIN)/python -m tools.diagrams
+	@$(BIN)/python -m tools.recording draw
+
+recording: $(READY) #: capture docs/first-steps.svg anew, from a real run (needs make framework-torch; read tools/recording/__main__.py)
+	@$(BIN)/python -m tools.recording record
 
 golden: $(READY) ## write the golden plans anew; read the diff
 	@$(BIN)/python -m tests.golden.regenerate

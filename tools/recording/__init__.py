@@ -1,0 +1,1 @@
+"""The recording of the first five minutes, docs/first-steps.svg: captured from a real terminal, drawn from the capture."""
