@@ -15,7 +15,7 @@ from typing import Any
 from traincrew import __version__
 from traincrew.cli.commands import manifests
 from traincrew.kinds import KINDS
-from traincrew.validation import crds, rbac_manifests
+from traincrew.validation import admission_policies, crds, rbac_manifests
 from traincrew.validation.rbac_manifests import Permissions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +35,7 @@ VERSIONS = {
 def main() -> None:
     _write_crds()
     _write_rbac()
+    _write_policies()
     _write_versions()
     _write_kinds_of_schema()
     _copy_monitoring()
@@ -77,6 +78,11 @@ def _write_rbac() -> None:
             },
         },
     )
+
+
+def _write_policies() -> None:
+    for path in (MANIFESTS / "policies" / "policies.yaml", CHART / "files" / "policies.yaml"):
+        _write(path, *admission_policies.documents())
 
 
 def _listed(permissions: Permissions) -> dict[str, list[str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from traincrew.model import jobs, meta, naming, suggestions
+from traincrew.apimachinery import suggestions
+from traincrew.model import jobs, meta, naming
 
 
 def job(**replicas: int) -> jobs.Job:

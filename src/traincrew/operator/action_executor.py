@@ -26,6 +26,7 @@ from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import Observer
 from traincrew.planner import name_conflicts
 from traincrew.planner.actions import Action, Create, Delete, JobEvent, ListEvents, Patch
+from traincrew.validation import template_fields
 
 log = logging.getLogger(__name__)
 
@@ -181,7 +182,8 @@ class ActionExecutor:
 
     def _rejected(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()
-        rejection = RejectedWrite(action.resource, action.name, error.reason, error.message, foreign)
+        message = template_fields.with_suggestions(error.message)
+        rejection = RejectedWrite(action.resource, action.name, error.reason, message, foreign)
         changed = self._memory.rejections.get(name) != rejection
         self._outcome.postpone(self._memory.rejected(name, rejection, now))
         self._outcome.rejected |= not foreign

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from traincrew.apimachinery import findings, yaml_documents
+from traincrew.apimachinery import findings, suggestions, yaml_documents
 from traincrew.apimachinery.findings import ManifestFinding, Value
 from traincrew.kinds import KINDS
-from traincrew.model import jobs, suggestions
+from traincrew.model import jobs
 from traincrew.validation import crds, job_review
 
 Level = Literal["error", "warning"]

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator
 
 from traincrew.apimachinery.findings import ManifestFinding, Path, Value
-from traincrew.apimachinery.structural import defaulting, pruning, schemas
+from traincrew.apimachinery.structural import defaulting, pruning, schemas, unknown_fields
 from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest
-from traincrew.validation import crds, object_meta, schema_findings, unknown_fields
+from traincrew.validation import crds, object_meta, schema_findings
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,6 +38,13 @@ def pod_template(kind: JobKind) -> Schema:
     return schema
 
 
+@functools.cache
+def pod() -> Schema:
+    """The fields of a pod that come from a template."""
+    schema: Schema = msgspec.json.decode(_read("podtemplate.json"))
+    return schema
+
+
 def _open(node: Schema) -> None:
     if node.get("type") == "object" and "additionalProperties" not in node:
         node[PRESERVE] = True

@@ -6,10 +6,10 @@ import asyncio
 from typing import NamedTuple
 
 from traincrew import errors
+from traincrew.apimachinery import suggestions
 from traincrew.client import interfaces
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
-from traincrew.model import suggestions
 
 
 class JobReference(NamedTuple):

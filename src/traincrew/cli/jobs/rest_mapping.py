@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import suggestions
 from traincrew.client.remote import RemoteClient
-from traincrew.model import suggestions
 from traincrew.model.resources import Resource
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.findings import ManifestFinding
 from traincrew.apimachinery.resource_info import ResourceInfo
-from traincrew.apimachinery.structural import schemas
+from traincrew.apimachinery.structural import schemas, unknown_fields
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry import builtin, crd_strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
@@ -116,6 +118,10 @@ class Registry:
             notify()
 
 
+MAX_WARNINGS = 10
+"""About misspelt fields. More in one response do not help."""
+
+
 class CustomResourceStrategy:
     """The strategy of the resources of a CustomResourceDefinition: their schema, and the rules of every object."""
 
@@ -144,4 +150,9 @@ class CustomResourceStrategy:
         return custom_resources.validate_update(new, old, self._info, before)
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
-        return []
+        """Misspelt fields that the schema preserves, such as those of pod templates: nothing else would report them here."""
+        spec, schema = obj.get("spec"), self._info.schema.get("properties", {}).get("spec")
+        if schema is None or (old is not None and spec == old.get("spec")):
+            return []
+        found = unknown_fields.misspelt(spec, schema, ("spec",))
+        return [str(ManifestFinding(field.path, field.message())) for field in itertools.islice(found, MAX_WARNINGS)]

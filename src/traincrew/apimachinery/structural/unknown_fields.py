@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from traincrew.apimachinery import suggestions
 from traincrew.apimachinery.findings import Path, Value
 from traincrew.apimachinery.structural import schemas
-from traincrew.model import suggestions
 
 Schema = dict[str, Any]
 
@@ -53,3 +53,10 @@ def find(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[Unkno
 def child(schema: Schema, key: str) -> Schema | None:
     node: Schema | None = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
     return node
+
+
+def misspelt(value: Value, schema: Schema, path: Path = ()) -> Iterator[UnknownField]:
+    """Fields that the schema preserves, and that are probably misspelt."""
+    for field in find(value, schema, path):
+        if field.kept and field.suggestion:
+            yield field
