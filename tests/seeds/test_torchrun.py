@@ -63,7 +63,7 @@ def assert_it_learnt(log: str) -> None:
 
 
 def test_an_elastic_job_is_scaled_from_two_to_three_to_two_while_it_trains(cluster: Cluster, tmp_path: pathlib.Path) -> None:
-    submit(cluster, tmp_path, 300)
+    submit(cluster, tmp_path, 600)  # workers are not deleted before they have had time to connect
     trains(cluster, WORKERS[0], 2)
     scale(cluster, 3)
     trains(cluster, WORKERS[2], 3)
