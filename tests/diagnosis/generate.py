@@ -46,7 +46,7 @@ def manifest(job: dict[str, Any]) -> Object:
     kind = job["kind"]
     roles = {name: _role(kind, job, role or {}) for name, role in job["roles"].items()}
     spec = {"runPolicy": {"cleanPodPolicy": "None"}, REPLICAS_FIELDS[kind]: roles, **job.get("spec", {})}
-    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": JOB}, "spec": spec}
+    return {"apiVersion": f"kubeflow.org/{job.get('version', 'v1')}", "kind": kind, "metadata": {"name": JOB}, "spec": spec}
 
 
 def _role(kind: str, job: dict[str, Any], role: dict[str, Any]) -> Object:
@@ -137,7 +137,7 @@ def _delete(cluster: LocalCluster, plural: str) -> None:
 
 
 def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
-    order = ("origin", "job", "program", "expect", "replicas")
+    order = ("origin", "documented", "job", "program", "expect", "replicas")
     data = {key: data[key] for key in (*order, *(key for key in data if key not in order)) if key in data}
     if "program" in data:
         data["program"] = Text(data["program"])

@@ -8,6 +8,15 @@ _FIRST = "Check which replica failed first, and why."
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
+        "nccl-peer-lost",
+        r"ncclRemoteError|remote process exited or there was a network error|NCCL communicator was aborted|"
+        r"(?:Net :|socketProgress:) Connection closed by remote peer",
+        _FIRST,
+        "NCCL lost the connection to another rank",
+        place="exception",
+        significance="consequence",
+    ),
+    Recognizer(
         "gloo-peer-lost",
         r"(?:Connection (?:closed|reset) by (?:remote )?peer|Broken pipe|Socket closed|Application timeout caused pair closure)",
         _FIRST,
@@ -34,14 +43,6 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "Give each process its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), and as many GPUs as processes.",
         "ranks {rank} and {other} use the same GPU ({device})",
         place="exception",
-    ),
-    Recognizer(
-        "nccl-peer-lost",
-        r"ncclRemoteError|remote process exited or there was a network error|NCCL communicator was aborted|"
-        r"socketProgress: Connection closed by remote peer|ncclInternalError: .*peer",
-        _FIRST,
-        place="exception",
-        significance="consequence",
     ),
     Recognizer(
         "nccl-timeout",

@@ -8,8 +8,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "gpu-out-of-memory",
         r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory",
-        "Use a smaller batch, gradient accumulation or a smaller model; or use more memory-efficient precision. "
-        "Check with `nvidia-smi` that no other process uses the GPU.",
+        "Use a smaller batch, a lower precision or a smaller model. Check with `nvidia-smi` that no other process uses the GPU.",
         place="exception",
     ),
     Recognizer(
