@@ -82,7 +82,6 @@ UNPROVEN = frozenset(
         "import",
         "jax-out-of-memory",
         "jax-peer-lost",
-        "memory",
         "mpi-daemon",
         "mpi-lost-daemon",
         "mpi-peer-lost",
@@ -93,11 +92,9 @@ UNPROVEN = frozenset(
         "no-egress",
         "paddle-launch",
         "paddle-peer-lost",
-        "permission",
         "quota",
         "rendezvous-lost",
         "rendezvous-timeout",
-        "shared-memory",
         "ssh-closed",
         "ssh-host-key",
         "ssh-refused",
@@ -107,7 +104,6 @@ UNPROVEN = frozenset(
         "tensorflow-graph",
         "tensorflow-out-of-memory",
         "terminated-by-torchrun",
-        "unknown-host",
         "unused-parameters",
     }
 )
