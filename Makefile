@@ -24,6 +24,7 @@ CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_network_fa
 # Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
 AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py authorization_kubectl.py gang_scheduled.py)
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
+ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
 # A machine that has the packages is left alone; without root, apt-get says what is missing.
@@ -138,6 +139,10 @@ test-clients: $(READY) #: tests of kr8s, lightkube, kopf and the official Python
 test-monitoring: $(READY) #: the alert rules with promtool (of Debian's package prometheus)
 	@$(BIN)/python -m tools.promtool check rules manifests/monitoring/alerts.yaml
 	@$(BIN)/python -m tools.promtool test rules tests/monitoring/alerts_test.yaml
+
+test-ecosystem: kube #: the real Go operators beside traincrew (builds them once: 10 minutes)
+	@$(BIN)/python -m tools.ecosystem.programs $(ECOSYSTEM)
+	$(PYTEST) tests/ecosystem -q --durations=10
 
 test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 

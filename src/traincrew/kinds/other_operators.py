@@ -15,7 +15,7 @@ class OtherOperator:
     pod_labels: str
     """Label selector of its pods."""
     field_managers: tuple[str, ...]
-    """Field managers of the statuses that it writes: client-go takes the name of the program."""
+    """Field managers of the statuses that it writes: the name of the program, or that of Go's HTTP client in older versions."""
     lease: str = ""
     """Name of the Lease that it always holds."""
 
@@ -25,5 +25,5 @@ class OtherOperator:
 
 
 TRAINING_OPERATOR = OtherOperator(
-    "training-operator", "control-plane=kubeflow-training-operator", ("manager", "training-operator", "training-operator.v1")
+    "training-operator", "control-plane=kubeflow-training-operator", ("Go-http-client", "manager", "training-operator")
 )
