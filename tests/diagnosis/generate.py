@@ -103,7 +103,8 @@ def _ended_pods(cluster: LocalCluster, plural: str, survivors: tuple[str, ...]) 
 
 
 def _role_of(pod: Object) -> str:
-    return str(pod["metadata"]["labels"].get("training.kubeflow.org/replica-type", "")).capitalize()
+    labels = pod["metadata"]["labels"]
+    return str(labels.get("training.kubeflow.org/replica-type") or labels.get("training.kubeflow.org/job-role", "")).capitalize()
 
 
 def _replica(cluster: LocalCluster, pod: Object) -> dict[str, Any]:

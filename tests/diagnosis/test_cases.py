@@ -98,8 +98,6 @@ UNPROVEN = frozenset(
         "ssh-closed",
         "ssh-host-key",
         "ssh-refused",
-        "ssh-unknown-host",
-        "ssh-unreachable",
         "store-lost",
         "tensorflow-graph",
         "tensorflow-out-of-memory",

@@ -48,13 +48,14 @@ async def _read(
         return None  # the log is gone, or the user may not read it: the status of the job has its last lines
     output = "\n".join(line.text.decode(errors="replace") for line in lines) or ended.message
     reason = pod.status.reason or ended.reason
-    return ReplicaEnd(_replica(job, pod), output, ended.exit_code, reason, ended.finished_at)
+    return ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at)
 
 
-def _replica(job: ObservedJob, pod: objects.Pod) -> str:
+def replica_name(job: ObservedJob, pod: objects.Pod) -> str:
     """The name that the status of the job uses, such as `Worker 1`."""
     labels = pod.metadata.labels
-    role = next((role for role in job.kind.roles if role.label == labels.get(naming.REPLICA_TYPE, "")), None)
+    label = labels.get(naming.REPLICA_TYPE) or labels.get(naming.JOB_ROLE, "")
+    role = next((role for role in job.kind.roles if role.label == label), None)
     if role is None:
         return job.replica(pod)
     return f"{role.name} {labels.get(naming.REPLICA_INDEX, '')}".strip() if role.indexed else role.name
