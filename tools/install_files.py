@@ -61,6 +61,7 @@ def _kustomization(files: list[str]) -> dict[str, Any]:
 
 
 def _write_rbac() -> None:
+    authentication, _, reader = rbac_manifests.metrics_documents()
     _write(MANIFESTS / "base" / "rbac.yaml", *rbac_manifests.documents())
     _write(MANIFESTS / "overlays" / "namespaced" / "role.yaml", rbac_manifests.namespaced_role())
     _write(
@@ -68,6 +69,8 @@ def _write_rbac() -> None:
         {
             "kinds": {kind.kind: _listed(rbac_manifests.kind_permissions(kind)) for kind in KINDS},
             "gangSchedulers": {name: _listed(rbac_manifests.gang_permissions(name)) for name in rbac_manifests.GANG_SCHEDULERS},
+            "metricsAuthentication": authentication["rules"],
+            "metricsReader": reader["rules"],
             "ownNamespace": _listed(rbac_manifests.own_namespace_permissions()),
             "users": {
                 level: {

@@ -9,7 +9,7 @@ from typing import cast
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tests.cluster import installation, isolated_namespace, lifecycle_harness, operators
+from tests.cluster import audit, installation, isolated_namespace, lifecycle_harness, operators
 from tests.cluster.api import Api
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.operators import OperatorProcess
@@ -123,8 +123,8 @@ def harness(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
-    """The operator with default settings, for all namespaces and the whole run.
+def operator(kube: cluster.Cluster, operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
+    """The operator with default settings, for all namespaces and the whole run. None of its requests may be forbidden.
 
     TRAINCREW_OPERATORS=2 starts two, without leader election: all tests but those of one operator's own metrics must pass.
     TRAINCREW_OPERATOR=inside (with KUBE=embedded) starts none: it runs already.
@@ -136,6 +136,9 @@ def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
         for _ in range(int(os.environ.get("TRAINCREW_OPERATORS", "1")) - 1):
             stack.enter_context(operators.running(operator_kubeconfig))
         yield stack.enter_context(operators.running(operator_kubeconfig))
+    with contextlib.suppress(cluster.NotOurs):
+        denied = audit.forbidden(audit.requests(kube, "kubeflow:traincrew"))
+        assert not denied, f"the operator made requests that it has no right to: {denied}"
 
 
 @pytest.fixture

@@ -46,6 +46,10 @@ def the(kind: str, objects: Objects) -> Object:
     return found
 
 
+def _named(objects: Objects, part: str) -> Objects:
+    return {key: each for key, each in objects.items() if part in key[1]}
+
+
 def test_the_defaults_are_those_of_the_seeds(helm: Helm) -> None:
     objects = helm.render()
     assert container(objects)["image"] == f"registry.example.com/team/traincrew:{__version__}"
@@ -166,6 +170,11 @@ EFFECTS: dict[str, tuple[Any, Callable[[Objects], Any], Any]] = {
     "rbac.create": (False, lambda found: "ClusterRoleBinding" in kinds(found), False),
     "rbac.userRoles": (False, lambda found: [name for kind, name in found if kind == "ClusterRole"], ["traincrew"]),
     "metrics.enabled": (False, lambda found: "Service" in kinds(found), False),
+    "metrics.authentication": (
+        True, lambda found: the("ClusterRoleBinding", _named(found, "metrics"))["roleRef"]["name"],
+        "traincrew-metrics-authentication",
+    ),
+    "metrics.certificateSecret": ("tls", lambda found: pod(found)["volumes"][0]["secret"]["secretName"], "tls"),
     "metrics.service.annotations": ({"a": "b"}, lambda found: the("Service", found)["metadata"]["annotations"]["a"], "b"),
     "metrics.serviceMonitor.enabled": (True, lambda found: "ServiceMonitor" in kinds(found), True),
     "metrics.prometheusRule.enabled": (True, lambda found: "PrometheusRule" in kinds(found), True),
@@ -179,6 +188,10 @@ CONDITIONAL: dict[str, tuple[Any, str, Callable[[Objects], Any], Any]] = {
     "metrics.serviceMonitor.labels": (
         {"release": "p"}, "metrics.serviceMonitor.enabled=true",
         lambda found: the("ServiceMonitor", found)["metadata"]["labels"]["release"], "p",
+    ),
+    "metrics.serviceMonitor.tlsConfig": (
+        {"insecureSkipVerify": True}, "metrics.serviceMonitor.enabled=true",
+        lambda found: the("ServiceMonitor", found)["spec"]["endpoints"][0]["tlsConfig"], {"insecureSkipVerify": True},
     ),
     "metrics.serviceMonitor.interval": (
         "5s", "metrics.serviceMonitor.enabled=true",

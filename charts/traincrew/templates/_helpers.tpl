@@ -148,6 +148,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not .Values.metrics.enabled }}
 - --metrics-bind-address=0
 {{- end }}
+{{- if .Values.metrics.authentication }}
+- --metrics-authentication
+{{- end }}
+{{- if .Values.metrics.certificateSecret }}
+- --metrics-cert-dir=/etc/traincrew/metrics-certificate
+{{- end }}
 - {{ printf "--init-image=%s" (include "traincrew.initImage" .) | quote }}
 {{- with .Values.initImages.pytorch }}
 - {{ printf "--pytorch-init-container-image=%s" (include "traincrew.inRegistry" (dict "registry" $.Values.imageRegistry "name" .)) | quote }}

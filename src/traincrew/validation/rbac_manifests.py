@@ -55,7 +55,7 @@ def kind_permissions(kind: JobKind) -> Permissions:
     for other in kind.other_operators:
         if other.lease:  # whoever holds it is running
             permissions[Target(resources.LEASES.group, resources.LEASES.plural, other.lease)] = ("list", "watch")
-    permissions[Target(jobs.GROUP, kind.plural)] = ("delete", "get", "list", "watch")
+    permissions[Target(jobs.GROUP, kind.plural)] = ("delete", "list", "watch")
     permissions[Target(jobs.GROUP, f"{kind.plural}/status")] = ("patch",)
     # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
     permissions[Target(jobs.GROUP, f"{kind.plural}/finalizers")] = ("update",)

@@ -1,0 +1,34 @@
+"""The requests of a service account, from the audit log of a real API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tools.kube import cluster
+
+Permission = tuple[str, str, str, str]
+"""Verb, group, resource with its subresource, and the name of the only object (empty: all objects)."""
+
+
+def requests(kube: cluster.Cluster, account: str) -> list[dict[str, Any]]:
+    return [entry for entry in kube.audit() if entry["user"]["username"] == f"system:serviceaccount:{account}"]
+
+
+def forbidden(entries: list[dict[str, Any]]) -> list[str]:
+    """Requests that authorization has denied. Admission also answers 403, for example in a terminating namespace."""
+    denied = [entry for entry in entries if entry.get("annotations", {}).get("authorization.k8s.io/decision") == "forbid"]
+    return sorted({f"{entry['verb']} {entry['requestURI'].partition('?')[0]}" for entry in denied})
+
+
+def used(entries: list[dict[str, Any]], granted: set[Permission]) -> set[Permission]:
+    """The granted permissions that the requests needed."""
+    found = set()
+    for entry in entries:
+        what = entry.get("objectRef") or {}
+        resource = "/".join(part for part in (what.get("resource", ""), what.get("subresource", "")) if part)
+        for name in ("", what.get("name", "")):
+            key = (entry["verb"], what.get("apiGroup", ""), resource, name)
+            if key in granted:
+                found.add(key)
+                break
+    return found

@@ -1,0 +1,151 @@
+"""The life of a Helm release on a real API server: install, upgrade, rollback, uninstall, and what is kept."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+import re
+import shutil
+
+import yaml
+from tests.cluster import manifests
+from tests.cluster.api import Api, Object, eventually
+from tests.install.helm import CHART, IMAGE, Helm, by_name
+from tools.kube import cluster
+
+from traincrew import __version__
+from traincrew.kinds import KINDS
+
+PROMETHEUS = pathlib.Path(__file__).parent / "crds" / "prometheus-operator.yaml"
+EVERYTHING = (
+    "--set=replicas=2", "--set=gangScheduler=volcano", "--set=metrics.serviceMonitor.enabled=true",
+    "--set=metrics.prometheusRule.enabled=true", "--set=metrics.dashboards.enabled=true",
+    "--set=metrics.authentication=true", "--set=metrics.certificateSecret=tls", "--set=networkPolicy.enabled=true",
+    "--set=podDisruptionBudget.enabled=true", "--set=priorityClassName=system-cluster-critical", "--set=nodeSelector.disk=ssd",
+    "--set=tolerations[0].operator=Exists", "--set=imagePullSecrets[0].name=registry", "--set=extraArgs={--in-flight=9}",
+    "--set=extraEnv[0].name=A,extraEnv[0].value=b", "--set=podAnnotations.a=b", "--set=clusterDomain=cluster.local",
+    "--set-json=topologySpreadConstraints=[{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]",
+    "--set-json=affinity={\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[]}}",
+    "--set-json=extraVolumes=[{\"name\":\"v\",\"emptyDir\":{}}]",
+    "--set-json=extraVolumeMounts=[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+)  # fmt: skip
+SECRET_LIMIT = 1 << 20
+"""Bytes of a Secret. Helm keeps a release, with the chart and all rendered objects, in one."""
+
+
+def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Path:
+    """A chart of an earlier version, whose PyTorchJob had no short list of columns yet."""
+    chart = directory / "earlier"
+    shutil.copytree(CHART, chart)
+    described = (chart / "Chart.yaml").read_text()
+    (chart / "Chart.yaml").write_text(re.sub(r"(?m)^(version|appVersion): .*$", rf"\1: {version}", described))
+    file = chart / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
+    definition = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
+    for each in definition["spec"]["versions"]:
+        each["additionalPrinterColumns"] = [{"name": "Earlier", "type": "string", "jsonPath": ".metadata.name"}]
+    file.write_text(yaml.safe_dump(definition))
+    return chart
+
+
+def columns(api: Api) -> list[str]:
+    definition = api.get("customresourcedefinitions", "", "pytorchjobs.kubeflow.org")
+    return [each["name"] for each in definition["spec"]["versions"][0]["additionalPrinterColumns"]]
+
+
+def operator_image(kube: cluster.Cluster) -> str:
+    where = "jsonpath={.spec.template.spec.containers[0].image}"
+    return kube.kubectl("get", "deployment", "traincrew", "-n", "kubeflow", "-o", where).stdout
+
+
+def stored_release(api: Api, revision: int) -> Object:
+    return api.get("secrets", "default", f"sh.helm.release.v1.traincrew.v{revision}")
+
+
+def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them(
+    kube: cluster.OwnCluster, on_kube: Helm, api: Api, tmp_path: pathlib.Path
+) -> None:
+    helm, now = on_kube, columns_of_chart()
+    printed = helm.succeed("install", "traincrew", earlier_chart(tmp_path), IMAGE)
+    assert "kubectl create -f examples/pytorch-minimal.yaml" in printed
+    assert columns(api) == ["Earlier"]
+    assert operator_image(kube).endswith(":0.0.9")
+    job = manifests.job("PyTorchJob", Master=1)
+    eventually(lambda: api.all("pytorchjobs", "default") == [])  # a new definition is served after a moment
+    api.create("default", job)
+
+    helm.succeed("upgrade", "traincrew", CHART, "--reuse-values", "--set=replicas=2")
+    assert columns(api) == now, "the definitions are upgraded with the release"
+    assert operator_image(kube).endswith(f":{__version__}")
+    assert len(base64.b64decode(stored_release(api, 2)["data"]["release"])) < SECRET_LIMIT / 2
+
+    helm.succeed("rollback", "traincrew", "1")
+    assert columns(api) == ["Earlier"]
+    assert operator_image(kube).endswith(":0.0.9")
+
+    helm.succeed("upgrade", "traincrew", CHART, "--reuse-values")
+    assert "kept due to the resource policy" in helm.succeed("uninstall", "traincrew")
+    assert columns(api) == now
+    assert api.find("namespaces", "", "kubeflow")
+    assert api.find("pytorchjobs", "default", "j"), "uninstalling ends no training"
+    left = kube.kubectl("get", "deployment,service,serviceaccount,role,rolebinding", "-n", "kubeflow", "-o", "name").stdout
+    assert "traincrew" not in left
+    assert "traincrew" not in kube.kubectl("get", "clusterrole,clusterrolebinding", "-o", "name").stdout
+
+    helm.succeed("install", "traincrew", CHART, IMAGE)  # the definitions and the namespace are still those of this release
+    assert operator_image(kube).endswith(f":{__version__}")
+
+
+def columns_of_chart() -> list[str]:
+    file = CHART / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
+    versions = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)["spec"]["versions"]
+    return [each["name"] for each in versions[0]["additionalPrinterColumns"]]
+
+
+def test_definitions_of_others_stop_the_installation_unless_they_are_taken_over(
+    kube: cluster.OwnCluster, on_kube: Helm, api: Api
+) -> None:
+    applied = kube.kubectl("apply", "--server-side", "-k", str(CHART.parents[1] / "manifests" / "crds"))
+    assert applied.returncode == 0, applied.stderr
+    api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubeflow"}})
+    refused = on_kube("install", "traincrew", CHART, IMAGE)
+    assert "invalid ownership metadata" in refused.stderr
+    on_kube.succeed("install", "traincrew", CHART, IMAGE, "--take-ownership")
+    namespace = api.get("namespaces", "", "kubeflow")
+    assert "helm.sh/resource-policy" not in namespace["metadata"].get("annotations", {}), "a namespace of others is left alone"
+    on_kube.succeed("uninstall", "traincrew")
+    assert len(api.all("customresourcedefinitions", "")) == len(KINDS)
+    assert api.find("namespaces", "", "kubeflow")
+
+
+def test_every_rendered_object_is_accepted_by_the_server(kube: cluster.OwnCluster, on_kube: Helm, api: Api) -> None:
+    assert kube.kubectl("apply", "-f", str(PROMETHEUS)).returncode == 0
+    for name in ("kubeflow", "team-a"):
+        assert kube.kubectl("create", "namespace", name).returncode == 0
+    for flags in (
+        EVERYTHING,
+        ("--set=watchNamespaces={team-a}", "--set=enabledKinds={JAXJob}", "--set=leaderElection.enabled=false"),
+    ):
+        rendered = on_kube.succeed("template", "traincrew", CHART, IMAGE, *flags)
+        done = kube.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=rendered)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) == len(by_name(rendered))
+        on_kube.succeed("install", "traincrew", CHART, IMAGE, *flags, "--dry-run=server")
+
+
+def test_the_roles_of_users_take_over_the_rights_to_jobs(kube: cluster.OwnCluster, on_kube: Helm) -> None:
+    kube.start_controller_manager()  # it aggregates ClusterRoles
+    on_kube.succeed("install", "traincrew", CHART, IMAGE)
+    bindings = {"viewer": "view", "editor": "edit", "administrator": "admin"}
+    for user, role in bindings.items():
+        done = kube.kubectl("create", "rolebinding", user, f"--clusterrole={role}", f"--user={user}", "-n", "default")
+        assert done.returncode == 0, done.stderr
+
+    def may(user: str, verb: str) -> bool:
+        asked = kube.kubectl("auth", "can-i", verb, "pytorchjobs.kubeflow.org", "-n", "default", f"--as={user}")
+        return asked.stdout.strip() == "yes"
+
+    eventually(lambda: may("administrator", "delete"))
+    eventually(lambda: may("editor", "create"))
+    eventually(lambda: may("viewer", "list"))
+    assert not may("viewer", "create")
+    assert not may("stranger", "list")
