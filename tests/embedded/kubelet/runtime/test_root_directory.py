@@ -9,10 +9,12 @@ import pathlib
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from tests.embedded.kubelet.runtime.swapper import exchanging
 
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import PATH_MAX, Resolve, RootDirectory
 
 LONGEST = "a/" * (PATH_MAX // 2 - 1)
@@ -26,6 +28,14 @@ from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, Ro
 root = RootDirectory(sys.argv[1], Resolve[sys.argv[2]])
 print(os.fstat(root.open(sys.argv[3], make="directory")).st_ino)
 """
+
+
+@pytest.fixture
+def deep(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A directory for trees that pytest itself could not remove."""
+    (tmp_path / "deep").mkdir()
+    yield tmp_path / "deep"
+    removal.remove_tree(tmp_path / "deep")
 
 
 def opened(directory: pathlib.Path, resolve: Resolve, path: str) -> int:
@@ -47,15 +57,15 @@ def failure(directory: pathlib.Path, path: str, resolve: Resolve = Resolve.IN_RO
 
 
 @pytest.mark.parametrize("resolve", Resolve)
-def test_the_longest_path_takes_few_descriptors(tmp_path: pathlib.Path, resolve: Resolve) -> None:
-    first = opened(tmp_path, resolve, LONGEST)
-    assert opened(tmp_path, resolve, LONGEST) == first
+def test_the_longest_path_takes_few_descriptors(deep: pathlib.Path, resolve: Resolve) -> None:
+    first = opened(deep, resolve, LONGEST)
+    assert opened(deep, resolve, LONGEST) == first
 
 
 @pytest.mark.parametrize("resolve", [Resolve.IN_ROOT, Resolve.BENEATH])
-def test_the_way_back_leads_to_the_same_directories(tmp_path: pathlib.Path, resolve: Resolve) -> None:
+def test_the_way_back_leads_to_the_same_directories(deep: pathlib.Path, resolve: Resolve) -> None:
     names = PATH_MAX // 5 - 1
-    assert opened(tmp_path, resolve, "a/" * names + "../" * names) == tmp_path.stat().st_ino
+    assert opened(deep, resolve, "a/" * names + "../" * names) == deep.stat().st_ino
 
 
 @pytest.mark.parametrize("make", ["", "directory", "file"])
