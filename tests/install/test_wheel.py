@@ -69,7 +69,7 @@ def test_a_job_runs_with_the_installed_wheel(install: object, wheel: pathlib.Pat
     own = {"HOME": str(tmp_path), "TRAINCREW_DATA": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert run([traincrew, "validate", str(ROOT / "examples" / "pytorch-minimal.yaml")], **own)
     assert "kind: CustomResourceDefinition" in run([traincrew, "manifests", "crds"], **own)
-    command = [sys.executable, "-c", "print('trained')"]
+    command = ["python3", "-c", "print('trained')"]
     try:
         output = run([traincrew, "run", "--no-mount", "--kind", "PyTorchJob", "--", *command], **own)
         assert "trained" in output
