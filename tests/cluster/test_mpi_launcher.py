@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import manifests, mpi
-from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster import mpi
+from tests.cluster.api import Object, consistently, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.operators import INIT_IMAGE
@@ -17,13 +17,6 @@ from tests.cluster.submitted_job import Submit, SubmittedJob, env
 from tools.kube import build, cluster
 
 DIGEST = "traincrew.kubeflow.org/config-digest"
-COMPLYING = {
-    "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-    "runAsNonRoot": True,
-    "runAsUser": 1000,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
 
 
 def launcher(job: SubmittedJob) -> Object:
@@ -224,37 +217,3 @@ def test_the_launcher_is_not_touched_while_its_files_stay_the_same(
     eventually(lambda: mpi.writes(kube, since, namespace) == once)
     job.patch({"mpiReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"team": "vision"}}}}}})
     consistently(lambda: mpi.writes(kube, since, namespace) == once, 0.5)
-
-
-def restricted(api: Api, namespace: str) -> None:
-    api.patch("namespaces", "", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
-
-
-def complying(body: Object) -> Object:
-    field = manifests.FIELDS[body["kind"]]
-    for role in body["spec"][field].values():
-        role["template"]["spec"]["containers"][0]["securityContext"] = COMPLYING
-    return body
-
-
-def test_a_complying_mpijob_starts_in_a_restricted_namespace(submit: Submit, api: Api, namespace: str) -> None:
-    restricted(api, namespace)
-    job = submit(complying(mpi.job(1)))
-    assert launcher(job)["initContainers"][0]["securityContext"] == COMPLYING
-    eventually(lambda: job.pods().keys() == {"j-launcher", "j-worker-0"})
-
-
-def test_a_complying_pytorchjob_starts_in_a_restricted_namespace(submit: Submit, api: Api, namespace: str) -> None:
-    restricted(api, namespace)
-    job = submit(complying(manifests.job("PyTorchJob", Master=1, Worker=1)))
-    eventually(lambda: job.pods().keys() == {"j-master-0", "j-worker-0"})
-    (init,) = job.pods()["j-worker-0"]["spec"]["initContainers"]
-    assert init["securityContext"] == COMPLYING
-
-
-def test_a_job_that_does_not_comply_says_so(submit: Submit, api: Api, namespace: str) -> None:
-    restricted(api, namespace)
-    job = submit(mpi.job(1))
-    eventually(lambda: job.why.get("reason") == "FailedCreatePod")
-    assert 'violates PodSecurity "restricted:latest"' in job.why["message"]
-    assert job.pods() == {}
