@@ -187,7 +187,7 @@ image: $(READY) #: build the operator's image as dist/traincrew-VERSION.oci.tar,
 test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in containers (root; 20 minutes, downloads Debian packages)
 	@$(call APT_INSTALL,$(KUBELET_PACKAGES))
 	@$(BIN)/python tools/kube/build.py
-	@$(BIN)/python tools/kube/build.py kubelet kube-proxy coredns
+	@$(BIN)/python tools/kube/build.py kubelet kube-proxy
 	@$(BIN)/python -m tools.image.build
 	@$(BIN)/python -m tests.kubelet.images
 	@$(BIN)/python -m tests.kubelet.run --durations=10

@@ -26,9 +26,10 @@ from traincrew import __version__
 
 TOP = Path(__file__).resolve().parents[2]
 LIBRARY = "opt/traincrew/lib"
-PACKAGES = ("python3", "busybox-static", "libstdc++6")
-APPLETS = ("sh", "cat", "cp", "cut", "grep", "ls", "mkdir", "sed", "sleep", "test", "true")
-"""What the scripts of init containers call, and a little more for people who look into a container."""
+PACKAGES = ("python3", "dash", "busybox-static", "libstdc++6")
+APPLETS = ("cat", "cp", "cut", "grep", "ls", "mkdir", "sed", "sleep", "test", "true")
+"""What the scripts of init containers call, and a little more for people who look into a container. Not `sh`: the shell of
+busybox would run its own nslookup, which does not use the search domains of a pod."""
 _COMMAND = f"""#!/usr/bin/python3 -I
 import sys
 
@@ -131,6 +132,7 @@ def _write_programs(files: Path) -> None:
         (local / name).symlink_to(f"../lib/traincrew/bin/{name}")
     for name in APPLETS:
         (files / "bin" / name).symlink_to("busybox")
+    (files / "bin" / "sh").symlink_to("dash")
     (files / "etc" / "passwd").write_text(debian_root.PASSWD)
     (files / "etc" / "group").write_text(debian_root.GROUP)
     for path in files.rglob("*"):
