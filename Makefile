@@ -188,6 +188,7 @@ test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in con
 	@$(call APT_INSTALL,$(KUBELET_PACKAGES))
 	@$(BIN)/python tools/kube/build.py
 	@$(BIN)/python tools/kube/build.py kubelet kube-proxy
+	@$(BIN)/python -m tools.clients.go_programs helm
 	@$(BIN)/python -m tools.image.build
 	@$(BIN)/python -m tests.kubelet.images
 	@$(BIN)/python -m tests.kubelet.run --durations=10

@@ -1,4 +1,4 @@
-"""One node for the whole run, with the operator installed as README says."""
+"""One node for the whole run, with the operator installed by the Helm chart."""
 
 from __future__ import annotations
 

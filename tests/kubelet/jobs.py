@@ -54,7 +54,7 @@ else:
 """
 """The first replica listens at the address that the operator gives to all; the others connect to it. Argument: their number."""
 
-UNTIL_TOLD = "until [ -e /tmp/finish ]; do sleep 0.2; done"
+UNTIL_FINISHED = "until [ -e /tmp/finish ]; do sleep 0.2; done"
 """A replica that runs until the test writes a file."""
 
 

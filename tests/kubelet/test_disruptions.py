@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.cluster.api import Object, eventually
 from tests.kubelet.installed_operator import NAMESPACE as OPERATOR_NAMESPACE
 from tests.kubelet.installed_operator import InstalledOperator
-from tests.kubelet.jobs import LIMIT, NAMESPACE, UNTIL_TOLD, Jobs, job, replicas
+from tests.kubelet.jobs import LIMIT, NAMESPACE, UNTIL_FINISHED, Jobs, job, replicas
 from tests.kubelet.kubernetes_node import NAME, KubernetesNode
 
 
 def _patient(name: str, restart: str = "Never") -> Object:
-    return job("JAXJob", name, {"Worker": replicas(2, "jax", "sh", "-c", UNTIL_TOLD, restart=restart)})
+    return job("JAXJob", name, {"Worker": replicas(2, "jax", "sh", "-c", UNTIL_FINISHED, restart=restart)})
 
 
 def _workers(name: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cluster.api import Object, eventually
 from tests.kubelet.installed_operator import InstalledOperator
-from tests.kubelet.jobs import LIMIT, NAMESPACE, UNTIL_TOLD, Jobs, job, replicas
+from tests.kubelet.jobs import LIMIT, NAMESPACE, UNTIL_FINISHED, Jobs, job, replicas
 
 
 def _events(jobs: Jobs, name: str) -> list[tuple[str, str]]:
@@ -13,7 +13,7 @@ def _events(jobs: Jobs, name: str) -> list[tuple[str, str]]:
 
 
 def _started(jobs: Jobs, name: str) -> dict[str, str]:
-    jobs.create(job("JAXJob", name, {"Worker": replicas(2, "jax", "sh", "-c", UNTIL_TOLD)}))
+    jobs.create(job("JAXJob", name, {"Worker": replicas(2, "jax", "sh", "-c", UNTIL_FINISHED)}))
     jobs.running(f"{name}-worker-0", f"{name}-worker-1")
     jobs.wait("JAXJob", name, "Running")
     return jobs.pods(name)
@@ -22,7 +22,7 @@ def _started(jobs: Jobs, name: str) -> dict[str, str]:
 def test_a_rolling_upgrade_restarts_no_pod_and_repeats_no_event(jobs: Jobs, operator: InstalledOperator) -> None:
     before = _started(jobs, "upgraded")
     events = _events(jobs, "upgraded")
-    operator.upgrade("traincrew:next")
+    operator.upgrade("next")
     assert jobs.pods("upgraded") == before
     jobs.finish("upgraded-worker-0", "upgraded-worker-1")
     jobs.wait("JAXJob", "upgraded", "Succeeded")

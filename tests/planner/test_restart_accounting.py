@@ -90,8 +90,11 @@ def test_a_running_pod_deleted_by_hand_fails_no_kind_of_job(kind: str) -> None:
 def test_an_eviction_that_the_pod_caused_itself_is_its_own_exit() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1, restart="Never"))
     cluster.evict_for_its_own_fault("j-worker-0")
+    for status in simulation.pod("j-worker-0")["status"]["containerStatuses"]:
+        status["state"]["terminated"]["message"] = "Error on reading termination message from logs: no such file or directory"
     simulation.settle()
     assert simulation.is_true("Failed")
+    assert simulation.status["failure"]["message"].startswith('Usage of EmptyDir volume "cache"')
 
 
 def test_a_pod_that_failed_before_it_was_deleted_has_failed() -> None:

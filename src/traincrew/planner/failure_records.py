@@ -86,6 +86,8 @@ def _reason(loss: Loss, ended: objects.Terminated | None) -> str:
 
 
 def _message(loss: Loss, ended: objects.Terminated | None) -> str:
+    if loss.pod.status.reason == "Evicted" and loss.pod.status.message:
+        return loss.pod.status.message  # it has the cause. The kubelet may have removed the logs, and writes so as their end.
     target = losses.disruption_target(loss.pod)
     return (ended.message if ended else "") or loss.pod.status.message or (target.message if target else "")
 
