@@ -75,7 +75,8 @@ def test_elastic_pytorch_uses_torchrun() -> None:
 def test_the_launcher_of_mpi_starts_the_command_on_every_slot() -> None:
     made = command_manifest.manifest(order("MPIJob", workers=2, gpus=4))
     launcher = container(made, "MPIJob", "Launcher")
-    assert launcher["command"] == ["mpirun", "-n", "8", *PYTHON]
+    assert launcher["command"][0] == "sh"
+    assert launcher["command"][3:] == ["mpirun", "-n", "8", *PYTHON]
     assert "resources" not in launcher
     assert "command" not in container(made, "MPIJob", "Worker")
 

@@ -152,6 +152,44 @@ def test_a_missing_program_stops_the_job(caller: Caller) -> None:
     assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)
 
 
+def test_a_missing_program_of_a_launcher_stops_the_job(caller: Caller) -> None:
+    binaries = caller.environment("launcher") / "bin"
+    (binaries / "mpirun").symlink_to("/bin/true")
+    options = ("run", "--kind", "MPIJob", "--env-dir", str(binaries.parent))
+    code, _, err = caller.run(*options, "--", "nosuchprogram")
+    assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)
+    (binaries / "mpirun").unlink()
+    if shutil.which("mpirun", path=caller.env["PATH"]) is None:
+        code, _, err = caller.run(*options, "--", "true")
+        assert (code, "mpirun is not in the PATH of Python" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        (("python", "-u", "nosuch.py"), "nosuch.py"),
+        (("./missing.sh", "x"), "./missing.sh"),
+        (("python", "-W", "ignore", "no"), "no"),
+    ],
+)
+def test_a_missing_file_stops_the_job(caller: Caller, command: tuple[str, ...], missing: str) -> None:
+    code, _, err = job(caller, *command)
+    assert code == 2
+    assert f"{missing}: no such file in {caller.work}, where the command runs. Nothing was created." in err
+    assert "No jobs found" in caller.run("ls")[2]
+
+
+def test_an_image_without_a_mapping_stops_the_job_with_the_name_that_was_meant(caller: Caller) -> None:
+    mine = caller.environment("meant")
+    assert caller.run("image", "set", "traincrew/meant", "--env-dir", str(mine))[0] == 0
+    code, _, err = job(caller, "python", "where.py", options=("--image", "meant"))
+    assert code == 2
+    assert "image meant has no mapping" in err
+    assert "Did you mean traincrew/meant? Run `traincrew image set meant --env-dir DIR` to map it" in err
+    assert "Did you mean" not in job(caller, "python", "where.py", options=("--image", "some/other:1"))[2]
+    assert job(caller, "python", "where.py", options=("--image", "traincrew/meant"))[0] == 0
+
+
 def test_a_script_in_a_directory_that_pods_do_not_see_stops_the_job(caller: Caller, tmp_path: pathlib.Path) -> None:
     script = tmp_path / "hidden.py"
     script.write_text(WHERE)

@@ -6,7 +6,11 @@ import itertools
 import pathlib
 
 import pytest
+import yaml
 from tests.frameworks import local_jobs, mpi_workers
+
+from traincrew.cli.jobs import command_manifest, job_references
+from traincrew.kinds import job_from_command
 
 pytestmark = pytest.mark.frameworks
 
@@ -31,6 +35,19 @@ def test_ranks_of_every_implementation_run_on_the_workers(name: str, library: st
         assert where == {"0": f"pi-{name}-worker-0", "1": f"pi-{name}-worker-1"}
         assert launcher.lines(rf"^{library}.*: ranks on ")
         assert 3.1 < float(launcher.lines(r"pi is approximately (\S+)")[0][1]) < 3.2
+
+
+@pytest.mark.parametrize("image", ["openmpi:4", "openmpi:5", "mpich"])
+def test_ranks_of_a_command_run_on_the_workers(image: str, tmp_path: pathlib.Path) -> None:
+    """As `traincrew run --kind MPIJob --workers 2 --image traincrew/mpich -- python pi.py` creates the job."""
+    request = job_from_command.CommandRequest(("python", "/examples/mpi/pi/pi.py"), workers=2)
+    job = command_manifest.CommandJob(job_references.find_kind("MPIJob"), request, "pi", image=f"traincrew/{image}")
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(yaml.safe_dump(command_manifest.manifest(job)))
+    with mpi_workers.of_example(str(manifest), tmp_path) as launcher:
+        launcher.ends()
+        where = {line[1]: line[2] for line in launcher.lines(r"rank=(\d) world=2 host=(\S+?-\d)")}
+        assert where == {"0": "pi-worker-0", "1": "pi-worker-1"}
 
 
 def test_horovod_under_mpirun_sees_both_ranks(tmp_path: pathlib.Path) -> None:

@@ -37,6 +37,8 @@ class JobOutline:
     """Values of the kind's own spec fields."""
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Environment variables of every replica."""
+    programs: tuple[str, ...] = ()
+    """Programs that the commands start besides their first words."""
 
 
 class NotElastic(ValueError):

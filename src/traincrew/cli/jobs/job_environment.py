@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from traincrew import errors
-from traincrew.cli.jobs import python_environment, requirements_environment
+from traincrew.apimachinery import suggestions
+from traincrew.cli.jobs import command_needs, python_environment, requirements_environment, unmapped_images
 from traincrew.cli.jobs.command_needs import CommandNeeds
 from traincrew.cli.jobs.pod_environment import PodEnvironment
 from traincrew.cli.local_cluster import environments
@@ -93,11 +94,29 @@ def _hidden(path: str) -> bool:
 
 
 def _directory_of_image(image: str, data: pathlib.Path) -> str:
-    """The environment that the image map names for the image; empty if there is none."""
+    """The environment that the image map names for the image; empty if the mapping names none. Raise SettingsError if the image
+    has no mapping: the user means a certain environment."""
     found = ImageResolver.load(data).resolve(image)
     if isinstance(found, EnvironmentNotFound):
         raise errors.SettingsError(f"--image {image}: {found.message}")
+    if not found.mapped and image != unmapped_images.LOCAL_IMAGE:
+        raise errors.SettingsError(_not_mapped(image, [each.image for each in environments.mapped(data)]))
     return found.path[0].removesuffix("/bin") if found.mapped and found.path else ""
+
+
+def _not_mapped(image: str, known: Sequence[str]) -> str:
+    """People leave out the first part of the name, or the tag."""
+    by_last_part = {_last_part(name): name for name in reversed(known)}
+    similar = suggestions.nearest(image, known) or by_last_part.get(suggestions.nearest(_last_part(image), by_last_part), "")
+    return (
+        f"image {image} has no mapping: no environment of this machine belongs to it. Nothing was created."
+        f"{f' Did you mean {similar}?' if similar else ''} Run `traincrew image set {shlex.quote(image)} --env-dir DIR` "
+        "to map it, `traincrew image list` to see the mappings, or omit --image to use your own environment."
+    )
+
+
+def _last_part(image: str) -> str:
+    return image.rpartition("/")[2].partition(":")[0]
 
 
 def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data_directory.DataDirectory) -> list[str]:
@@ -158,3 +177,11 @@ def reject_hidden_files(commands: Sequence[Sequence[str]], mounted: str, data: d
                 f"{word}: pods have a {top} of their own and do not see this file. Run the command in its directory, which is "
                 f"mounted in the pods (`cd {shlex.quote(os.path.dirname(path))}`), or move the file."
             )
+
+
+def reject_missing_file(command: Sequence[str], mounted: str) -> None:
+    """Raise SettingsError if the program or the script of the command should be in the mounted directory, and is not."""
+    for word in command_needs.files(command):
+        path = os.path.normpath(os.path.join(mounted, word))
+        if mounted and f"{path}/".startswith(f"{mounted}/") and not os.path.exists(path):
+            raise errors.SettingsError(f"{word}: no such file in {mounted}, where the command runs. Nothing was created.")

@@ -91,7 +91,9 @@ def _set_environment(
     """Add the environment of the job to the document. Return what to print about it."""
     commands = pod_environment.commands(document, job.kind)
     job_environment.reject_hidden_files(commands, job.directory, local)
-    needs = command_needs.find(commands, job.directory or os.getcwd())
+    job_environment.reject_missing_file(job.request.command, job.directory)
+    programs = [(name,) for name in job.kind.from_command(job.request).programs]
+    needs = command_needs.find([*commands, *programs, job.request.command], job.directory or os.getcwd())
     choice = environment_choice(flags)
     found = job_environment.choose(choice, needs, local)
     if found is None:

@@ -6,7 +6,7 @@ import re
 
 from traincrew.kinds import job_from_command
 from traincrew.kinds.kind import Violation, unenforced
-from traincrew.kinds.mpi.spec import MOUNT, gpu_launcher, slots
+from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT, gpu_launcher, slots
 from traincrew.model import jobs
 
 DRAIN_SECONDS = 30.0
@@ -96,13 +96,28 @@ RUN_ENV = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 
+RUN_SCRIPT = f"""\
+case $(mpirun --version 2>&1) in
+*HYDRA*)
+  hosts=$(mktemp)
+  sed 's/ slots=/:/' {HOSTFILE} > "$hosts"
+  address=$(hostname -i | cut -d ' ' -f 1)
+  exec mpirun -localhost "$address" -launcher rsh -launcher-exec {MOUNT}/kubexec.sh -f "$hosts" "$@" ;;
+esac
+exec mpirun "$@"
+"""
+"""Open MPI learns the hosts and the remote shell from variables. MPICH needs them as arguments, with an address of the launcher
+that the workers can reach. Without them it would run every rank on the launcher, without an error."""
+
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
     """Idle workers, and a launcher that starts the command on them."""
     per_worker = max(request.gpus, 1)
-    launcher = job_from_command.RoleOutline("Launcher", 1, _launch(request, per_worker), trains=False)
+    command = _launch(request, per_worker)
+    launcher = job_from_command.RoleOutline("Launcher", 1, command, trains=False)
     workers = job_from_command.RoleOutline("Worker", request.workers)
-    return job_from_command.JobOutline((launcher, workers), {"slotsPerWorker": per_worker}, RUN_ENV)
+    programs = ("mpirun",) if RUN_SCRIPT in command else ()
+    return job_from_command.JobOutline((launcher, workers), {"slotsPerWorker": per_worker}, RUN_ENV, programs)
 
 
 def _launch(request: job_from_command.CommandRequest, per_worker: int) -> job_from_command.Command:
@@ -110,7 +125,7 @@ def _launch(request: job_from_command.CommandRequest, per_worker: int) -> job_fr
         return request.command
     processes = str(request.workers * per_worker)
     if request.elastic is None:
-        return ("mpirun", "-n", processes, *request.command)
+        return ("sh", "-ec", RUN_SCRIPT, "mpirun", "-n", processes, *request.command)
     low, high = (str(bound * per_worker) for bound in request.elastic)
     script = ("--host-discovery-script", f"{MOUNT}/discover_hosts.sh")
     return ("horovodrun", "-np", processes, "--min-np", low, "--max-np", high, *script, *request.command)
