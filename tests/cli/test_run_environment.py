@@ -202,6 +202,12 @@ def test_a_script_in_a_directory_that_pods_do_not_see_stops_the_job(caller: Call
     assert (code, "prefix" in out) == (0, True), err
 
 
+def test_the_interpreter_of_the_command_names_the_environment_wherever_it_is(caller: Caller, tmp_path: pathlib.Path) -> None:
+    mine = caller.environment("named", directory=tmp_path)
+    code, out, err = job(caller, f"{mine}/bin/python", "-c", WHERE, options=("--no-mount",))
+    assert (code, f"prefix {mine}" in out) == (0, True), err
+
+
 def test_an_unknown_image_with_arguments_alone_says_how_to_set_its_entrypoint(caller: Caller) -> None:
     container = {"name": "pytorch", "image": "some/image", "args": ["--epochs", "3"]}
     replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [container]}}}

@@ -164,13 +164,15 @@ def command_with_image(argv: Sequence[str], image: str) -> str:
     return shlex.join((*words, *options[end:]))
 
 
-def reject_hidden_files(commands: Sequence[Sequence[str]], mounted: str, data: data_directory.DataDirectory) -> None:
-    """Raise SettingsError for a file of the command that is in a directory of this machine which pods do not see."""
+def reject_hidden_files(commands: Sequence[Sequence[str]], mounted: Sequence[str], data: data_directory.DataDirectory) -> None:
+    """Raise SettingsError for a file of the command that is in a directory of this machine which pods do not see.
+
+    Pods see the directories that are mounted: the current one, and those of the job's environment."""
     if (data.running() or {}).get("isolation") == "none":
         return
     for word in (word for command in commands for word in command):
         path = os.path.abspath(word)
-        inside = mounted and f"{path}/".startswith(f"{mounted}/")
+        inside = any(f"{path}/".startswith(f"{directory}/") for directory in mounted)
         if not word.startswith("-") and "\n" not in word and _hidden(path) and not inside and os.path.isfile(path):
             top = next(each for each in default_environment.HIDDEN if path.startswith(each)).rstrip("/")
             raise errors.SettingsError(

@@ -90,12 +90,13 @@ def _set_environment(
 ) -> list[str]:
     """Add the environment of the job to the document. Return what to print about it."""
     commands = pod_environment.commands(document, job.kind)
-    job_environment.reject_hidden_files(commands, job.directory, local)
     job_environment.reject_missing_file(job.request.command, job.directory)
     programs = [(name,) for name in job.kind.from_command(job.request).programs]
     needs = command_needs.find([*commands, *programs, job.request.command], job.directory or os.getcwd())
     choice = environment_choice(flags)
     found = job_environment.choose(choice, needs, local)
+    mounts = found.pods.mounts if found and found.pods else ()
+    job_environment.reject_hidden_files(commands, [directory for directory in (job.directory, *mounts) if directory], local)
     if found is None:
         return []
     warnings = job_environment.check(found, choice, needs, local)
