@@ -68,7 +68,7 @@ $(READY): requirements/dev.txt pyproject.toml | .venv/bin/python
 
 setup: $(READY) ## create .venv with the traincrew command and the tools of developers
 
-demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute)
+demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute, and as much for the first set-up)
 	@$(BIN)/python examples/demo/demo.py
 
 check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, generated files

@@ -11,6 +11,7 @@ from tests.cli.cluster_fixture import TIMEOUT_SECONDS, JobCluster, write_manifes
 from tests.cli.test_interrupts import typed, until
 from tests.cluster import manifests
 
+from traincrew.cli.jobs import exec_terminal
 from traincrew.client import exec_websocket
 
 
@@ -53,9 +54,21 @@ async def test_standard_input_may_be_a_file(running_job: JobCluster, tmp_path: p
 
 async def test_a_missing_command_is_an_error_of_one_line(running_job: JobCluster) -> None:
     code, out, err = await running_job("exec", "j", "--", "no-such-program")
-    assert (code, out) == (1, "")
-    assert "executable file not found" in err
-    assert len(err.splitlines()) == 1
+    assert (code, out) == (127, "")
+    assert err == "error: no-such-program: not found in container pytorch of pod j-master-0\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ('exec: "x": executable file not found in $PATH: unknown', 127),
+        ('exec: "./x": stat ./x: no such file or directory', 127),
+        ('exec: "/etc/passwd": permission denied', 126),
+        ("container not found", None),
+    ],
+)
+def test_a_command_that_could_not_start_has_the_exit_code_of_a_shell(reason: str, code: int | None) -> None:
+    assert exec_terminal.start_failure(f"Internal error occurred: OCI runtime exec failed: {reason}") == code
 
 
 async def test_a_replica_that_is_not_running_is_an_error(running_job: JobCluster) -> None:

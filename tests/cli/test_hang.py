@@ -98,6 +98,15 @@ async def test_a_replica_that_never_joins_is_named_until_it_does(machine: Machin
     assert "printed nothing" not in (await machine("ls", *SOON))[1]
 
 
+async def test_of_two_replicas_the_one_that_never_joins_is_named(machine: Machine) -> None:
+    (machine.work / "train.py").write_text(TRAIN)
+    command = ("--workers", "2", "--name", "j", "--", sys.executable, "train.py")
+    assert (await machine("run", "--detach", "--kind", "PyTorchJob", *command))[0] == 0
+    page = await until_printed(machine, "is in load_data (train.py:", "why", "j", "--silent-after", "1h", "--differs-after", "3s")
+    assert "worker-0 has printed nothing for" in page
+    assert "master-0 waits in" in page
+
+
 async def test_without_a_report_of_the_node_the_logs_are_read(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=1)))
     await job_cluster.run("j-master-0", "j-worker-0")

@@ -137,3 +137,11 @@ async def test_an_unmapped_image_is_reported_once_with_its_environment(machine: 
     assert (code, "has no mapping" in err) == (0, False)
     code, _, err = await machine("run", "--kind", "PyTorchJob", "--rm", "--", "true")
     assert (code, "has no mapping" in err) == (0, False)
+
+
+async def test_the_doctor_finds_the_operator_inside_the_cluster(machine: Machine) -> None:
+    async with asyncio.timeout(2 * TIMEOUT_SECONDS):
+        while "runs inside `traincrew up`" not in (out := (await machine("doctor", "--cluster"))[1]):
+            assert "fail" not in out
+    assert "warn" not in out
+    assert "Install the operator" not in out

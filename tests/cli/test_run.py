@@ -282,7 +282,7 @@ async def test_a_script_without_a_kind_gets_the_complete_command(
         code, _, err = await job_cluster("run", *words)
         assert code == 2
         assert f"\n  traincrew run --kind {kind} --workers 2 -- python" in err
-        assert f"{script}" in err.rpartition(" -- ")[2]
+        assert f"{script}\n" in err.rpartition(" -- ")[2]
 
 
 async def test_a_job_that_does_not_finish_in_time_is_deleted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
@@ -319,6 +319,13 @@ async def test_an_invalid_name_is_reported_by_its_option(job_cluster: JobCluster
     code, _, err = await job_cluster("run", "--kind", "PyTorchJob", "--name", "Bad_Name", "--", "true")
     assert code == 2
     assert err.startswith("--name: should match")
+
+
+async def test_a_name_that_is_in_use_is_reported_by_its_option(job_cluster: JobCluster) -> None:
+    command = ("run", "--detach", "--kind", "PyTorchJob", "--name", "first", "--", "true")
+    assert (await job_cluster(*command))[0] == 0
+    code, _, err = await job_cluster(*command)
+    assert (code, "error: --name: pytorchjob/first already exists" in err) == (2, True)
 
 
 async def test_warnings_are_marked_and_not_counted_as_errors(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:

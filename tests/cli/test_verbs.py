@@ -163,6 +163,10 @@ async def test_finished_jobs_are_deleted_together(job_cluster: JobCluster, tmp_p
     assert (await job_cluster("delete", "--all", "--finished"))[:2] == (0, "pytorchjob/done deleted\n")
     assert job_cluster.job("busy") is not None
     assert (await job_cluster("delete"))[0] == 2
+    assert "--finished requires --all" in (await job_cluster("delete", "--finished"))[2]
+    assert "Omit --all to delete the named jobs only" in (await job_cluster("delete", "--all", "busy"))[2]
+    assert "-1: the number of workers must be 0 or more" in (await job_cluster("scale", "busy", "-1"))[2]
+    assert job_cluster.job("busy") is not None
 
 
 async def test_delete_deletes_what_it_finds_and_reports_the_rest(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:

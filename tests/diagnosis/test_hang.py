@@ -50,6 +50,18 @@ def test_a_rank_that_never_joins_is_named_with_what_the_others_wait_in() -> None
     assert (found.replicas, found.since) == (("worker-1",), NOW - dt.timedelta(minutes=4))
 
 
+def test_of_two_replicas_only_the_stacks_show_which_one_never_joins() -> None:
+    two = [replica(name, 3, cpu=0.0, connections=0) for name in ("master-0", "worker-0")]
+    assert hang.find(two, NOW) is None
+    assert hang.may_differ(two, NOW, hang.HangLimits())
+    assert not hang.may_differ(two, NOW, hang.HangLimits(one_differs=dt.timedelta(minutes=4)))
+    assert not hang.may_differ([two[0], dataclasses.replace(two[1], state="Waiting")], NOW, hang.HangLimits())
+    found = hang.find([dataclasses.replace(two[0], stack=INIT), dataclasses.replace(two[1], stack=SLEEPS)], NOW)
+    assert found is not None
+    assert found.replicas == ("worker-0",)
+    assert "is in sleep (train.py:11); master-0 waits in init_process_group" in found.message
+
+
 def test_stacks_are_stronger_evidence_than_connections() -> None:
     others = [replica(name, 3, connections=0, stack=INIT) for name in ("master-0", "worker-0")]
     found = hang.find([*others, replica("worker-1", 3, connections=2, stack=SLEEPS)], NOW)

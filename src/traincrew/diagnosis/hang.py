@@ -80,6 +80,15 @@ def find(activities: Sequence[Activity], now: Time, limits: HangLimits = HangLim
     return _one_differs(left_behind, running, now, limits) if left_behind else None
 
 
+def may_differ(activities: Sequence[Activity], now: Time, limits: HangLimits) -> bool:
+    """Whether stacks could show that a replica differs. With two replicas of which one never joins, nothing else shows it: both
+    are idle and have no connection."""
+    running = [each for each in activities if each.state == "Running" and _silent_since(each) is not None]
+    if len(running) < 2 or any(each.state == "Waiting" for each in activities):
+        return False
+    return now - max(_since(each) for each in _printing(running)) >= limits.one_differs
+
+
 def _silent_since(activity: Activity) -> Time | None:
     return activity.last_output or activity.started
 

@@ -30,7 +30,11 @@ def delete(jobs: tuple[str, ...], all_jobs: bool, target_options: cluster_target
     traincrew delete mnist resnet
     traincrew delete --all --finished
     """
-    if bool(jobs) == all_jobs:
+    if jobs and all_jobs:
+        raise errors.SettingsError("--all deletes all jobs of the namespace. Omit --all to delete the named jobs only.")
+    if flags["finished"] and not jobs and not all_jobs:
+        raise errors.SettingsError("--finished requires --all. Run `traincrew delete --all --finished`.")
+    if not jobs and not all_jobs:
         raise errors.SettingsError("specify the jobs to delete, or --all")
     from traincrew.cli.jobs import deletion
 

@@ -25,7 +25,7 @@ from traincrew.cli import cluster_target, completions
 @click.option("-T", "--no-tty", is_flag=True, help="Do not allocate a terminal in the container.")
 @cluster_target.options
 def exec(job: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, **chosen: bool | str) -> None:
-    """Run a command in a replica of a job. The exit code is that of the command.
+    """Run a command in a replica of a job. The exit code is that of the command, or 127 if it is not found.
 
     A terminal is allocated if standard input and standard output are terminals.
 

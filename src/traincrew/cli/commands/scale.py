@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import click
 
+from traincrew import errors
 from traincrew.cli import cluster_target, completions, output_options
 
 
-@click.command()
+class _Scale(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # click would take a negative number for an option.
+        if negative := next((word for word in args if re.fullmatch(r"-\d+", word)), ""):
+            raise errors.SettingsError(f"{negative}: the number of workers must be 0 or more")
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Scale)
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.argument("replicas", type=click.IntRange(0), metavar="N")
 @click.option(

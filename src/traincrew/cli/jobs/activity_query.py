@@ -39,7 +39,7 @@ class HangSearch:
     logs: bool = True
     """Whether the last line of each replica is read, if its node does not report the time of it."""
     stacks: bool = False
-    """Whether the stacks of the replicas are read once they seem to hang."""
+    """Whether the stacks of the replicas are read once they seem to hang, or print nothing."""
     data: pathlib.Path | None = None
     """The data directory, if the cluster runs on this machine."""
 
@@ -70,7 +70,7 @@ async def _find(client: RemoteClient, job: observed_job.ObservedJob, metrics: Me
         pairs = zip(activities, pods, strict=True)
         activities = await asyncio.gather(*(_with_last_output(client, job, each, pod, metrics) for each, pod in pairs))
     found = hang.find(activities, clock.now(), search.limits)
-    if found is None or not search.stacks:
+    if not search.stacks or (found is None and not hang.may_differ(activities, clock.now(), search.limits)):
         return found
     pairs = zip(activities, pods, strict=True)
     activities = await asyncio.gather(*(_with_stack(client, job, each, pod, search) for each, pod in pairs))

@@ -27,7 +27,7 @@ def suggest(words: Sequence[str]) -> str:
     else:
         return ""
     kind = _kind(command)
-    others = "" if kind else f" KIND is one of {', '.join(each.kind for each in KINDS)}."
+    others = "" if kind else f"\nKIND is one of {', '.join(each.kind for each in KINDS)}."
     suggested = shlex.join(("traincrew", "run", "--kind", kind or "KIND", "--workers", "2", "--", *command))
     return f"{what}. To run it as a job with two workers, use:\n  {suggested}{others}"
 

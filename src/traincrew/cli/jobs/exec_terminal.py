@@ -6,15 +6,20 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import sys
 import termios
 import tty
 from collections.abc import AsyncIterator, Iterator
 
+from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import query, replica_selection, stdin
+from traincrew.cli.render.terminal import echo
 from traincrew.client import exec_websocket
+
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +39,22 @@ async def exec_command(
         pod = replica_selection.running_pods(job, request.replica)[0]
         position = replica_selection.container(job, pod, request.container)
         wanted = exec_websocket.Command(command, stdin=terminal or request.stdin, tty=terminal)
-        async with exec_websocket.opened(client, position, wanted) as session:
-            return await _run_session(session, wanted)
+        try:
+            async with exec_websocket.opened(client, position, wanted) as session:
+                return await _run_session(session, wanted)
+        except errors.ServerError as error:
+            if (code := start_failure(error.message)) is None:
+                raise
+            reason = "not found" if code == NOT_FOUND else "permission denied"
+            echo(f"error: {command[0]}: {reason} in container {position.container} of pod {position.pod}", err=True)
+            return code
+
+
+def start_failure(message: str) -> int | None:
+    """The exit code of a shell for a command that could not be started. None: the error is another one."""
+    if re.search(r'exec: "[^"]*": (executable file not found|stat .*no such file or directory)', message):
+        return NOT_FOUND
+    return NOT_EXECUTABLE if re.search(r'exec: "[^"]*": permission denied', message) else None
 
 
 async def _run_session(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:

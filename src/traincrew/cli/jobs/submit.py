@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import merge_patch_diff
-from traincrew.cli.jobs import deletion
+from traincrew.cli.jobs import deletion, unmapped_images
 from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.cli.jobs.rest_mapping import RestMapping
 from traincrew.client.remote import RemoteClient
@@ -110,7 +110,7 @@ class Submission:
         conflicts = []
         for entry, key, current in zip(wanted, keys, existing, strict=True):
             if current is not None and (entry.job is not None or not merge_patch_diff.contains(current, entry.document)):
-                conflicts.append(f"{entry.location}: {key} already exists")
+                conflicts.append(f"{_place(entry)}: {key} already exists")
         if conflicts:
             hint = "Nothing was changed. Use --replace to replace existing objects."
             raise errors.ManifestError("\n".join([*conflicts, hint]))
@@ -147,7 +147,7 @@ class Submission:
             raw = await self._client.create(key.resource, key.namespace, body, strict=True)
         except errors.AlreadyExists as error:
             if not error.uncertain:
-                raise errors.ManifestError(f"{wanted.location}: {key} already exists. Use --replace to replace it.") from error
+                raise errors.ManifestError(f"{_place(wanted)}: {key} already exists. Use --replace to replace it.") from error
             raw = await self._client.get(key.resource, key.namespace, key.name)  # created by a request whose response was lost
         except (errors.Rejected, errors.Forbidden, errors.NotFound) as error:
             raise errors.ManifestError(f"{wanted.location}: {key} rejected: {_causes(error)}") from error
@@ -161,3 +161,8 @@ def _causes(error: errors.ApiError) -> str:
     if len(error.causes) < 2:
         return error.message
     return "".join(f"\n  {cause.field}: {cause.message}" for cause in error.causes)
+
+
+def _place(wanted: ManifestObject) -> str:
+    """Where the user has given the name of the object."""
+    return "--name" if wanted.location.startswith(unmapped_images.GENERATED) else wanted.location

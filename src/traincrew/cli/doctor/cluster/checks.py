@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 
 from traincrew import errors
-from traincrew.cli.doctor.cluster import clocks, definitions, gang_schedulers, name_service, permissions
+from traincrew.cli.doctor.cluster import clocks, definitions, gang_schedulers, name_service, one_machine, permissions
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.cli.installation import deployments
 from traincrew.cli.installation.deployments import Deployment, Installed
@@ -25,20 +25,21 @@ async def run(client: RemoteClient) -> AsyncIterator[Finding]:
         return
     for finding in await definitions.check(client):
         yield finding
+    embedded = await one_machine.has_operator(client)
     try:
         installed = await deployments.find(client)
     except errors.Forbidden as error:
         yield warn("operator", f"not known: {error.message}", "Ask an administrator to run this command.")
         installed = Installed()
     else:
-        yield _operator(installed.traincrew)
+        yield one_machine.operator() if embedded and not installed.traincrew else _operator(installed.traincrew)
         for finding in _other_operators(installed):
             yield finding
     for deployment in installed.traincrew:
         yield await permissions.check(client, deployment)
         yield await gang_schedulers.check(client, deployment)
         yield await clocks.check(client, deployment)
-    yield await name_service.check(client)
+    yield one_machine.name_service() if embedded else await name_service.check(client)
 
 
 def _version(answer: dict[str, str]) -> Finding:
