@@ -251,6 +251,7 @@ async def test_lines_of_several_jobs_have_the_job_name(job_cluster: JobCluster, 
 
 async def test_a_command_becomes_a_job_with_the_directory_mounted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "t.py").touch()
     running = await job_cluster.start(
         "run", "--kind", "pytorchjob", "--workers", "2", "--name", "made", "--", "python", "t.py", "-x", cwd=tmp_path / "work"
     )
