@@ -50,6 +50,7 @@ def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, ku
             "PET_RDZV_ENDPOINT": "j-worker-0:23456",
             "PET_RDZV_BACKEND": "c10d",
             "PET_NNODES": "1:3",
+            "PET_RDZV_CONF": "last_call_timeout=7,keep_alive_interval=1,keep_alive_max_attempt=5",
             "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         }, name
 
@@ -190,7 +191,8 @@ def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api,
 
     api.patch("pytorchjobs", namespace, "j", {"spec": {"replicas": 2}}, "scale")
 
-    eventually(lambda: job.pods()["j-worker-2"]["metadata"].get("deletionTimestamp"))
+    # No worker is deleted while the others may wait for its processes in their first rendezvous.
+    eventually(lambda: job.pods()["j-worker-2"]["metadata"].get("deletionTimestamp"), 120.0)
     kubelet.gone("j-worker-2")
     eventually(lambda: set(job.pods()) == job.services() == {"j-worker-0", "j-worker-1"})
     consistently(lambda: job.states() == {"Created": "True", "Running": "True"})

@@ -199,7 +199,7 @@ def test_the_messages_of_the_conditions_are_as_ever(submit: Submit, kubelet: Fak
 
 
 @pytest.mark.checklist(79)
-def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit: Submit, kubelet: FakeKubelet) -> None:
+def test_after_the_end_pods_that_end_by_themselves_are_counted(submit: Submit, kubelet: FakeKubelet) -> None:
     job = submit(tfjob(Worker=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
 
@@ -208,9 +208,9 @@ def test_after_the_end_counts_stay_as_reached_and_active_follows_the_pods(submit
     job.becomes("Succeeded")
     assert job.counts("Worker") == {"active": 2, "succeeded": 1, "failed": 0}
     kubelet.succeed("j-worker-1")
-    eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 1, "failed": 0})
+    eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 2, "failed": 0})
     kubelet.fail("j-worker-2")
-    eventually(lambda: job.counts("Worker") == {"active": 0, "succeeded": 1, "failed": 0})
+    eventually(lambda: job.counts("Worker") == {"active": 0, "succeeded": 2, "failed": 1})
     assert "active" not in job.status["replicaStatuses"]["Worker"]
 
 
