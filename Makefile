@@ -191,7 +191,7 @@ test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in con
 	@$(BIN)/python -m tools.clients.go_programs helm
 	@$(BIN)/python -m tools.image.build
 	@$(BIN)/python -m tests.kubelet.images
-	@$(BIN)/python -m tests.kubelet.run --durations=10
+	@$(BIN)/python -m tests.kubelet.run tests/kubelet --durations=10
 
 release: $(READY) #: build sdist, wheel, chart, install.yaml, SBOM and checksums into dist/ (IMAGE=… sets the image in install.yaml)
 	@$(BIN)/python -m tools.release $(if $(IMAGE),--image $(IMAGE))

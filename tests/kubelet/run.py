@@ -1,6 +1,6 @@
 """Runs the tests of this directory in namespaces of their own, and removes everything that they leave.
 
-    python -m tests.kubelet.run [PYTEST ARGUMENT...]
+    python -m tests.kubelet.run tests/kubelet [PYTEST ARGUMENT...]
 
 Network, mounts and processes have namespaces of their own: interfaces, iptables rules, mounts and containers end with the run,
 even if it is killed. Only cgroups and files outlive it; they have names of their own, and are removed here.
@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
         _create_cgroup(parent / group)
     environment = {**os.environ, WORK: str(work), CGROUP: f"/{group}"}
     namespaces = ["unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc"]
-    tests = [sys.executable, "-m", "pytest", "-q", "tests/kubelet", *words]
+    tests = [sys.executable, "-m", "pytest", "-q", *words]
     try:
         return subprocess.run([*namespaces, *tests], env=environment, check=False).returncode
     finally:
