@@ -117,7 +117,7 @@ test-embedded: kube #: all tests of the operator on the embedded API server, ove
 test-agreement: kube #: parts of the embedded API server compared with a real one; kubectl of several versions (builds two more)
 	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
 
-test-install: kube #: the Helm chart, the kustomize directories and the files of a release (builds helm and kustomize, 3 minutes)
+test-install: kube #: the Helm chart, the kustomize directories and the files of a release (builds helm and kustomize once)
 	@$(BIN)/python -m tools.clients.go_programs helm kustomize
 	$(PYTEST) tests/install -q --durations=10 $(TWO_PROCESSES)
 
