@@ -11,7 +11,7 @@ Permission = tuple[str, str, str, str]
 
 
 def requests(kube: cluster.Cluster, account: str) -> list[dict[str, Any]]:
-    return [entry for entry in kube.audit() if entry["user"]["username"] == f"system:serviceaccount:{account}"]
+    return [entry for entry in kube.audit() if entry["user"].get("username") == f"system:serviceaccount:{account}"]
 
 
 def forbidden(entries: list[dict[str, Any]]) -> list[str]:

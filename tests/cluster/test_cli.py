@@ -102,7 +102,7 @@ async def test_commands_run_in_replicas(job_cluster: JobCluster, tmp_path: pathl
     assert await job_cluster("exec", "j", "--", "sh", "-c", "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
     assert await job_cluster("exec", "j", "-i", "--", "cat", input=b"x" * 1_000_000) == (0, "x" * 1_000_000, "")
     code, _, err = await job_cluster("exec", "j", "--", "no-such-program")
-    assert (code, "executable file not found" in err) == (1, True)
+    assert (code, "no-such-program: not found in container pytorch of pod j-master-0" in err) == (127, True)
 
 
 async def test_what_the_api_server_rejects_is_reported_and_leaves_nothing(

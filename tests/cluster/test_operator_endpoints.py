@@ -118,6 +118,7 @@ def test_an_operator_with_older_crds_says_so_and_waits_for_their_update(outdated
     with cluster.start() as bare:
         api = Api(bare.kubeconfig)
         api.call("POST", CRDS, outdated)
+        eventually(lambda: api.all("pytorchjobs", "default") == [])
         process = OperatorProcess(bare.kubeconfig, "--enable-scheme", "PyTorchJob")
         try:
             reason = f"CRDs are older than this operator: {PYTORCH} has no status.why. Run `traincrew manifests crds"

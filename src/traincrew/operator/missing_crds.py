@@ -9,6 +9,7 @@ from typing import Any
 
 from traincrew import errors
 from traincrew.client.informer import Informer
+from traincrew.kinds.kind import JobKind
 from traincrew.model.jobs import GROUP
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,13 @@ class MissingCRDs:
         if missing and (len(missing) == kinds or any(informer.served for informer in missing)):
             return f"CRDs are not installed: {', '.join(_names(missing))}. {_remedy(missing)}"
         return ""
+
+    def served_of(self, kinds: Iterable[JobKind]) -> list[JobKind]:
+        """Those of the kinds whose objects the API server lists."""
+        served = {informer.scope.resource for informer in self._informers if informer.served} - {
+            informer.scope.resource for informer in self._missing()
+        }
+        return [kind for kind in kinds if kind.resource in served]
 
     def _missing(self) -> list[Informer[Any]]:
         return [informer for informer in self._informers if isinstance(informer.failure, errors.NotFound)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -23,37 +23,60 @@ log = logging.getLogger(__name__)
 PATH = f"/openapi/v3/apis/{GROUP}/v1"
 RETRY = 10.0
 """Seconds between checks while a CRD is outdated."""
+UNPUBLISHED_RETRY, UNPUBLISHED_CHECKS = 1.0, 30
+"""An API server serves the objects of a new CRD up to some seconds before it publishes their schema. Seconds between checks, and
+their number, after which the schema is taken as current: some proxies hide OpenAPI documents."""
 
 Fetch = Callable[[str], Awaitable[bytes]]
 
 
 class OutdatedCRDs:
-    def __init__(self, fetch: Fetch | None, kinds: tuple[JobKind, ...]) -> None:
-        """fetch: reads a path of the API server. None: the CRDs are known to be current."""
-        self._fetch, self._kinds = fetch, kinds
+    def __init__(self, fetch: Fetch | None, served_kinds: Callable[[], list[JobKind]]) -> None:
+        """fetch: reads a path of the API server. None: the CRDs are known to be current. served_kinds: those with a CRD."""
+        self._fetch, self._served_kinds = fetch, served_kinds
+        self._checked: list[JobKind] | None = None
+        """The kinds that were served at the last check; None before the first one."""
         self.unready_reason = ""
 
     async def updated(self) -> None:
         """Returns when no CRD is outdated, or when it cannot be known."""
-        while self._fetch is not None:
-            reason = await self._check(self._fetch)
-            if reason != self.unready_reason:
-                self.unready_reason = reason
-                if reason:
-                    log.error("CRDs are older than the operator", extra={"reason": reason})
-                else:
-                    log.info("all CRDs are current")
-            if not reason:
+        if self._fetch is None:
+            return
+        self._checked = self._served_kinds()
+        for _ in range(UNPUBLISHED_CHECKS):
+            if None not in (await self._missing_fields(self._fetch)).values():
+                break
+            self.unready_reason = "waiting until the API server publishes the schemas of new CRDs"
+            await asyncio.sleep(UNPUBLISHED_RETRY)
+        while True:
+            if not self._report(await self._missing_fields(self._fetch)):
                 return
             await asyncio.sleep(RETRY)
 
-    async def _check(self, fetch: Fetch) -> str:
+    async def check_later_crds(self) -> None:
+        """Checks again when CRDs are installed after `updated` has returned. The operator acts already, but is not ready."""
+        while True:
+            await asyncio.sleep(RETRY)
+            if self._checked is not None and self._served_kinds() != self._checked:
+                await self.updated()
+
+    def _report(self, missing_fields: Mapping[str, list[str] | None]) -> bool:
+        outdated = [outdated_crds.describe(name, fields) for name, fields in missing_fields.items() if fields]
+        reason = f"CRDs are older than this operator: {'; '.join(outdated)}. Run `{INSTALL}`." if outdated else ""
+        if reason and reason != self.unready_reason:
+            log.error("CRDs are older than the operator", extra={"reason": reason})
+        self.unready_reason = reason
+        return bool(reason)
+
+    async def _missing_fields(self, fetch: Fetch) -> dict[str, list[str] | None]:
+        """By CRD. None: its schema is not published. CRDs whose schemas may not be read are left out."""
+        kinds = self._served_kinds()
         try:
             document: dict[str, Any] = msgspec.json.decode(await fetch(PATH))
+        except errors.NotFound:
+            document = {}
         except errors.ApiError as error:
             log.debug("schemas not read", extra={"error": error.message})
-            return ""
+            return {}
         schemas = (document.get("components") or {}).get("schemas") or {}
-        found = {f"{kind.plural}.{GROUP}": outdated_crds.of_openapi(kind, schemas) for kind in self._kinds}
-        outdated = [outdated_crds.describe(name, missing) for name, missing in found.items() if missing]
-        return f"CRDs are older than this operator: {'; '.join(outdated)}. Run `{INSTALL}`." if outdated else ""
+        return {f"{kind.plural}.{GROUP}": outdated_crds.of_openapi(kind, schemas) for kind in kinds}

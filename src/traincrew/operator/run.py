@@ -80,7 +80,7 @@ class Operator:
         self._others.on_change = self._reconcile_all
         self.observer = Observer(clients.work, kinds, options, self, self._others.status_writers)
         self._missing_crds = MissingCRDs(self.observer.informers)
-        self._outdated_crds = OutdatedCRDs(clients.fetch, kinds)
+        self._outdated_crds = OutdatedCRDs(clients.fetch, lambda: self._missing_crds.served_of(kinds))
         self._authentication = MetricsAuthentication(clients.work) if options.metrics_authentication else None
         self._event_recorder = EventRecorder(
             clients.work,
@@ -114,7 +114,8 @@ class Operator:
         async with health, metrics:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
             informers = (each.run() for each in (*self.observer.informers, *self._others.informers))
-            await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), *informers)
+            later = self._outdated_crds.check_later_crds()
+            await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), later, *informers)
         log.info("stopped")
 
     async def _lead(self, stop: asyncio.Event) -> None:
