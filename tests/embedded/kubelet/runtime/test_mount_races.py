@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import stat
 from collections.abc import Iterator
 
 import pytest
@@ -96,6 +97,36 @@ def test_files_of_the_host_that_are_exchanged_with_links_do_not_show_the_data_di
         stack.enter_context(exchanging(shared / "directory", shared / "to-data"))
         results = repeated(harness, script)
     assert not [each.out for each in results if "secret" in each.out]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="creates a device file")
+def test_a_device_that_is_exchanged_with_a_link_does_not_show_a_file(harness: RootfsHarness) -> None:
+    shared, target = harness.base / "shared", outside(harness)
+    shared.mkdir()
+    os.mknod(shared / "device", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    (shared / "link").symlink_to(target / "secret")
+    results: list[ProcessResult] = []
+    with exchanging(shared / "device", shared / "link"):
+        while len(results) < TIMES or {each.code for each in results} != {0, 200}:
+            assert len(results) < MOST_TIMES, [each.out for each in results]
+            script = f"test -c {shared}/device && head -c 3 {shared}/device | od -An -c"
+            results.append(harness.run(script, devices=(str(shared / "device"),)))
+    assert all(f"{shared}/device is not a device" in each.out for each in results if each.code == 200)
+    assert {each.out.split()[0] for each in results if each.code == 0} == {"\\0"}
+
+
+def test_a_link_of_the_image_that_is_exchanged_does_not_lead_a_mount_to_the_host(harness: RootfsHarness) -> None:
+    """The mount path leads through a directory of the image's files, which are the host's, that another user can change."""
+    shared, target = harness.base / "shared", outside(harness)
+    (shared / "part").mkdir(parents=True)
+    (shared / "link").symlink_to(target)
+    volume = harness.volume()
+    (volume / "own").write_text("ours")
+    harness.give(harness.data)
+    with exchanging(shared / "part", shared / "link"):
+        repeated(harness, f"cat {shared}/*/at/own; touch {shared}/*/at/changed", Mount(f"{shared}/part/at", str(volume)))
+    assert os.listdir(target) == ["secret"]
+    assert [os.listdir(each) for each in shared.iterdir() if not each.is_symlink()] == [[]]
 
 
 ON_KERNELS = pytest.mark.parametrize(

@@ -111,9 +111,19 @@ def mount_dev(root: RootDirectory, pod: Pod, container: Container, shm: int) -> 
 
 
 def _bind_device(root: RootDirectory, path: str) -> None:
-    """Read-only: a read-only mount allows writing to a device, and no change of its mode and owner, which are the host's."""
+    """Read-only: a read-only mount allows writing to a device, and no change of its mode and owner, which are the host's.
+
+    Checked once it is open: a device path outside of /dev may be exchanged with a link to a file by whoever owns its directory.
+    """
     os.close(root.open(path, make="file"))
-    bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
+    source = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not _is_device_mode(os.fstat(source).st_mode):
+            raise OSError(errno.ENODEV, f"{path} is not a device")
+        with opened(root, path) as target:
+            bind_open(root, source, path, target, syscalls.MOUNT_ATTR_RDONLY)
+    finally:
+        os.close(source)
 
 
 def _mount_cgroups(root: RootDirectory, cgroups: dict[str, str], privileged: bool) -> None:
@@ -151,9 +161,12 @@ def _all_devices(known: set[str]) -> list[str]:
 
 def _is_device(path: str) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        mode = os.lstat(path).st_mode
-        return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+        return _is_device_mode(os.lstat(path).st_mode)
     return False
+
+
+def _is_device_mode(mode: int) -> bool:
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def _mount_terminals(root: RootDirectory) -> None:
