@@ -81,7 +81,7 @@ check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, genera
 	$(BIN)/python -m tools.prose_width
 	$(BIN)/python -m tools.private_words
 	$(MAKE) --no-print-directory generate
-	@git diff --exit-code --stat -- manifests charts docs || { echo "Generated files are not current. Commit them."; exit 1; }
+	@git diff --exit-code --stat -- manifests charts docs web/src/api || { echo "Generated files are not current. Commit them."; exit 1; }
 
 test: $(READY) ## unit tests, the planner's invariants, golden files, the API server, a job on a cluster (2 minutes)
 	$(ON_EMBEDDED) $(PYTEST) -q $(TWO_PROCESSES) $(UNIT) $(EMBEDDED) $(END_TO_END)
@@ -152,11 +152,12 @@ frameworks: $(INSTALLED) #: build the environments that replace images, once, in
 framework-%: $(INSTALLED) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
 	@$(BIN)/python -m tools.frameworks.build $*
 
-generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page and the diagrams from the code
+generate: $(READY) ## write CRDs, RBAC, files of the chart, the reference page, the diagrams and the types of the console's page from the code
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.install_files
 	@$(BIN)/python tools/reference.py
 	@$(BIN)/python -m tools.metrics_page
+	@$(BIN)/python -m tools.console_contract
 	@$(BIN)/python -m tools.diagrams
 	@$(BIN)/python -m tools.recording draw
 

@@ -1,0 +1,652 @@
+// Written by `make generate` from src/traincrew/console/contract/. Do not edit it.
+
+export type Status = "Queued" | "Starting" | "Running" | "Restarting" | "Suspended" | "Succeeded" | "Failed" | "Deleting" | "Unknown"
+
+export type ReplicaState = "Missing" | "Pending" | "Starting" | "Running" | "Succeeded" | "Failed" | "Terminating" | "Unknown"
+
+export type PhaseName = "Pending" | "Starting" | "Running" | "Succeeded" | "Failed" | "Lost"
+
+export type ActionName = "suspend" | "resume" | "scale" | "rerun" | "delete"
+
+export type Level = "" | "debug" | "info" | "warning" | "error"
+
+export interface Action {
+  name: ActionName
+  allowed: boolean
+  /** Why not: the state of the job, or a missing right. */
+  reason: string
+}
+
+export interface ActionResult {
+  /** What was done, such as `pytorchjob/mnist suspended`. */
+  message: string
+  namespace: string
+  kind: string
+  /** The job; that of `rerun` is the new one. */
+  name: string
+}
+
+export interface ApiError {
+  /** What the console tried to do, such as `suspend pytorchjob/mnist in namespace default`. */
+  tried: string
+  /** The words of the API server, or those of the console if it did not ask the API server. */
+  message: string
+  /** Such as `Forbidden`, `NotFound`, `Conflict`, `Invalid`, `Unreachable`, `SignInRequired`. */
+  reason: string
+  /** The HTTP status. */
+  code: number
+  /** What to do, in the imperative. */
+  nextStep: string
+  fields: FieldError[]
+  missingRight: MissingRight | null
+}
+
+export interface Capabilities {
+  /** Version of traincrew. */
+  version: string
+  /** `embedded`: the cluster of this machine that `traincrew up` runs. */
+  mode: "cluster" | "embedded"
+  /** Name of the kubeconfig context. Empty: none. */
+  context: string
+  /** Address of the API server. */
+  server: string
+  serverVersion: string
+  /** Name of the user, as far as the API server reports it. */
+  user: string
+  /** Default namespace. */
+  namespace: string
+  /** Empty: the user may not list namespaces. */
+  namespaces: string[]
+  kinds: KindInfo[]
+  features: Feature[]
+}
+
+/** Sent first on each connection, and whenever the API server is lost or found again. */
+export interface ClusterState {
+  type: "cluster"
+  state: "away" | "connected"
+  message: string
+  since: string
+}
+
+export interface Condition {
+  type: string
+  status: string
+  reason: string
+  message: string
+  since: string | null
+}
+
+export interface Container {
+  name: string
+  init: boolean
+  image: string
+  state: "Running" | "Terminated" | "Unknown" | "Waiting"
+  ready: boolean
+  restarts: number
+  exitCode: number | null
+  signal: number | null
+  reason: string
+  message: string
+  started: string | null
+  ended: string | null
+}
+
+export interface ContainerSpec {
+  name: string
+  init: boolean
+  image: string
+  command: string[]
+  args: string[]
+  workingDir: string
+  env: EnvironmentVariable[]
+  mounts: Mount[]
+}
+
+export interface Delete {
+  /** Delete only this object. Empty: whatever has the name. */
+  uid?: string
+}
+
+/** What `traincrew why` says. */
+export interface Diagnosis {
+  failure: Failure | null
+  /** What happened, one sentence each. */
+  causes: string[]
+  evidence: string[]
+  /** Replicas that do not run, each with its reason, if the causes do not name them. */
+  pods: string[]
+  warnings: string[]
+  /** What to do. */
+  remedies: string[]
+  /** Commands of the CLI that show more. */
+  commands: string[]
+}
+
+/** Numbers of workers among which a running job may be scaled. */
+export interface ElasticLimits {
+  role: string
+  min: number
+  max: number
+}
+
+/** No further message of the topic follows. */
+export interface End {
+  type: "end"
+  topic: string
+  /** Deleted: the job was deleted. Finished: all logs have ended, and no replica will start again. */
+  reason: "Deleted" | "Finished" | "Unsubscribed"
+  message: string
+}
+
+export interface EnvironmentVariable {
+  name: string
+  /** Empty if the value comes from another object. */
+  value: string
+  /** Such as `secret db, key password`. Values of secrets are never sent. */
+  source: string
+}
+
+export interface Event {
+  uid: string
+  /** `Normal` or `Warning`. */
+  type: string
+  reason: string
+  message: string
+  objectKind: string
+  objectName: string
+  /** Empty: the event is not about a replica. */
+  replica: string
+  source: string
+  count: number
+  first: string | null
+  last: string | null
+}
+
+/** The first failure of the job, or of its latest attempt. */
+export interface Failure {
+  /** Such as `worker-1`. */
+  replica: string
+  pod: string
+  node: string
+  container: string
+  exitCode: number | null
+  /** Such as `OOMKilled` or `Error`. */
+  reason: string
+  /** The pod was disrupted from outside (eviction, preemption, lost node, deletion); its program did not fail. */
+  disruption: boolean
+  time: string | null
+  /** One line. Empty: unknown. */
+  cause: string
+  /** What to do. Empty: unknown. */
+  advice: string
+  /** Lines of the output of the replica that failed first. */
+  evidence: string[]
+  /** Replicas that failed because of it. */
+  victims: string[]
+  /** The termination message of the container, or its last lines of output. */
+  message: string
+  /** The failure ended the job. False: the job restarted after it. */
+  final: boolean
+}
+
+export interface Feature {
+  name: "exec" | "history" | "metrics" | "nodes" | "queues" | "simulate" | "tensorboard"
+  available: boolean
+  /** Why not, and what to do. */
+  reason: string
+}
+
+/** A problem of a manifest, at its field and its line. */
+export interface FieldError {
+  /** Such as `spec.mpiReplicaSpecs.Worker.replicas`. Empty: the whole document. */
+  path: string
+  /** Counted from 1 in the text that was sent. 0: unknown. */
+  line: number
+  column: number
+  message: string
+  level: "error" | "warning"
+}
+
+/** Every 15 seconds. A page that gets nothing for 35 seconds connects again. */
+export interface Heartbeat {
+  type: "heartbeat"
+  time: string
+}
+
+export interface JobChanges {
+  type: "job.patch"
+  topic: string
+  cursor: string
+  data: JobPatch
+}
+
+export interface JobDetail {
+  summary: JobSummary
+  roles: RoleSummary[]
+  /** In the order of the roles of the kind, then by index. */
+  replicas: Replica[]
+  timeline: ReplicaTimeline[]
+  diagnosis: Diagnosis
+  /** Of the job and its pods, the oldest first. */
+  events: Event[]
+  conditions: Condition[]
+  restarts: Restarts
+  elastic: ElasticLimits | null
+  actions: Action[]
+  annotations: Record<string, string>
+}
+
+export interface JobKey {
+  namespace: string
+  kind: string
+  name: string
+  uid: string
+}
+
+export interface JobList {
+  /** The newest first, unless `sort` asks for another order. */
+  jobs: JobSummary[]
+  /** By status: the jobs that match all filters but `status`. */
+  counts: Record<string, number>
+  /** Number of jobs that match the filters; `jobs` may have fewer (`limit`). */
+  total: number
+  unreadable: UnreadableKind[]
+}
+
+export interface JobListPatch {
+  /** New jobs and jobs that changed, complete. */
+  changed: JobSummary[]
+  /** Deleted jobs, and jobs that no longer match the filters. */
+  removed: JobKey[]
+  counts: Record<string, number>
+  total: number
+  unreadable: UnreadableKind[]
+}
+
+/** What changed of a job. Null or empty: no change. */
+export interface JobPatch {
+  summary: JobSummary | null
+  roles: RoleSummary[] | null
+  /** New and changed replicas, complete. */
+  replicas: Replica[]
+  removedReplicas: string[]
+  /** New and changed timelines, complete. */
+  timeline: ReplicaTimeline[]
+  diagnosis: Diagnosis | null
+  /** New events, and known ones (same uid) with another count. */
+  events: Event[]
+  conditions: Condition[] | null
+  restarts: Restarts | null
+  elastic: ElasticLimits | null
+  actions: Action[] | null
+  annotations: Record<string, string> | null
+}
+
+export interface JobSnapshot {
+  type: "job.snapshot"
+  topic: string
+  cursor: string
+  data: JobDetail
+}
+
+/** A row of the list of jobs. (namespace, kind, name) identifies a job, uid one object of that name. */
+export interface JobSummary {
+  namespace: string
+  /** The lowercase singular of the resource, such as `mpijob`. URLs use it. */
+  kind: string
+  /** Such as `MPIJob`. */
+  kindName: string
+  /** The API version whose behaviour the job follows, such as `kubeflow.org/v2beta1`. */
+  apiVersion: string
+  name: string
+  uid: string
+  status: Status
+  /** Why a running job seems to hang. Empty: it does not, or it is not known. */
+  stalled: string
+  /** Why a job waits, restarts or failed. Null: nothing is wrong. */
+  why: Why | null
+  /** 1 for the first attempt; each restart of the job is another one. */
+  attempt: number
+  created: string | null
+  started: string | null
+  ended: string | null
+  replicas: ReplicaCounts
+  /** The requests of all replicas together, such as `{"cpu": "5", "memory": "10Gi"}`. */
+  resources: Record<string, string>
+  /** Those of them that are extended resources, such as `{"nvidia.com/gpu": 2}`. */
+  devices: Record<string, number>
+  progress: Progress | null
+  /** The annotation `traincrew.kubeflow.org/description`. */
+  description: string
+  /** Who created the job, as far as its annotations or labels say. */
+  owner: string
+  queue: string
+  /** Name of the priority class. */
+  priority: string
+  labels: Record<string, string>
+}
+
+export interface JobsPatch {
+  type: "jobs.patch"
+  topic: string
+  cursor: string
+  data: JobListPatch
+}
+
+export interface JobsSnapshot {
+  type: "jobs.snapshot"
+  topic: string
+  cursor: string
+  data: JobList
+}
+
+export interface KindInfo {
+  /** The lowercase singular, such as `mpijob`. */
+  kind: string
+  kindName: string
+  /** Such as `["kubeflow.org/v1", "kubeflow.org/v2beta1"]`; the first is the default. */
+  apiVersions: string[]
+  /** Such as `mpiReplicaSpecs`. */
+  replicasField: string
+  roles: string[]
+  /** The API server serves the kind. */
+  installed: boolean
+  /** It has a scale subresource. */
+  scalable: boolean
+}
+
+/** Lines of all logs, merged by time. */
+export interface LogBatch {
+  lines: LogLine[]
+  /** Logs that are new, ended or cannot be read since the message before. */
+  sources: LogSource[]
+  /** Lines before these that were not sent, because the page reads slower than the job writes. */
+  skipped: number
+}
+
+/** (source, sequence) identifies a line, and it stays the same as long as the line is kept. */
+export interface LogLine {
+  /** Such as `worker-1`. */
+  replica: string
+  /** `replica/container`: the log that the line belongs to. */
+  source: string
+  /** The position in the log: digits and a dash, of constant length. Strings compare as the lines follow each other. */
+  sequence: string
+  /** RFC 3339 with nanoseconds, UTC. Empty: unknown. */
+  time: string
+  /** Without the newline; may have control characters and ANSI sequences. Bytes that are not UTF-8 are `\ufffd`. */
+  text: string
+  level: Level
+  /** Length of a line that is cut, as far as it was read. 0: the line is complete. */
+  bytes: number
+}
+
+/** The answer to `GET …/logs`. */
+export interface LogPage {
+  lines: LogLine[]
+  sources: LogSource[]
+  /** There are more lines that match: `limit` was reached. The last ones are in the answer. */
+  truncated: boolean
+  /** Number of lines that match, of all that are kept. */
+  matches: number
+}
+
+/** A log, and whether it has ended. */
+export interface LogSource {
+  source: string
+  replica: string
+  container: string
+  pod: string
+  ended: boolean
+  exitCode: number | null
+  /** Such as `Completed`, `Error`, `OOMKilled`. */
+  reason: string
+  /** Why the log cannot be read. Empty: it is read. */
+  error: string
+}
+
+export interface LogsPatch {
+  type: "logs.patch"
+  topic: string
+  data: LogBatch
+}
+
+/** The first message of a topic that was subscribed without positions: the page discards what it has. */
+export interface LogsSnapshot {
+  type: "logs.snapshot"
+  topic: string
+  data: LogBatch
+}
+
+/** The right that the API server requires. */
+export interface MissingRight {
+  user: string
+  verb: string
+  group: string
+  resource: string
+  subresource: string
+  namespace: string
+  name: string
+}
+
+export interface Mount {
+  path: string
+  volume: string
+  /** Such as `persistentVolumeClaim` or `emptyDir`. */
+  kind: string
+  readOnly: boolean
+}
+
+export interface Node {
+  name: string
+  ready: boolean
+  schedulable: boolean
+  /** Why the node is not ready. */
+  message: string
+  created: string | null
+  allocatable: Record<string, string>
+  /** Requests of the pods on the node. */
+  requested: Record<string, string>
+  devices: NodeDevices[]
+  labels: Record<string, string>
+  taints: string[]
+  /** `namespace/kind/name` of jobs with pods on the node. */
+  jobs: string[]
+}
+
+export interface NodeDevices {
+  /** Such as `nvidia.com/gpu`. */
+  resource: string
+  allocatable: number
+  requested: number
+}
+
+export interface NodeList {
+  nodes: Node[]
+}
+
+export interface Phase {
+  name: PhaseName
+  start: string
+  /** Null: the phase lasts. */
+  end: string | null
+  /** Such as `exit code 1` or `waits for an image`. */
+  text: string
+}
+
+export interface Progress {
+  /** From 0 to 1. */
+  fraction: number
+  /** Such as `step 412 of 938`. */
+  text: string
+  source: "annotation" | "deadline" | "output"
+}
+
+export interface Replica {
+  /** Role and index in lower case, such as `worker-1` or `launcher`. URLs and logs use it. */
+  name: string
+  /** Such as `Worker`. */
+  role: string
+  index: number
+  /** The rank that the operator gives the replica. Null: the kind gives none, or it changes while the job runs. */
+  rank: number | null
+  state: ReplicaState
+  /** Why the replica does not run. Empty: it runs or succeeded. */
+  why: string
+  /** Empty if the pod does not exist (state Missing). */
+  pod: string
+  uid: string
+  node: string
+  ip: string
+  /** Restarts of its containers in this pod. */
+  restarts: number
+  exitCode: number | null
+  created: string | null
+  started: string | null
+  ended: string | null
+  requests: Record<string, string>
+  limits: Record<string, string>
+  containers: Container[]
+}
+
+export interface ReplicaCounts {
+  total: number
+  /** Running, and all containers are ready. */
+  ready: number
+  running: number
+  succeeded: number
+  failed: number
+}
+
+export interface ReplicaDetail {
+  replica: Replica
+  containers: ContainerSpec[]
+  events: Event[]
+  yaml: string
+}
+
+export interface ReplicaTimeline {
+  replica: string
+  /** In the order of time, without gaps. Those of earlier pods of the replica come first, as far as they are known. */
+  phases: Phase[]
+}
+
+export interface Rerun {
+  /** Name of the new job. Empty: the name of the job with `-` and a number. */
+  name?: string
+}
+
+export interface Restarts {
+  /** Restarts that count against the limit. */
+  charged: number
+  /** Null: no limit. */
+  limit: number | null
+  disruptions: number
+}
+
+export interface RoleSummary {
+  name: string
+  replicas: number
+  restartPolicy: string
+}
+
+export interface Scale {
+  /** Number of workers. */
+  replicas: number
+  /** Scale a job that is not elastic, or outside of its limits. */
+  force?: boolean
+}
+
+export interface SessionInfo {
+  user: string
+  /** Value of the header X-CSRF-Token of every request but the sign-in. The page keeps it in localStorage: unlike the cookie, it is not sent to other servers of this machine. */
+  csrfToken: string
+}
+
+export interface SignIn {
+  /** From the fragment of the link that `traincrew console` prints. It is valid once. */
+  token: string
+}
+
+export interface StreamError {
+  type: "error"
+  /** Empty: the error is not about a topic. */
+  topic: string
+  error: ApiError
+  /** The console tries again by itself. False: the topic has ended; subscribe again. */
+  retrying: boolean
+}
+
+/** The answer to `POST jobs`. Errors have the shape ApiError, with `fields`. */
+export interface SubmitResult {
+  dryRun: boolean
+  /** Created objects in order; with `dryRun` those that would be created. */
+  objects: SubmittedObject[]
+  /** Warnings. */
+  findings: FieldError[]
+}
+
+export interface SubmittedObject {
+  apiVersion: string
+  kindName: string
+  /** Empty: the object is not namespaced. */
+  namespace: string
+  name: string
+  /** The lowercase singular of a job; empty for other objects. */
+  kind: string
+  line: number
+}
+
+export interface Subscribe {
+  type: "subscribe"
+  /** `jobs?FILTERS`, `job:NAMESPACE/KIND/NAME` or `logs:NAMESPACE/KIND/NAME?FILTERS`, with the filters of the REST path. */
+  topic: string
+  /** jobs, job: the cursor of the last message, to get only what changed since. Empty: begin with a snapshot. */
+  cursor?: string
+  /** logs: by source the sequence of the last line that the page has. Lines up to it are not sent again. */
+  positions?: Record<string, string>
+}
+
+/** Jobs of this kind are not in the list, for example because the user may not list them. */
+export interface UnreadableKind {
+  kind: string
+  /** Empty: all namespaces. */
+  namespace: string
+  message: string
+}
+
+export interface Unsubscribe {
+  type: "unsubscribe"
+  topic: string
+}
+
+/** Why a job does not run as wanted. */
+export interface Why {
+  reason: string
+  message: string
+  since: string | null
+}
+
+export interface YamlDocument {
+  /** Without managed fields. */
+  yaml: string
+  /** Spec and metadata that a new job needs to be the same job: no status, uid, timestamps. */
+  submitted: string
+}
+
+export type ConsoleMessage =
+  | JobsSnapshot
+  | JobsPatch
+  | JobSnapshot
+  | JobChanges
+  | LogsSnapshot
+  | LogsPatch
+  | End
+  | StreamError
+  | ClusterState
+  | Heartbeat
+
+export type PageMessage =
+  | Subscribe
+  | Unsubscribe
