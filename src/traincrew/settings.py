@@ -27,6 +27,8 @@ class Planning:
     init_image: str = ""
     """Image of the init containers that the operator adds: it has `sh`, `nslookup`, `kubectl` and `traincrew-wait`. Empty: public
     images are used, and nothing waits for the workers of a v2beta1 MPIJob."""
+    surplus_class: str = "traincrew-surplus"
+    """PriorityClass of workers on idle capacity. Its value is below that of every other pod."""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Settings of kinds, by flag name, as declared in `JobKind.options`."""
 

@@ -17,7 +17,7 @@ import msgspec
 from traincrew import settings
 from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds.kind import JobKind, decode
-from traincrew.model import jobs, objects, resources
+from traincrew.model import jobs, objects, resources, shares
 from traincrew.model.observed import Observed, PodEvent, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.planner import plan as decide
@@ -65,6 +65,7 @@ class Simulation:
         """Pod quota of the namespace."""
         self.used_ports: frozenset[int] = frozenset()
         """Host ports of other jobs."""
+        self.share: shares.Share | None = None
         self.events: list[tuple[str, str]] = []
         self._made = 0
 
@@ -93,8 +94,9 @@ class Simulation:
         for entries in (*found.values(), rejected_writes, vanished):
             if shuffle is not None:
                 shuffle.shuffle(entries)
+        objects: dict[str, Any] = {field: tuple(entries) for field, entries in found.items()}
         return Observed(
-            **{field: tuple(entries) for field, entries in found.items()},
+            **objects,
             vanished=tuple(vanished),
             known=frozenset(self.memory.known),
             rejected_writes=tuple(rejected_writes),
@@ -102,6 +104,7 @@ class Simulation:
             pod_events=dict(self.memory.pod_events),
             used_ports=self.used_ports,
             planning=self.planning,
+            share=self.share,
         )
 
     def plan(self, now: dt.datetime | None = None, shuffle: random.Random | None = None) -> Plan:

@@ -35,7 +35,7 @@ def fixed_size(job: jobs.Job) -> bool:
 def bounds(job: jobs.Job, elastic: ElasticPolicy) -> tuple[int, int]:
     """Smallest and largest number of workers. One bound alone is both; without bounds, the present number is both."""
     low, high = elastic.min_replicas, elastic.max_replicas
-    workers = job.count("Worker")
+    workers = job.requested("Worker")
     return (
         low if low is not None else high if high is not None else workers,
         high if high is not None else low if low is not None else workers,
@@ -47,8 +47,8 @@ def advise(kind: JobKind, job: jobs.Job, elastic: ElasticPolicy) -> list[Violati
     low, high = bounds(job, elastic)
     if low > high:
         return [unenforced("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}")]
-    if "Worker" in job.roles and not low <= job.count("Worker") <= high:
-        message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
+    if "Worker" in job.roles and not low <= job.requested("Worker") <= high:
+        message = f"is {job.requested('Worker')}, not between minReplicas {low} and maxReplicas {high}"
         return [unenforced(f"{violations.replica_path(kind, 'Worker')}.replicas", message)]
     return []
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from traincrew.kinds import job_from_command
+from traincrew.apimachinery import completion_indexes
+from traincrew.kinds import elasticity, job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
@@ -21,6 +22,7 @@ from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
+from traincrew.model.status import JobStatus
 
 Schema = Mapping[str, Any]
 
@@ -145,6 +147,8 @@ class Lifecycle:
     """The number of replicas is part of each pod's environment, so the job cannot be scaled while it runs."""
     drain_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
     """Time between the removal of a replica from the host list and the deletion of its pod, on scale-down."""
+    elastic: Callable[[jobs.Job], elasticity.Elasticity] = elasticity.fixed
+    """Bounds of the number of workers, and what a change costs."""
     settle_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
     """Time after the start or the removal of a replica in which no replica is removed: the others wait for it to join them."""
 
@@ -285,7 +289,8 @@ class JobKind:
         """The job with defaults."""
         given = {role.name: spec for key, spec in (stored.spec.replica_specs or {}).items() if (role := self.role(key))}
         roles = {role.name: _role_spec(role, given[role.name]) for role in self.roles if role.name in given}
-        return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, stored.status, stored.status.host_ports)
+        status = stored.status
+        return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, status, status.host_ports, _members(status))
 
     def leading(self, job: jobs.Job) -> tuple[str, ...]:
         """The roles that decide: the leaders that the job has, else the last of the leaders."""
@@ -297,6 +302,11 @@ class JobKind:
         if replica.role.name not in self.leading(replica.job):
             return False
         return replica.role.name != self.leaders[-1] or replica.index == 0
+
+
+def _members(status: JobStatus) -> dict[str, tuple[int, ...]]:
+    recorded = completion_indexes.parse(status.elastic.members) if status.elastic is not None else ()
+    return {elasticity.ROLE: tuple(sorted(recorded)[: jobs.MAX_REPLICAS])} if recorded else {}
 
 
 def _role_spec(role: Role, spec: jobs.ReplicaSpec | None) -> jobs.RoleSpec:

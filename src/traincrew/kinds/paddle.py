@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.kinds import autoscaling, job_from_command
+from traincrew.kinds import autoscaling, elasticity, job_from_command
 from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting
 from traincrew.kinds.replica import Env, Replica, Role, port_number
@@ -36,6 +36,13 @@ def env(replica: Replica) -> Env:
     }
 
 
+def elastic(job: jobs.Job) -> elasticity.Elasticity:
+    return elasticity.Elasticity(
+        refusal="Paddle adapts to a number of workers that changes only with an etcd rendezvous, which is not supported here: "
+        "remove the annotation"
+    )
+
+
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
     if request.elastic is None:
         return job_from_command.workers_only(request)
@@ -52,7 +59,7 @@ KIND = JobKind(
     leaders=("Master", "Worker"),
     pods=PodConfig(env, CONTAINER, PORT),
     dependents=autoscaling.dependents("PaddleJob"),
-    lifecycle=Lifecycle(fixed_size=autoscaling.fixed_size),
+    lifecycle=Lifecycle(fixed_size=autoscaling.fixed_size, elastic=elastic),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     crd=CRD(scalable=True, descriptions=autoscaling.DESCRIPTIONS),
     from_command=from_command,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
-from traincrew.kinds import autoscaling, job_from_command, pod_templates, validation_rules
+from traincrew.kinds import autoscaling, elasticity, job_from_command, pod_templates, validation_rules
 from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.dns_wait import DnsWait
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation, Violation, unenforced
@@ -25,6 +26,7 @@ continues when lost workers are forgotten (interval times attempts) and the last
 longer of the two, so that no round is completed with a worker that was lost before."""
 TORCHRUN_CONF = {"last_call_timeout": 30, "keep_alive_interval": 5, "keep_alive_max_attempt": 3}
 """The defaults of torchrun."""
+AUTOMATIC_RESTARTS = 100
 START_SECONDS = 60
 """Time in which the processes of a complete round connect to each other. torchrun does not notice the loss of a worker before."""
 
@@ -103,11 +105,29 @@ def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> Env:
         "PET_RDZV_ENDPOINT": f"{host}:{port}",
         "PET_RDZV_BACKEND": elastic.rdzv_backend or "c10d",
         "PET_NNODES": f"{low}:{high}",
-        "PET_MAX_RESTARTS": elastic.max_restarts,
+        "PET_MAX_RESTARTS": _max_restarts(job, elastic),
         "PET_RDZV_ID": elastic.rdzv_id,
         "PET_RDZV_CONF": ",".join(f"{conf.key}={conf.value}" for conf in elastic.rdzv_conf) or None,
         "PET_STANDALONE": "" if elastic.standalone else None,
     }
+
+
+def _max_restarts(job: jobs.Job, elastic: ElasticPolicy) -> int | None:
+    """torchrun counts every worker that leaves as a restart."""
+    if elastic.max_restarts is None and elasticity.is_automatic(job):
+        return AUTOMATIC_RESTARTS
+    return elastic.max_restarts
+
+
+def elastic_bounds(job: jobs.Job) -> elasticity.Elasticity:
+    policy = job.spec.elastic_policy
+    if policy is None or policy.standalone:
+        wrong = "spec.elasticPolicy is missing" if policy is None else "spec.elasticPolicy.standalone is true"
+        return elasticity.Elasticity(refusal=f"{wrong}: set spec.elasticPolicy with minReplicas and maxReplicas")
+    low, high = autoscaling.bounds(job, policy)
+    cost = elasticity.ResizeCost(20.0, 20.0, elasticity.checkpoint_seconds(job) / 2)
+    anchor: Literal["", "first"] = "first" if rendezvous(job) else ""
+    return elasticity.Elasticity(low, high, cost, anchor, autoscaled=policy.metrics is not None)
 
 
 def _uses_c10d(elastic: ElasticPolicy) -> bool:
@@ -216,7 +236,11 @@ KIND = JobKind(
     pods=PodConfig(env, CONTAINER, PORT, default_env, customize=customize, wait_containers=(MASTER_WAIT.container,)),
     dependents=autoscaling.dependents("PyTorchJob"),
     lifecycle=Lifecycle(
-        succeeded=succeeded, rendezvous=rendezvous, fixed_size=autoscaling.fixed_size, settle_seconds=settle_seconds
+        succeeded=succeeded,
+        rendezvous=rendezvous,
+        fixed_size=autoscaling.fixed_size,
+        settle_seconds=settle_seconds,
+        elastic=elastic_bounds,
     ),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
     validation=Validation(RULES, advise=advise),

@@ -51,7 +51,7 @@ def _addresses(replica: Replica, role: str) -> list[str]:
     job = replica.job
     port = port_number(job, role, CONTAINER, PORT)
     addresses = []
-    for index in range(job.count(role)):
+    for index in job.indexes(role):
         host = naming.service_host(naming.replica(job.name, role, index), job.namespace, replica.planning.cluster_domain)
         addresses.append(f"{host}:{job.port(role, index) or port}")
     return addresses

@@ -134,7 +134,7 @@ def _service_names(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
 def replica_names(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     """The host name of a replica is a DNS label: `<job>-<role>-<index>` must fit, not only the name of the job."""
     for role in (role.name for role in kind.roles if role.indexed and role.name in job.roles):
-        last = naming.replica(job.name, role, max(job.count(role) - 1, 0))
+        last = naming.replica(job.name, role, max(job.indexes(role), default=0))
         if len(last) > 63 and len(job.name) <= 63:
             message = f"too long: the name {last!r} of a replica has {len(last)} characters, the maximum is 63"
             yield Violation(path="metadata.name", message=message, server=False)

@@ -133,6 +133,8 @@ class Job:
     status: JobStatus = JobStatus()
     ports: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
     """Host ports by role: one per replica, or one for the whole role."""
+    members: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    """The indexes of the replicas of roles whose number the operator chooses, in ascending order."""
 
     @property
     def name(self) -> str:
@@ -146,9 +148,17 @@ class Job:
     def suspended(self) -> bool:
         return bool(self.policy.suspend)
 
-    def count(self, role: str) -> int:
-        """The number of pods of a role. Negative numbers, which some kinds accept, count as 0."""
+    def requested(self, role: str) -> int:
+        """The number of replicas in the spec. Negative numbers, which some kinds accept, count as 0."""
         return min(max(self.roles[role].replicas, 0), MAX_REPLICAS) if role in self.roles else 0
+
+    def indexes(self, role: str) -> Sequence[int]:
+        """The indexes of the replicas of a role, in ascending order."""
+        return self.members[role] if role in self.members else range(self.requested(role))
+
+    def count(self, role: str) -> int:
+        """The number of pods of a role."""
+        return len(self.indexes(role))
 
     def port(self, role: str, index: int) -> int | None:
         """The host port of a replica. None: the replica listens at the port of its kind."""

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from traincrew import settings
-from traincrew.model import objects, resources
+from traincrew.model import objects, resources, shares
 from traincrew.model.lenient_decoding import Unreadable
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -82,6 +82,8 @@ class Observed:
     """Host ports of other jobs."""
     unreadable: tuple[UnreadableObject, ...] = ()
     planning: settings.Planning = settings.Planning()
+    share: shares.Share | None = None
+    """The workers of an elastic job. None: not decided since the operator started."""
 
     def find(self, resource: Resource, name: str) -> Any:
         """The object of a watched resource, or None."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from traincrew.model.meta import Struct, Time
 
 
@@ -73,6 +75,46 @@ class Why(Struct, gc=False):
     since: Time | None = None
 
 
+class Leaving(Struct, gc=False):
+    """A worker that leaves an elastic job."""
+
+    index: int
+    reason: str = ""
+    claimant: str = msgspec.field(name="for", default="")
+    """Who gets its place, such as `TFJob research/mnist`. Empty: nobody in particular."""
+    since: Time | None = None
+
+
+class Resize(Struct, gc=False):
+    """A change of the number of workers."""
+
+    at: Time | None = None
+    before: int = msgspec.field(name="from", default=0)
+    after: int = msgspec.field(name="to", default=0)
+    reason: str = ""
+    message: str = ""
+
+
+class Elastic(Struct):
+    """The workers of a job whose number the operator may choose."""
+
+    scaling: str = ""
+    """The mode: manual, yield or idle. Manual if the wish of the job cannot be fulfilled; `why` says the reason."""
+    min: int = 0
+    wanted: int = 0
+    max: int = 0
+    members: str = ""
+    """The indexes of the workers, such as `0-3,5`."""
+    surplus: int = 0
+    """The number of workers above `wanted`."""
+    workers: str = ""
+    """The number of workers and its bounds, such as `6 (1-16)`."""
+    leaving: list[Leaving] = []
+    why: Why | None = None
+    """Why the job does not have more workers."""
+    last_resize: Resize | None = None
+
+
 class JobStatus(Struct):
     conditions: list[Condition] = []
     replica_statuses: dict[str, ReplicaStatus] = {}
@@ -95,6 +137,8 @@ class JobStatus(Struct):
     name_conflicts: list[str] = []
     """Objects that the job needs, such as `Secret/j-ssh`, whose names others have taken, if the operator must not read them."""
     why: Why | None = None
+    elastic: Elastic | None = None
+    """Of jobs with the annotation `traincrew.kubeflow.org/scaling`."""
 
     @property
     def ending_failure(self) -> Failure | None:

@@ -20,6 +20,7 @@ from traincrew.model import jobs, meta, naming, objects, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
+from traincrew.model.shares import Share
 from traincrew.operator.create_backoff import ObjectName
 from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobQueueKey
@@ -41,6 +42,7 @@ _TYPES: dict[Resource, type[Any]] = {
     resources.VOLCANO_POD_GROUPS: objects.PodGroup,
     resources.PLUGINS_POD_GROUPS: objects.PodGroup,
 }
+NO_SHARING = Share(refusal="this operator does not choose numbers of workers: remove the annotation")
 _UNWATCHED = (resources.SECRETS,)
 _NO_TEMPLATE = msgspec.Raw(b"{}")
 
@@ -82,6 +84,8 @@ class Observer:
         self._handler = handler
         self._memories: dict[str, JobMemory] = {}
         self.ports = PortAllocations(handler.job_changed)
+        self.shares: Callable[[jobs.JobObject[Any]], Share | None] = lambda job: NO_SHARING
+        """The share of a job with the annotation for it."""
         namespaces: tuple[str | None, ...] = options.namespaces or (None,)
         self._unreadable, self._status_writers = UnreadableObjects(), status_writers
         self.jobs: dict[str, InformerStore[Any]] = {
@@ -164,6 +168,7 @@ class Observer:
             pod_events=dict(memory.pod_events),
             used_ports=self.ports.taken(uid),
             planning=self._planning,
+            share=self.shares(job) if naming.SCALING in job.metadata.annotations else None,
         )
         return dataclasses.replace(observed, unreadable=self._unreadable.among(job, observed)) if self._unreadable else observed
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import advice
+from traincrew.kinds import advice, elasticity
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
-from traincrew.model.status import Condition, Failure, JobStatus, Why
+from traincrew.model.status import Condition, Elastic, Failure, JobStatus, Why
 from traincrew.planner import conditions, failure_summary
 from traincrew.planner.actions import JobEvent
 from traincrew.planner.losses import Loss
@@ -70,6 +70,19 @@ def rendezvous_lost(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus
 def _rendezvous_lost(record: Failure) -> JobEvent:
     message = f"{record.pod} hosts the rendezvous and was lost: the other replicas exit, and all replicas restart together"
     return JobEvent("Warning", "RendezvousLost", message, key=f"{record.uid} {record.time}")
+
+
+def resized(old: JobStatus, new: JobStatus) -> list[JobEvent]:
+    """A change of the workers of an elastic job, and the reason for which it is scaled by hand."""
+    if new.elastic is None:
+        return []
+    before, after = (status.elastic or Elastic() for status in (old, new))
+    events = []
+    if after.last_resize is not None and after.last_resize != before.last_resize:
+        events.append(JobEvent("Normal", after.last_resize.reason, after.last_resize.message, key=str(after.last_resize.at)))
+    if after.scaling == elasticity.MANUAL and after.why is not None and _without_count(before.why) != _without_count(after.why):
+        events.append(JobEvent("Warning", after.why.reason, f"the job is scaled by hand: {after.why.message}"))
+    return events
 
 
 def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:

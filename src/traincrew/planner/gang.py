@@ -9,6 +9,7 @@ from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
+from traincrew.planner import scaling
 from traincrew.planner.replicas import Replicas
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
@@ -47,7 +48,7 @@ def _existing(replicas: Replicas) -> objects.PodGroup | None:
 
 def _spec(replicas: Replicas) -> Manifest:
     policy = replicas.job.policy.scheduling_policy or jobs.SchedulingPolicy()
-    least = policy.min_available if policy.min_available is not None else replicas.job.total
+    least = policy.min_available if policy.min_available is not None else scaling.required_replicas(replicas.kind, replicas.job)
     spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(replicas.job, least)}
     if not is_volcano(replicas.observed.planning.gang_scheduler):
         if policy.schedule_timeout_seconds is not None:

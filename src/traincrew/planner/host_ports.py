@@ -48,7 +48,8 @@ def _lacking(replicas: Replicas, given: Ports) -> dict[str, int]:
 
 def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
     shared = any(each.name == role and each.shared_port for each in kind.roles)
-    return min(job.count(role), 1) if shared else job.count(role)
+    needed = max(job.indexes(role), default=-1) + 1  # the ports are a list by index
+    return min(needed, 1) if shared else needed
 
 
 def _has_ports(replicas: Replicas, role: str) -> bool:

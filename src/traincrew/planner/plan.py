@@ -16,6 +16,7 @@ from traincrew.model.status import Condition, JobStatus
 from traincrew.planner import (
     clock,
     dependents,
+    elastic_members,
     failure_summary,
     first_failures,
     host_ports,
@@ -37,7 +38,7 @@ def plan(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, now: Ti
     manager = job.policy.managed_by
     if job.metadata.deletion_timestamp is not None or (manager is not None and manager not in kind.managers):
         return NO_ACTION
-    replicas = Replicas(kind, job, observed)
+    replicas = elastic_members.resolve(Replicas(kind, job, observed), now)
     if job.status.finished:
         return _finished(replicas, now)
     if invalid := [*_unreadable_spec(replicas), *violations.of_job(kind, job)]:
@@ -129,4 +130,4 @@ def _idle(replicas: Replicas, status: JobStatus) -> JobStatus:
     deleted = sorted(pod.metadata.uid for pod in replicas.own_pods)
     restarts = replace(status.restarts, open=False, retry_at=None, entered=deleted)
     restarts = status.restarts if restarts == status.restarts else restarts
-    return replace(status, restarts=restarts, why=None)
+    return replace(status, restarts=restarts, why=None, elastic=None)

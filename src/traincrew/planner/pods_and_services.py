@@ -10,7 +10,7 @@ from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.planner import gang, host_ports, mounted_files
+from traincrew.planner import elastic_members, gang, host_ports, mounted_files
 from traincrew.planner.actions import Action, Create, Delete
 from traincrew.planner.replicas import Replicas
 
@@ -66,6 +66,7 @@ def _creates(replicas: Replicas, missing_pods: Iterable[Replica]) -> list[Create
 
 def _pod(replicas: Replicas, replica: Replica, template: Manifest) -> Manifest:
     gang.join_gang(replicas, template, replica.role)
+    elastic_members.mark_surplus(replicas, replica, template)
     meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner_reference(replicas)]}
     if not replica.role.indexed:
         meta["annotations"] = {**meta.get("annotations", {}), naming.CONFIG_DIGEST: mounted_files.config_digest(replicas)}

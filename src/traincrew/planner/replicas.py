@@ -48,7 +48,7 @@ class Replicas:
             Slot(replica, by_name.get(replica.name) or self._placeholder(replica))
             for role in self.kind.roles
             if not role.delegated
-            for replica in (self.replica(role.name, index) for index in range(self.job.count(role.name)))
+            for replica in (self.replica(role.name, index) for index in self.job.indexes(role.name))
         )
 
     def replica(self, role: str, index: int = 0) -> Replica:

@@ -13,6 +13,7 @@ from traincrew.planner import (
     clock,
     delegated_role,
     dependents,
+    elastic_members,
     events,
     first_failures,
     gang,
@@ -41,6 +42,7 @@ def run(replicas: Replicas, now: Time) -> Plan:
     status = host_ports.record_allocation(replicas, _with_conditions(replicas, status, accounting, now))
     if status.finished:
         return _finish(replicas, status, accounting, now)
+    status = elastic_members.record(replicas, status, now)
     stages, drain_end = _actions(replicas, status, now)
     why, times = waiting_reason.find(replicas, status, now)
     if why is not None or not any(stages):
@@ -65,6 +67,7 @@ def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at
             *events.rendezvous_lost(replicas.kind, replicas.job, before, status),
             *_unseen_running(replicas, before, status),
             *events.condition_events(replicas.kind, before, status),
+            *events.resized(before, status),
         ),
         requeue_at=requeue_at,
         milestones=events.milestones(before, status),

@@ -30,7 +30,7 @@ def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | 
     ends: list[Time | None] = []
     for pod in replicas.surplus_pods:
         since = _draining_since(pod)
-        if not pod.active or (since is not None and now >= since + drain):
+        if not pod.active or naming.ORDERLY in pod.metadata.annotations or (since is not None and now >= since + drain):
             actions += pods_and_services.delete_pods([pod])
             continue
         if since is None:
@@ -76,7 +76,8 @@ def _replica_removed_at(pod: objects.Pod) -> Time | None:
 def mark_replacements(replicas: Replicas, status: JobStatus, created: list[Create]) -> list[Create]:
     """Annotate pods that are created after a loss: the launcher must distinguish them from their predecessors."""
     losses = status.restarts.charged + status.restarts.disruptions
-    if not losses or not replicas.kind.lifecycle.drain_seconds(replicas.job):
+    resized = status.elastic is not None and status.elastic.last_resize is not None
+    if not (losses or resized) or not replicas.kind.lifecycle.drain_seconds(replicas.job):
         return created
     for action in created:
         if action.resource == resources.PODS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from traincrew.kinds import KINDS, spec_schema, validation_rules
+from traincrew.kinds import KINDS, elasticity, spec_schema, validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.validation import pod_template_schema, run_policy_schema, schema_descriptions, status_schema
@@ -60,7 +60,7 @@ def _version(kind: JobKind, version: str) -> Schema:
         "storage": version == kind.version,
         "schema": {"openAPIV3Schema": openapi(kind.plural, version)},
         "subresources": {"status": {}, **({"scale": scale(kind)} if kind.crd.scalable else {})},
-        "additionalPrinterColumns": [*(_COLUMNS[name] for name in kind.crd.columns), *_WIDE_COLUMNS],
+        "additionalPrinterColumns": [*(_COLUMNS[name] for name in kind.crd.columns), *_wide_columns(kind)],
     }
 
 
@@ -68,10 +68,17 @@ _COLUMNS = {
     "State": {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type"},
     "Age": {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 }
+_WORKERS = {"name": "Workers", "type": "string", "priority": 1, "jsonPath": ".status.elastic.workers"}
 _WIDE_COLUMNS = (
     {"name": "Why", "type": "string", "priority": 1, "jsonPath": ".status.why.reason"},
     {"name": "Message", "type": "string", "priority": 1, "jsonPath": ".status.why.message"},
 )
+
+
+def _wide_columns(kind: JobKind) -> tuple[Schema, ...]:
+    """Elastic jobs show how many workers they have."""
+    is_elastic = any(each.lifecycle.elastic is not elasticity.fixed for each in (kind, *kind.variants.values()))
+    return (_WORKERS, *_WIDE_COLUMNS) if is_elastic else _WIDE_COLUMNS
 
 
 def scale(kind: JobKind) -> Schema:

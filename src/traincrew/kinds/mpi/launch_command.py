@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traincrew.kinds import job_from_command
+from traincrew.kinds import elasticity, job_from_command
 from traincrew.kinds.kind import Violation, unenforced
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT, gpu_launcher, slots
 from traincrew.model import jobs
@@ -18,6 +18,14 @@ _DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
 _LAUNCH = re.compile(rf"\b(?:{'|'.join(LAUNCHERS)})\b")
 _NUMBER = ("-np", "--num-proc")
 _MINIMUM = ("--min-np", "--min-num-proc")
+_MAXIMUM = ("--max-np", "--max-num-proc")
+PATIENT_ENV = {"HOROVOD_ELASTIC_TIMEOUT": "86400"}
+"""A job with fewer workers than it needs waits for capacity. The default is to fail after 600 s."""
+RESIZE_COST = elasticity.ResizeCost(10.0, 5.0)
+_NOT_ELASTIC = (
+    f"the launcher's command has no host discovery script: use horovodrun --host-discovery-script {MOUNT}/discover_hosts.sh "
+    "with --min-np and --max-np"
+)
 
 
 def is_elastic(job: jobs.Job) -> bool:
@@ -26,7 +34,20 @@ def is_elastic(job: jobs.Job) -> bool:
 
 def elastic_env(job: jobs.Job) -> dict[str, str]:
     """Variables of the launcher, which passes them on to the workers. The flags of horovodrun override them."""
-    return ELASTIC_ENV if is_elastic(job) else {}
+    if not is_elastic(job):
+        return {}
+    return {**ELASTIC_ENV, **PATIENT_ENV} if elasticity.is_automatic(job) else ELASTIC_ENV
+
+
+def elastic(job: jobs.Job) -> elasticity.Elasticity:
+    """The bounds of the command: the processes of --min-np and --max-np, divided by the slots of a worker."""
+    if not is_elastic(job):
+        return elasticity.Elasticity(refusal=_NOT_ELASTIC)
+    words, launchers = _words(job), 1 if trains_in_launcher(job) else 0
+    least = max(_workers(job, words, (_MINIMUM, _NUMBER)) - launchers, 1)
+    largest = _flag(words, _MAXIMUM)
+    most = job.requested("Worker") if largest is None else largest // max(slots(job), 1) - launchers
+    return elasticity.Elasticity(least, most, RESIZE_COST, anchor="oldest")
 
 
 def drain_seconds(job: jobs.Job) -> float:
@@ -74,12 +95,16 @@ def advise(job: jobs.Job) -> list[Violation]:
     if "Launcher" not in job.roles:
         return []
     requested = _processes(job)
-    hosts = job.count("Worker") + (1 if job.spec.run_launcher_as_worker or gpu_launcher(job) else 0)
+    hosts = job.count("Worker") + (1 if trains_in_launcher(job) else 0)
     available = hosts * slots(job)
     if requested is None or requested <= available:
         return []
     message = f"the launcher's command starts {requested} processes, but the job has {available} slots (workers × slotsPerWorker)"
     return [unenforced("spec.mpiReplicaSpecs[Launcher].template.spec.containers[0]", message)]
+
+
+def trains_in_launcher(job: jobs.Job) -> bool:
+    return bool(job.spec.run_launcher_as_worker) or gpu_launcher(job)
 
 
 def _processes(job: jobs.Job) -> int | None:

@@ -50,7 +50,7 @@ def slots(job: jobs.Job) -> int:
 
 
 def worker_names(job: jobs.Job) -> list[str]:
-    return [naming.replica(job.name, "Worker", index) for index in range(job.count("Worker"))]
+    return [naming.replica(job.name, "Worker", index) for index in job.indexes("Worker")]
 
 
 def launcher_name(job: jobs.Job) -> str:

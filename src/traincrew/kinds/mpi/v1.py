@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates, validation_rules, violations
 from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, spec
+from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, orderly_leave, spec
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 from traincrew.kinds.replica import Env, Manifest, Replica, Role
 from traincrew.model import jobs, naming, resources
@@ -42,6 +42,7 @@ def customize(pod: Manifest, replica: Replica) -> None:
     if replica.role.name == "Worker":
         if not main.get("command"):
             main["command"], main["args"] = ["sleep"], ["365d"]
+        orderly_leave.customize(pod, replica)
         return
     pod_templates.add_init_containers(KIND, pod, [kubectl_delivery.container(replica, _worker_selector(job))])
     pod_templates.mount(KIND, pod, kubectl_delivery.VOLUME, kubectl_delivery.TARGET, {"emptyDir": {}})
@@ -103,7 +104,7 @@ KIND: JobKind = JobKind(
         (resources.SERVICE_ACCOUNTS, resources.CONFIG_MAPS, resources.ROLES, resources.ROLE_BINDINGS),
         labels=lambda job: {"app": job.name},
     ),
-    lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds),
+    lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds, elastic=launch_command.elastic),
     reporting=Reporting(event_conditions=("Running",), resource_exists=spec.RESOURCE_EXISTS),
     validation=Validation(
         rules=(*spec.LAUNCHER_RULES, validation_rules.at_least(0, "Worker")),

@@ -78,6 +78,7 @@ KIND: JobKind = JobKind(
         tolerates_failure=lambda job, role: role == "Worker",
         fixed_size=lambda job: False,
         drain_seconds=launch_command.drain_seconds,
+        elastic=launch_command.elastic,
     ),
     reporting=Reporting(
         messages=lambda job: MESSAGES,

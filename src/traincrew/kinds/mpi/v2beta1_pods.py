@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import JobKind
-from traincrew.kinds.mpi import implementations, launch_command, spec, worker_wait
+from traincrew.kinds.mpi import implementations, launch_command, orderly_leave, spec, worker_wait
 from traincrew.kinds.replica import Env, Manifest, Replica
 from traincrew.model import jobs, naming
 
@@ -56,6 +56,7 @@ def customize(kind: JobKind, pod: Manifest, replica: Replica) -> None:
         return
     if not main.get("command") and not main.get("args"):
         main["command"] = ["/usr/sbin/sshd", "-De"]
+    orderly_leave.customize(pod, replica)
     domain = replica.planning.cluster_domain or "cluster.local"
     pod_spec.setdefault("dnsConfig", {}).setdefault("searches", []).append(f"{job.name}.{job.namespace}.svc.{domain}")
 

@@ -1,0 +1,164 @@
+"""The workers of a job whose number the operator chooses: which indexes they have, their record in the status, their pods.
+
+The choice is a `Share`, made for all elastic jobs together. Without one the recorded workers stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from traincrew.apimachinery import completion_indexes
+from traincrew.kinds import elasticity
+from traincrew.kinds.replica import Manifest, Replica
+from traincrew.model import naming, objects, shares
+from traincrew.model.meta import Time
+from traincrew.model.status import Elastic, JobStatus, Leaving, Resize
+from traincrew.planner import clock, losses, scaling, waiting_reason
+from traincrew.planner.replicas import Replicas
+from traincrew.planner.scaling import Scaling
+
+NOT_SHARED = "NotShared"
+SCALE_UP_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
+
+
+def resolve(replicas: Replicas, now: Time) -> Replicas:
+    """The replicas with the workers that the job has now."""
+    if replicas.job.status.finished:
+        return replicas
+    wish = scaling.of(replicas.kind, replicas.job)
+    members = None if wish is None or replicas.job.suspended or _refusal(replicas, wish) else _members(replicas, wish, now)
+    chosen = {} if members is None else {elasticity.ROLE: members}
+    return dataclasses.replace(replicas, job=dataclasses.replace(replicas.job, members=chosen))
+
+
+def _refusal(replicas: Replicas, wish: Scaling) -> str:
+    share = replicas.observed.share
+    return wish.refusal or (share.refusal if share is not None else "")
+
+
+def _members(replicas: Replicas, wish: Scaling, now: Time) -> tuple[int, ...]:
+    share = replicas.observed.share
+    recorded = replicas.job.members.get(elasticity.ROLE)
+    if share is None and recorded is None:
+        return tuple(range(wish.wanted))
+    chosen: Sequence[int] = tuple(share.members) if share is not None else recorded or ()
+    return tuple(sorted(index for index in chosen if not _is_withdrawn(replicas, index, now)))
+
+
+def _is_withdrawn(replicas: Replicas, index: int, now: Time) -> bool:
+    """Whether a worker on idle capacity was preempted, evicted or deleted: it is not replaced before there is room again."""
+    share, replica = replicas.observed.share, replicas.replica(elasticity.ROLE, index)
+    pod = _pod(replicas.own_pods, replica) or _pod(replicas.observed.vanished, replica)
+    if pod is None:
+        return share is not None and index in share.surplus and bool(share.members[index])
+    if naming.SURPLUS not in pod.metadata.labels:
+        return False
+    gone = pod.metadata.uid not in {own.metadata.uid for own in replicas.own_pods}
+    loss = losses.examine(replicas.kind, replica, pod, now, gone=gone)
+    return loss is not None and loss.disruption
+
+
+def _pod(pods: Sequence[objects.Pod], replica: Replica) -> objects.Pod | None:
+    return next((pod for pod in pods if pod.name == replica.name), None)
+
+
+def mark_surplus(replicas: Replicas, replica: Replica, pod: Manifest) -> None:
+    """Changes the pod of a worker above the requested number: every other pod comes before it, autoscalers add no node for it."""
+    share = replicas.observed.share
+    is_surplus = share is not None and replica.role.name == elasticity.ROLE and replica.index in share.surplus
+    if share is None or not is_surplus or not replicas.job.members:
+        return
+    meta, spec = pod["metadata"], pod["spec"]
+    meta["labels"] = {**meta["labels"], naming.SURPLUS: "true"}
+    meta["annotations"] = {**meta.get("annotations", {}), SCALE_UP_DELAY: "600s"}
+    spec["priorityClassName"] = replicas.observed.planning.surplus_class
+    spec.pop("priority", None)
+    if node := share.hints.get(replica.index, ""):
+        _prefer_node(spec, node)
+
+
+def _prefer_node(spec: Manifest, node: str) -> None:
+    affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
+    name = {"key": "metadata.name", "operator": "In", "values": [node]}
+    term = {"weight": 100, "preference": {"matchFields": [name]}}
+    affinity.setdefault("preferredDuringSchedulingIgnoredDuringExecution", []).append(term)
+
+
+def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
+    """The status with the workers of the job."""
+    wish = scaling.of(replicas.kind, replicas.job)
+    elastic = None if wish is None else _elastic(replicas, wish, status.elastic, now)
+    return status if elastic == status.elastic else msgspec.structs.replace(status, elastic=elastic)
+
+
+def _elastic(replicas: Replicas, wish: Scaling, before: Elastic | None, now: Time) -> Elastic:
+    bounds, share = wish.elasticity, replicas.observed.share
+    count = replicas.job.count(elasticity.ROLE)
+    common = Elastic(
+        scaling=elasticity.MANUAL,
+        min=bounds.least,
+        wanted=wish.wanted,
+        max=bounds.most,
+        workers=f"{count} ({bounds.least}-{bounds.most})" if bounds.most else str(count),
+    )
+    old = before.why if before is not None else None
+    if refusal := _refusal(replicas, wish):
+        return msgspec.structs.replace(common, why=waiting_reason.with_since(old, NOT_SHARED, refusal, now))
+    why = before.why if before is not None else None
+    if share is not None:
+        why = waiting_reason.with_since(old, share.reason, share.message, now) if share.reason else None
+    return msgspec.structs.replace(
+        common,
+        scaling=wish.mode,
+        members=completion_indexes.render(replicas.job.indexes(elasticity.ROLE), shortest_run=2),
+        surplus=max(count - wish.wanted, 0),
+        leaving=_leaving(replicas, before, now),
+        why=why,
+        last_resize=_last_resize(replicas, before, now),
+    )
+
+
+def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leaving]:
+    """Workers whose pods still exist, by index."""
+    known = {each.index: each for each in before.leaving} if before is not None else {}
+    return [
+        Leaving(index=index, reason=leave.reason, claimant=leave.claimant, since=_since(known.get(index), leave, now))
+        for index, leave in sorted(_leaves(replicas))
+        if _pod(replicas.surplus_pods, replicas.replica(elasticity.ROLE, index)) is not None
+    ]
+
+
+def _since(known: Leaving | None, leave: shares.Leave, now: Time) -> Time | None:
+    return known.since if known is not None and known.reason == leave.reason else clock.whole(now)
+
+
+def _leaves(replicas: Replicas) -> Iterator[tuple[int, shares.Leave]]:
+    share = replicas.observed.share
+    return iter(share.leaving.items() if share is not None else ())
+
+
+def _last_resize(replicas: Replicas, before: Elastic | None, now: Time) -> Resize | None:
+    if before is None or not before.members:
+        return before.last_resize if before is not None else None
+    old, new = completion_indexes.parse(before.members), frozenset(replicas.job.indexes(elasticity.ROLE))
+    if old == new:
+        return before.last_resize
+    reason, message = _cause(replicas, old, new)
+    text = f"scaled from {len(old)} to {len(new)} workers" if len(old) != len(new) else "workers replaced"
+    text = f"{text}: {message}" if message else text
+    return Resize(at=clock.whole(now), before=len(old), after=len(new), reason=reason, message=text)
+
+
+def _cause(replicas: Replicas, old: frozenset[int], new: frozenset[int]) -> tuple[str, str]:
+    share = replicas.observed.share
+    for index, leave in sorted(_leaves(replicas)):
+        if index in old - new:
+            return leave.reason, leave.message
+    if share is not None and new - old and new - old <= share.surplus:
+        return shares.GREW, "capacity is idle"
+    if len(new) < len(old) and share is not None and all(index in share.surplus for index in old - new):
+        return shares.RECLAIMED, "pods on idle capacity were preempted or evicted"
+    return shares.RESIZED, ""
