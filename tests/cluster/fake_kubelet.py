@@ -76,6 +76,7 @@ class FakeKubelet:
         self.status(name, {"phase": "Running", "containerStatuses": [entry]})
 
     def unschedulable(self, name: str, message: str) -> None:
+        self.pod(name)
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         self.status(name, {"phase": "Pending", "conditions": [condition]})
 

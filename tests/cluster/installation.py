@@ -7,16 +7,27 @@ import pathlib
 from tests.cluster.api import Api, eventually
 from tools.kube import cluster
 
+from traincrew.kinds import KINDS
+from traincrew.validation import crds as definitions
+
 MANIFESTS = pathlib.Path(__file__).parents[2] / "manifests"
 
 
 def crds(kube: cluster.Cluster) -> Api:
-    """A client of the administrator, after the CRDs are established."""
+    """A client of the administrator, after the CRDs are served."""
     client = Api(kube.kubeconfig)
     if not kube.bootstrapped:
         _apply(kube, "--server-side", "--force-conflicts", f"--kustomize={MANIFESTS / 'crds'}")
-    eventually(lambda: client.all("mpijobs", "default") == [] or True)
+    wait_served(client)
     return client
+
+
+def wait_served(client: Api) -> None:
+    """Wait until every version of every kind can be listed: a CRD that is Established is served a moment later."""
+    for kind in KINDS:
+        for version in definitions.versions(kind):
+            path = client.path(kind.plural, "default", version=version)
+            eventually(lambda path=path: client.call("GET", path), because=f"{path} is not served")
 
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:

@@ -7,6 +7,8 @@ import sys
 from typing import Any
 
 import yaml
+from tests.cluster import installation
+from tests.cluster.api import Api
 from tools.kube import cluster
 
 from traincrew.validation import crds, rbac_manifests
@@ -39,6 +41,7 @@ def install(kube: cluster.Cluster) -> None:
     """Namespace, CRDs and RBAC rules of traincrew."""
     apply(kube, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     apply(kube, *crds.crds(), *rbac_manifests.documents())
+    installation.wait_served(Api(kube.kubeconfig))
 
 
 def traincrew(kube: cluster.Cluster, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ import urllib.error
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import jobs_with_leader, lifecycle, operators
+from tests.cluster import installation, jobs_with_leader, lifecycle, operators
 from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.lifecycle_harness import LifecycleHarness
@@ -34,7 +34,7 @@ JAX = "jaxjobs.kubeflow.org"
 def quiet() -> Iterator[cluster.Cluster]:
     """An API server on which no other operator runs."""
     with cluster.start() as kube:
-        assert kube.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "crds")).returncode == 0
+        installation.crds(kube)
         for part in ("namespace/namespace.yaml", "base/rbac.yaml"):
             assert kube.kubectl("apply", "-f", str(ROOT / "manifests" / part)).returncode == 0
         for name in ("one", "two"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import copy
 from collections.abc import Callable, Iterator
 
@@ -19,9 +20,16 @@ Client = Callable[[str], TrainingClient]
 
 
 @pytest.fixture
-def client(kube: cluster.Cluster, namespace: str) -> Client:
-    """A client of the SDK for one kind of job."""
-    return lambda kind: TrainingClient(config_file=str(kube.kubeconfig), namespace=namespace, job_kind=kind)
+def client(kube: cluster.Cluster, namespace: str) -> Iterator[Client]:
+    """A client of the SDK for one kind of job. It is for one thread: two would each start a thread pool for it."""
+    with contextlib.ExitStack() as stack:
+
+        def connect(kind: str) -> TrainingClient:
+            made = TrainingClient(config_file=str(kube.kubeconfig), namespace=namespace, job_kind=kind)
+            stack.callback(made.core_api.api_client.close)
+            return made
+
+        yield connect
 
 
 @pytest.fixture
@@ -45,8 +53,9 @@ def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, 
     sdk.create_job(name="j", train_func=train, parameters={"a": "b"}, num_workers=2, packages_to_install=["einops"])
 
     def play() -> None:
+        observer = client("PyTorchJob")
         kubelet.run("j-master-0", "j-worker-0")
-        eventually(lambda: sdk.is_job_running("j"))
+        eventually(lambda: observer.is_job_running("j"))
         kubelet.succeed("j-master-0")
 
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
