@@ -26,7 +26,7 @@ class Planning:
     """Allocate ports to all replicas, also to those without hostNetwork."""
     init_image: str = ""
     """Image of the init containers that the operator adds: it has `sh`, `nslookup`, `kubectl` and `traincrew-wait`. Empty: public
-    images are used, and nothing waits for the workers of a v2beta1 MPIJob."""
+    images are used, and containers that need `traincrew-wait` are not added."""
     surplus_class: str = "traincrew-surplus"
     """PriorityClass of workers on idle capacity. Its value is below that of every other pod."""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -122,8 +122,8 @@ class Cluster:
     listen: str = "127.0.0.1"
     port: int = 0
     """0: the port of the last start, or a free port."""
-    namespaces: tuple[str, ...] = ("kubeflow", "mpi-operator")
-    """Namespaces that are created at the start, in addition to `default`."""
+    namespaces: tuple[str, ...] = ()
+    """Namespaces that are created at the start, besides `default`. Empty: those in which the Go operators are installed."""
     operator: bool = True
     """Run the operator in the same process."""
     controllers: bool = True

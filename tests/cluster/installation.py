@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 
 from tests.cluster.api import Api, eventually
@@ -27,7 +28,7 @@ def wait_served(client: Api) -> None:
     for kind in KINDS:
         for version in definitions.versions(kind):
             path = client.path(kind.plural, "default", version=version)
-            eventually(lambda path=path: client.call("GET", path), because=f"{path} is not served")
+            eventually(functools.partial(client.call, "GET", path), because=f"{path} is not served")
 
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:

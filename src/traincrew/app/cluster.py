@@ -50,7 +50,8 @@ class Announcer:
 
 def bootstrap_objects(options: settings.Cluster) -> BootstrapObjects:
     objects = [document for document in rbac_manifests.documents() if document["kind"] != "Namespace"]
-    return BootstrapObjects(options.namespaces, tuple(crds.crd(kind) for kind in KINDS), tuple(objects))
+    namespaces = options.namespaces or tuple(dict.fromkeys(each.namespace for kind in KINDS for each in kind.other_operators))
+    return BootstrapObjects(namespaces, tuple(crds.crd(kind) for kind in KINDS), tuple(objects))
 
 
 class Shutdown:

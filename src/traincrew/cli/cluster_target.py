@@ -6,18 +6,16 @@ import dataclasses
 import os
 import pathlib
 import urllib.parse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from traincrew import errors
+from traincrew.cli.option_group import option_group
 from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:  # `resolve` loads the HTTP library; --help does not need it
     from traincrew.client.connection import ServerConnection
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,22 +49,6 @@ class ClusterTarget:
         return self.local.data / "logs" if self.local is not None else None
 
 
-def options(command: F) -> F:
-    """Add the options of every verb that talks to a cluster. The verb receives them as `target_options`."""
-
-    def wrapper(*arguments: Any, **values: Any) -> Any:
-        chosen = {field.name: values.pop(field.name) or "" for field in dataclasses.fields(TargetOptions)}
-        return command(*arguments, target_options=TargetOptions(**chosen), **values)
-
-    wrapper.__doc__, wrapper.__name__ = command.__doc__, command.__name__
-    # click stores the options that are declared below this decorator on the wrapped function.
-    wrapper.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Any = wrapper
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
-
-
 _OPTIONS = (
     click.option(
         "-n", "--namespace", metavar="NAME", help="Namespace of the jobs. Default: the namespace of the kubeconfig context."
@@ -79,6 +61,8 @@ _OPTIONS = (
     click.option("--context", metavar="NAME", help="Kubeconfig context to use."),
     click.option("--data", metavar="DIR", help="Data directory of the cluster on this machine."),
 )
+options = option_group("target_options", TargetOptions, _OPTIONS)
+"""Adds the options of every verb that talks to a cluster."""
 
 
 def resolve(target_options: TargetOptions) -> ClusterTarget:

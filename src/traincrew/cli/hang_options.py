@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from traincrew.cli.option_group import option_group
 
 
 @dataclasses.dataclass(frozen=True)
 class HangOptions:
     silent_after: str
     differs_after: str
-
-
-def options(command: F) -> F:
-    """Add the options. The verb receives them as `hang_options`."""
-
-    def wrapper(*arguments: Any, **values: Any) -> Any:
-        chosen = HangOptions(values.pop("silent_after"), values.pop("differs_after"))
-        return command(*arguments, hang_options=chosen, **values)
-
-    wrapper.__doc__, wrapper.__name__ = command.__doc__, command.__name__
-    wrapper.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Any = wrapper
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
 
 
 _OPTIONS = (
@@ -50,3 +33,5 @@ _OPTIONS = (
         help="Report a replica that differs from the others and has printed nothing for TIME. Also $TRAINCREW_DIFFERS_AFTER.",
     ),
 )
+
+options = option_group("hang_options", HangOptions, _OPTIONS)

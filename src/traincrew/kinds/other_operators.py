@@ -18,6 +18,8 @@ class OtherOperator:
     """Field managers of the statuses that it writes: the name of the program, or that of Go's HTTP client in older versions."""
     lease: str = ""
     """Name of the Lease that it always holds."""
+    namespace: str = "kubeflow"
+    """The namespace in which its manifests install it."""
 
     @property
     def selector(self) -> str:

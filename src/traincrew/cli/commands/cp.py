@@ -6,20 +6,14 @@ import asyncio
 
 import click
 
-from traincrew.cli import cluster_target, completions
+from traincrew.cli import cluster_target, completions, replica_options
 
 
 @click.command()
 @click.argument("source", metavar="SOURCE", shell_complete=completions.remote_paths)
 @click.argument("destination", metavar="DESTINATION", shell_complete=completions.remote_paths)
-@click.option(
-    "--replica",
-    metavar="NAME",
-    default="",
-    shell_complete=completions.replicas,
-    help="Replica to use, such as worker-0. Default: the first running replica.",
-)
-@click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
+@replica_options.replica()
+@replica_options.container()
 @cluster_target.options
 def cp(source: str, destination: str, target_options: cluster_target.TargetOptions, **chosen: str) -> None:
     """Copy a file or directory from a replica to this machine, or from this machine to a replica.

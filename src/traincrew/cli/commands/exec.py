@@ -7,20 +7,14 @@ import sys
 
 import click
 
-from traincrew.cli import cluster_target, completions
+from traincrew.cli import cluster_target, completions, replica_options
 
 
 @click.command()
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
-@click.option(
-    "--replica",
-    metavar="NAME",
-    default="",
-    shell_complete=completions.replicas,
-    help="Replica to use, such as worker-0. Default: the first running replica.",
-)
-@click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
+@replica_options.replica()
+@replica_options.container()
 @click.option("-i", "--stdin", is_flag=True, help="Pass standard input to the command. Implied on a terminal.")
 @click.option("-T", "--no-tty", is_flag=True, help="Do not allocate a terminal in the container.")
 @cluster_target.options

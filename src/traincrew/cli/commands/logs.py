@@ -7,26 +7,14 @@ from typing import Any
 
 import click
 
-from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli import cluster_target, completions, output_options, replica_options
 
 
 @click.command()
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.option("-f", "--follow", is_flag=True, help="Stream new lines until the job ends.")
-@click.option(
-    "--replica",
-    metavar="NAME",
-    default="",
-    shell_complete=completions.replicas,
-    help="Print only this replica, such as worker-1, or all replicas of a role, such as worker.",
-)
-@click.option(
-    "-c",
-    "--container",
-    metavar="NAME",
-    default="",
-    help="Print only this container. Default: all containers except init containers.",
-)
+@replica_options.replica("Print only this replica, such as worker-1, or all replicas of a role, such as worker.")
+@replica_options.container("Print only this container. Default: all containers except init containers.")
 @click.option(
     "--since",
     metavar="TIME",

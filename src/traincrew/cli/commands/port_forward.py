@@ -7,19 +7,13 @@ import sys
 
 import click
 
-from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli import cluster_target, completions, output_options, replica_options
 
 
 @click.command("port-forward")
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]PORT...")
-@click.option(
-    "--replica",
-    metavar="NAME",
-    default="",
-    shell_complete=completions.replicas,
-    help="Replica to use, such as worker-0. Default: the first running replica.",
-)
+@replica_options.replica()
 @click.option("--address", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Local address to listen on.")
 @output_options.option()
 @cluster_target.options

@@ -8,19 +8,13 @@ from typing import Any
 
 import click
 
-from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli import cluster_target, completions, output_options, replica_options
 
 
 @click.command()
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
-@click.option(
-    "--replica",
-    metavar="NAME",
-    default="",
-    shell_complete=completions.replicas,
-    help="Show only this replica, such as worker-1, or all replicas of a role, such as worker.",
-)
-@click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
+@replica_options.replica("Show only this replica, such as worker-1, or all replicas of a role, such as worker.")
+@replica_options.container()
 @click.option(
     "--image",
     metavar="NAME",

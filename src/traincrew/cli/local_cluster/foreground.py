@@ -33,7 +33,7 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
         data=str(directory.data),
         listen=host,
         port=port,
-        namespaces=flags["namespaces"] or settings.Cluster().namespaces,
+        namespaces=flags["namespaces"],
         operator=not flags["no_operator"],
         controllers=not flags["no_controllers"],
         audit_log=flags["audit_log"],

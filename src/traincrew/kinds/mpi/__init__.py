@@ -14,7 +14,11 @@ from traincrew.kinds.mpi.spec import contract
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 
 MPI_OPERATOR = OtherOperator(
-    "mpi-operator", "app=mpi-operator", ("mpi-operator", "mpi-operator.v1", "mpi-operator.v2"), lease="mpi-operator"
+    "mpi-operator",
+    "app=mpi-operator",
+    ("mpi-operator", "mpi-operator.v1", "mpi-operator.v2"),
+    lease="mpi-operator",
+    namespace="mpi-operator",
 )
 
 KIND = dataclasses.replace(

@@ -13,7 +13,7 @@ from tests.embedded.kubelet.volumes.pods import Node
 from traincrew.embedded.kubelet.envvars import downward_api, expansion, service_links
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
 from traincrew.embedded.kubelet.envvars.variables import EnvVarSources, build_environment, expand_command
-from traincrew.embedded.kubelet.objects import envvar_sources
+from traincrew.embedded.kubelet.pods import container_envvars
 
 Object = dict[str, Any]
 
@@ -202,9 +202,9 @@ async def test_referenced_objects_are_read_from_the_api_server(node: Node) -> No
         {"name": "S", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k"}}}
     ]}  # fmt: skip
     created = await node.pod(containers=[container])
-    known = await envvar_sources.load_sources(created, container, node.objects, EnvVarSources())
+    known = await container_envvars.load_sources(created, container, node.objects, EnvVarSources())
     with pytest.raises(ConfigError, match='secret "none" not found'):
         build_environment(created, container, known)
     await node.secret("none", {"k": b"v"})
-    known = await envvar_sources.load_sources(created, container, node.objects, EnvVarSources())
+    known = await container_envvars.load_sources(created, container, node.objects, EnvVarSources())
     assert {"a": "1", "S": "v"}.items() <= build_environment(created, container, known).items()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import os
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
+from traincrew import errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
 from traincrew.embedded.kubelet.envvars import variables
+from traincrew.embedded.kubelet.envvars.errors import ConfigError, ObjectNotFound
 from traincrew.embedded.kubelet.envvars.variables import EnvVarSources
 from traincrew.embedded.kubelet.images.programs import nslookup
 from traincrew.embedded.kubelet.network import localhost_services
-from traincrew.embedded.kubelet.objects import envvar_sources
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.model.resources import SERVICES
@@ -71,10 +73,32 @@ class EnvironmentBuilder:
         known = EnvVarSources(
             services=self.services(), pod_ips=(address,), host_ips=(self.node_address,), allocatable=self.allocatable
         )
-        sources = await envvar_sources.load_sources(pod, container, self.objects, known)
+        sources = await load_sources(pod, container, self.objects, known)
         if self.host is not None:
             container, sources = await self.host.localize(pod, container, sources)
         return variables.build_environment(pod, container, sources)
 
     def defaults(self, directory: PodStateDirectory) -> dict[str, str]:
         return self.host.defaults(directory) if self.host is not None else {}
+
+
+async def load_sources(pod: Object, container: Object, objects: ObjectSource, rest: EnvVarSources) -> EnvVarSources:
+    """`rest` with the ConfigMaps and Secrets that the container refers to. Raises ConfigError if they cannot be read."""
+    namespace = pod["metadata"]["namespace"]
+    maps, secrets = map(sorted, variables.referenced_objects(container))
+    try:
+        loaded = await asyncio.gather(
+            *(_or_none(objects.get_config_map(namespace, name)) for name in maps),
+            *(_or_none(objects.get_secret(namespace, name)) for name in secrets),
+        )
+    except errors.ApiError as error:
+        raise ConfigError(error.message) from None
+    config_maps = dict(zip(maps, loaded[: len(maps)], strict=True))
+    return dataclasses.replace(rest, config_maps=config_maps, secrets=dict(zip(secrets, loaded[len(maps) :], strict=True)))
+
+
+async def _or_none(request: Awaitable[Object]) -> Object | None:
+    try:
+        return await request
+    except ObjectNotFound:
+        return None

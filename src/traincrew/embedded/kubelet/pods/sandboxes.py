@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import pathlib
 from typing import NamedTuple
 
 import msgspec
 
 from traincrew.client import clock
+from traincrew.embedded import private_files
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
 from traincrew.embedded.kubelet.pods.sandbox_config import SandboxConfigBuilder
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
-from traincrew.embedded.kubelet.pods.unremoved_directories import UnremovedDirectories
 from traincrew.embedded.kubelet.runtime import runtime
+
+log = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = 10.0
 
@@ -139,3 +143,26 @@ async def _stop_shim(directory: PodStateDirectory, shim: runtime.ShimClient | No
         return await shim.stop()
     finally:
         shim.close()
+
+
+class UnremovedDirectories:
+    """Directories of deleted pods that could not be removed, for example because something is mounted in them.
+
+    They are set aside, so that they are not in the way of other pods and of the next start. `traincrew doctor` reports them.
+    """
+
+    def __init__(self, root: pathlib.Path, remove: volumes.Remove) -> None:
+        self._root, self._remove = root, remove
+
+    def set_aside(self, directory: PodStateDirectory, reason: OSError) -> None:
+        """Raises OSError."""
+        log.error("directory of a deleted pod not removed", extra={"directory": str(directory.path), "error": str(reason)})
+        private_files.ensure_directory(self._root)
+        os.rename(directory.path, self._root / directory.uid)
+
+    async def retry(self) -> None:
+        for path in sorted(self._root.iterdir()) if self._root.is_dir() else ():
+            try:
+                await self._remove(path)
+            except OSError as error:
+                log.error("directory of a deleted pod not removed", extra={"directory": str(path), "error": str(error)})
