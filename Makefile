@@ -32,7 +32,7 @@ APT_INSTALL = { dpkg --status $(1) > /dev/null 2>&1 || { apt-get update -qq && a
 KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptables conntrack iproute2
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup demo check test test-cli test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
+.PHONY: help help-all setup demo check test test-cli test-console test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
   checklist golden generate recording schemas bench image test-kubelet release lock clean
 
@@ -89,6 +89,9 @@ test: $(READY) ## unit tests, the planner's invariants, golden files, the API se
 test-cli: $(READY) ## every command of the CLI against clusters and pods
 	$(PYTEST) tests/cli -q --durations=10 $(TWO_PROCESSES)
 
+test-console: $(READY) ## the web console's server against a cluster on this machine
+	$(PYTEST) tests/console -q --durations=10 $(TWO_PROCESSES)
+
 test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and networks (as root: more)
 	$(PYTEST) tests/node tests/embedded/kubelet --ignore=tests/embedded/kubelet/lifecycle -q --durations=10 $(TWO_PROCESSES)
 
@@ -144,7 +147,7 @@ test-ecosystem: kube #: the real Go operators beside traincrew (builds them once
 	@$(BIN)/python -m tools.ecosystem.programs $(ECOSYSTEM)
 	$(PYTEST) tests/ecosystem -q --durations=10
 
-test-all: test test-cli test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+test-all: test test-cli test-console test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(INSTALLED) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build

@@ -8,10 +8,10 @@ import inspect
 
 import pytest
 
-from traincrew.cli.render import advice
 from traincrew.diagnosis import exit_codes
 from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import advice
 from traincrew.planner import failure_summary, waiting_reason
 
 GENERAL = advice.on_waiting("NoSuchReason", "", "job")

@@ -9,9 +9,10 @@ import pty
 import pytest
 
 from traincrew import errors
-from traincrew.cli.jobs import interrupts, job_references, manifests, stored_logs, time_arguments
+from traincrew.cli.jobs import interrupts, time_arguments
 from traincrew.cli.jobs.console import Console
 from traincrew.client import pod_logs
+from traincrew.inspection import job_references, manifests, stored_logs
 
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 

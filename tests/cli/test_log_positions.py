@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from traincrew.cli.jobs import container_runs, log_merge
 from traincrew.client import pod_logs
+from traincrew.inspection import container_runs, log_merge
 from traincrew.model import meta, objects
 
 SECOND = pod_logs.NANO

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tests.cluster import manifests
 
-from traincrew.cli.render import advice, description, events, explanation, failures, observed_job, tables, waiting_reasons
+from traincrew.cli.render import description, tables
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import advice, events, explanation, failures, observed_job, waiting_reasons
 from traincrew.kinds import KINDS
 from traincrew.model import objects
 from traincrew.model.status import Failure

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from traincrew.cli.jobs import replica_ends
-from traincrew.cli.render import observed_job
+from traincrew.inspection import observed_job, replica_ends
 from traincrew.kinds import KINDS
 from traincrew.model import naming
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from traincrew.cli.jobs import unsatisfiable
-from traincrew.cli.render import observed_job
+from traincrew.inspection import observed_job
 
 NODE = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "2", "memory": "8Gi", "nvidia.com/gpu": "2"}}}
 GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from tests.frameworks import local_jobs, mpi_workers
 
-from traincrew.cli.jobs import command_manifest, job_references
+from traincrew.cli.jobs import command_manifest
+from traincrew.inspection import job_references
 from traincrew.kinds import job_from_command
 
 pytestmark = pytest.mark.frameworks

@@ -56,6 +56,11 @@ class Ages:
             return INVALID
 
 
+def age(moment: dt.datetime | None, now: dt.datetime) -> str:
+    """The age that kubectl prints; `-` if the time is not known."""
+    return human((now - moment).total_seconds()) if moment is not None else "-"
+
+
 def human(elapsed: float) -> str:
     """duration.HumanDuration: two or three significant figures, such as 5s, 2m30s, 17m, 5h10m, 3d4h, 40d."""
     seconds = int(elapsed)

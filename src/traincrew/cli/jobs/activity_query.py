@@ -13,10 +13,11 @@ from typing import Any
 from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.cli.jobs import replica_selection, stacks
-from traincrew.cli.render import observed_job, usage
+from traincrew.cli.render import usage
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis import hang
+from traincrew.inspection import observed_job
 from traincrew.model import naming, objects, pod_activity
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource

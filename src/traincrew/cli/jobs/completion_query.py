@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_references, query
-from traincrew.cli.render import observed_job
+from traincrew.cli.jobs import query
+from traincrew.inspection import job_references, observed_job
 
 
 async def job_names(target_options: cluster_target.TargetOptions) -> list[tuple[str, str, str]]:

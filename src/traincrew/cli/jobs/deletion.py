@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import action_report, job_references, query
-from traincrew.cli.render import observed_job, terminal
+from traincrew.cli.jobs import action_report, query
+from traincrew.cli.render import terminal
 from traincrew.client import interfaces
+from traincrew.inspection import job_references, observed_job
 from traincrew.kinds.kind import JobKind
 
 SHORTEST_POLL, LONGEST_POLL = 0.02, 0.2

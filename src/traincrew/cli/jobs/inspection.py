@@ -13,9 +13,10 @@ from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
 from traincrew.cli.local_cluster import environments
-from traincrew.cli.render import description, explanation, failures, observed_job, serialization, tables, terminal
+from traincrew.cli.render import description, serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.diagnosis import hang
+from traincrew.inspection import evidence_query, explanation, failures, observed_job
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +32,7 @@ async def explain(name: str, target_options: cluster_target.TargetOptions, optio
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
         job = await activity_query.with_hang(client, job, _search(options, target))
-        evidence = await query.evidence(client, job)
+        evidence = await evidence_query.read(client, job)
         if target.local is not None:
             evidence = dataclasses.replace(evidence, images=_images_with_missing_module(job, evidence, target.local.data))
     if form == "name":
@@ -52,7 +53,7 @@ async def describe(name: str, target_options: cluster_target.TargetOptions, opti
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
         job = await activity_query.with_hang(client, job, dataclasses.replace(_search(options, target), stacks=False))
-        evidence = await query.evidence(client, job)
+        evidence = await evidence_query.read(client, job)
     if form == "text":
         return printable(f"{description.describe(job, evidence, clock.now())}\n")
     document = json.loads(stored.raw)

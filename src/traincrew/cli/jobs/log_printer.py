@@ -13,21 +13,12 @@ from collections.abc import AsyncGenerator
 from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import (
-    container_runs,
-    job_informer,
-    job_references,
-    log_documents,
-    log_merge,
-    log_streams,
-    query,
-    stored_logs,
-    time_arguments,
-)
+from traincrew.cli.jobs import log_documents, log_streams, query, time_arguments
 from traincrew.cli.jobs.console import Console
-from traincrew.cli.render import observed_job, terminal
+from traincrew.cli.render import terminal
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import container_runs, job_informer, job_references, log_merge, observed_job, stored_logs
 from traincrew.model import objects
 
 CLOCK_SKEW = 2

@@ -7,11 +7,10 @@ import contextlib
 import dataclasses
 import pathlib
 
-from traincrew.cli.jobs import container_runs, job_informer, log_follower, stored_logs
 from traincrew.cli.jobs.console import Console
-from traincrew.cli.render import observed_job
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import container_runs, job_informer, log_follower, observed_job, stored_logs
 from traincrew.model import objects
 
 

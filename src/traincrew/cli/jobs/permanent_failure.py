@@ -7,9 +7,9 @@ import dataclasses
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.jobs import job_informer, unsatisfiable
-from traincrew.cli.render import observed_job
+from traincrew.cli.jobs import unsatisfiable
 from traincrew.client import interfaces
+from traincrew.inspection import job_informer, observed_job
 from traincrew.model import resources
 
 NODES = resources.Resource("", "v1", "nodes", "Node", namespaced=False)

@@ -9,14 +9,10 @@ from collections.abc import AsyncIterator, Iterable
 import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_references, replica_ends
-from traincrew.cli.render import events, explanation, observed_job, resource_usage
 from traincrew.client import interfaces
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import job_references, observed_job
 from traincrew.model import naming, objects, resources
-
-MAX_PODS_WITH_EVENTS = 10
-"""Pods whose events are read. The other pods rarely have a different problem."""
 
 
 @contextlib.asynccontextmanager
@@ -58,48 +54,6 @@ async def get_job(
     name = observed_job.observe(reference.kind, reference.raw).job.name
     candidates = await pods(reader, namespace, observed_job.selector(name))
     return observed_job.observe(reference.kind, reference.raw, candidates), reference
-
-
-async def evidence(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
-    recorded, ends, usage = await asyncio.gather(
-        _events(client, job), replica_ends.read(client, job), _resource_usage(client, job)
-    )
-    return explanation.Evidence(tuple(recorded), ends, tuple(usage))
-
-
-async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -> list[str]:
-    """Which jobs use the resources that are insufficient for the pods of the job."""
-    insufficient = resource_usage.insufficient_resources(job)
-    if not insufficient:
-        return []
-    try:
-        pods = [item async for page in client.pages(resources.PODS, None) for item in page.items]
-    except errors.Forbidden:
-        return []  # the user may not list the pods of all namespaces
-    return [line for resource in insufficient if (line := resource_usage.users_of(resource, pods))]
-
-
-async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[events.ListedEvent]:
-    # Pods that do not run come first.
-    chosen = sorted(job.pods, key=lambda pod: pod.active)[:MAX_PODS_WITH_EVENTS]
-    involved = [job.job.metadata, *(pod.metadata for pod in chosen)]
-    lists = await asyncio.gather(*(_events_of(client, meta.namespace, meta.name, meta.uid) for meta in involved))
-    return [event for recorded in lists for event in recorded]
-
-
-async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.ListedEvent]:
-    selector = f"involvedObject.name={name},involvedObject.uid={uid}"
-    try:
-        raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=selector) for item in page.items]
-    except (errors.Forbidden, errors.NotFound):
-        return []  # events are optional evidence
-    return [events.decode(event) for event in raw]
-
-
-async def image_message(client: RemoteClient, pod: objects.Pod) -> str:
-    """The kubelet's message about the image of the pod; empty if there is none."""
-    recorded = await _events_of(client, pod.metadata.namespace, pod.name, pod.metadata.uid)
-    return next((event.message for event in reversed(events.in_order(recorded)) if event.reason == "Pulled"), "")
 
 
 async def all_jobs(reader: interfaces.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traincrew import errors
-from traincrew.cli.render import observed_job
 from traincrew.client import pod_logs
+from traincrew.inspection import observed_job
 from traincrew.model import objects
 
 

@@ -17,14 +17,13 @@ from traincrew.cli.jobs import (
     command_needs,
     command_suggestion,
     job_environment,
-    job_references,
     manifest_files,
-    manifests,
     pod_environment,
     unmapped_images,
 )
 from traincrew.cli.render import serialization
 from traincrew.embedded import data_directory
+from traincrew.inspection import job_references, manifests
 from traincrew.kinds import job_from_command
 
 ELASTIC_RETRIES = 3

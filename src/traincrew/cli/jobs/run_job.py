@@ -8,9 +8,10 @@ import sys
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_environment, manifests, unmanaged_objects
+from traincrew.cli.jobs import job_environment, unmanaged_objects
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.render import serialization
+from traincrew.inspection import manifests
 
 
 @dataclasses.dataclass(frozen=True)

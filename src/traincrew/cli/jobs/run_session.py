@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import deletion, manifests, permanent_failure, query, unmanaged_objects, unmapped_images
+from traincrew.cli.jobs import deletion, permanent_failure, query, unmanaged_objects, unmapped_images
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
 from traincrew.cli.jobs.submit import CreatedObject, Submission
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import manifests
 
 if TYPE_CHECKING:
-    from traincrew.cli.jobs import job_informer
+    from traincrew.inspection import job_informer
 
 DELETION_TIMEOUT = 60.0
 """Seconds to wait for the pods to terminate after Ctrl-C."""
@@ -134,7 +135,7 @@ class RunSession:
 
 
 def _key(created: CreatedObject) -> job_informer.JobKey:
-    from traincrew.cli.jobs import job_informer
+    from traincrew.inspection import job_informer
 
     assert created.wanted.job is not None
     return job_informer.JobKey(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)

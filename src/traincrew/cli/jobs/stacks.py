@@ -9,8 +9,9 @@ import pathlib
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import container_stacks, ephemeral_stacks, host_stacks, query, replica_selection, signal_stacks
-from traincrew.cli.render import observed_job, serialization, stacks, terminal
+from traincrew.cli.render import serialization, stacks, terminal
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import observed_job
 from traincrew.model import objects
 
 

@@ -13,9 +13,9 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery import merge_patch_diff
 from traincrew.cli.jobs import deletion, unmapped_images
-from traincrew.cli.jobs.manifests import ManifestObject
-from traincrew.cli.jobs.rest_mapping import RestMapping
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection.manifests import ManifestObject
+from traincrew.inspection.rest_mapping import RestMapping
 from traincrew.model.resources import Resource
 
 KEPT_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition")

@@ -8,8 +8,8 @@ import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import action_report, job_references, query
-from traincrew.cli.render import observed_job
+from traincrew.cli.jobs import action_report, query
+from traincrew.inspection import job_references, observed_job
 
 
 async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool, form: str) -> None:

@@ -12,9 +12,10 @@ import msgspec
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import interrupts, port_forward, query
-from traincrew.cli.render import advice, observed_job, serialization, terminal, waiting_reasons
+from traincrew.cli.render import serialization, terminal
 from traincrew.client import pod_logs, port_forward_websocket
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import advice, evidence_query, observed_job, waiting_reasons
 from traincrew.model import objects, resources
 from traincrew.planner import tensorboard_pod
 
@@ -145,7 +146,7 @@ class TensorBoardSession:
     async def _end_message(self, pod: objects.Pod) -> str:
         log = await self._log(pod)
         if "No module named" in log and "tensorboard" in log:
-            image = await query.image_message(self.client, pod)
+            image = await evidence_query.image_message(self.client, pod)
             environment = advice.environment(image).replace("PACKAGE", "tensorboard")
             return (
                 f"TensorBoard is not installed where the job runs. Install tensorboard in {environment}. Or use --image NAME "

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.registry import unmanaged_kinds
+from traincrew.inspection.manifests import ManifestObject
 
 if TYPE_CHECKING:  # a cluster is started before the HTTP library is loaded
     from traincrew.client.remote import RemoteClient

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from traincrew.cli.jobs import pod_environment
-from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.embedded import data_directory
+from traincrew.inspection.manifests import ManifestObject
 
 if TYPE_CHECKING:  # loaded when the cluster has been started
     from traincrew.cli.jobs.job_environment import Choice

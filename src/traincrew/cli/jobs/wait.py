@@ -8,13 +8,14 @@ import dataclasses
 import pathlib
 from collections.abc import AsyncIterator, Sequence
 
-from traincrew.cli.jobs import job_informer, log_streams, replica_ends
+from traincrew.cli.jobs import log_streams
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.permanent_failure import PermanentFailureCheck
-from traincrew.cli.render import failures, observed_job, tables, waiting_reasons
+from traincrew.cli.render import tables
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import failures, job_informer, observed_job, replica_ends, waiting_reasons
 from traincrew.model import naming, objects
 
 STABLE = 0.3

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traincrew.cli.render import events, explanation, failures, tables, waiting_reasons
-from traincrew.cli.render.observed_job import ObservedJob
+from traincrew.apimachinery import durations
+from traincrew.cli.render import tables
+from traincrew.inspection import events, explanation, failures, waiting_reasons
+from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
 
@@ -31,7 +33,7 @@ def _summary(observed: ObservedJob, now: Time) -> str:
         ["namespace", job.namespace],
         ["kind", f"{observed.kind.kind} ({observed.kind.version})"],
         ["state", observed.state],
-        ["created", f"{job.metadata.creation_timestamp} ({tables.age(job.metadata.creation_timestamp, now)} ago)"],
+        ["created", f"{job.metadata.creation_timestamp} ({durations.age(job.metadata.creation_timestamp, now)} ago)"],
         ["duration", tables.duration(observed, now)],
         ["restarts", f"{status.restarts.charged} after failures, {status.restarts.disruptions} after disruptions"],
         ["backoff limit", _or_none(policy.backoff_limit)],
@@ -72,7 +74,7 @@ def _conditions(observed: ObservedJob, now: Time) -> str:
             [
                 condition.type,
                 condition.status,
-                tables.age(condition.last_transition_time, now),
+                durations.age(condition.last_transition_time, now),
                 condition.reason,
                 condition.message,
             ]
@@ -86,7 +88,7 @@ def _pods(observed: ObservedJob, now: Time) -> str:
     rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "EXIT", "WAITING FOR"]]
     for pod in observed.pods:
         restarts = sum(container.restart_count for container in pod.status.container_statuses)
-        made = tables.age(pod.metadata.creation_timestamp, now)
+        made = durations.age(pod.metadata.creation_timestamp, now)
         row = [
             pod.name,
             pod.status.phase,
@@ -127,4 +129,4 @@ def _events(recorded: Sequence[events.ListedEvent], now: Time) -> str:
 def _event_rows(recorded: Sequence[events.ListedEvent], now: Time) -> Iterator[list[str]]:
     for event in events.in_order(recorded)[-SHOWN_EVENTS:]:
         about = f"{event.involved_object.kind.lower()}/{event.involved_object.name}"
-        yield [event.type, event.reason, tables.age(event.time, now), str(event.times), about, " ".join(event.message.split())]
+        yield [event.type, event.reason, durations.age(event.time, now), str(event.times), about, " ".join(event.message.split())]

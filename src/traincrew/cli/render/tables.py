@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from traincrew.apimachinery import durations
-from traincrew.cli.render import observed_job
+from traincrew.inspection import observed_job
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
 
@@ -66,7 +66,7 @@ def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:
         observed.state,
         f"{active}/{job.total}",
         str(restarts(observed)),
-        age(job.metadata.creation_timestamp, now),
+        durations.age(job.metadata.creation_timestamp, now),
         duration(observed, now),
         _why(observed, now),
     ]
@@ -105,10 +105,6 @@ def _restarted(observed: observed_job.ObservedJob, now: Time) -> str:
             if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < RECENT:
                 return f"{observed.replica(pod)} restarted after exit code {ended.exit_code}"
     return ""
-
-
-def age(moment: Time | None, now: Time) -> str:
-    return durations.human((now - moment).total_seconds()) if moment is not None else "-"
 
 
 def duration(observed: observed_job.ObservedJob, now: Time) -> str:

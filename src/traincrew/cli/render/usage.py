@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from traincrew.apimachinery import quantities
-from traincrew.cli.render import observed_job, tables, waiting_reasons
+from traincrew.apimachinery import durations, quantities
+from traincrew.cli.render import tables
+from traincrew.inspection import observed_job, waiting_reasons
 from traincrew.model import naming
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
@@ -177,7 +178,7 @@ def _job_row(job: observed_job.ObservedJob, state: Mapping[str, Any], now: Time)
     memory = _bytes(sum(each["memory"] for each in used) if used else None)
     count = sum(_count(each["devices"]) for each in state["replicas"])
     waiting = waiting_reasons.job_reason(job)
-    age = tables.age(job.job.metadata.creation_timestamp, now)
+    age = durations.age(job.job.metadata.creation_timestamp, now)
     return [job.reference, job.state, cpu, memory, str(count) if count else "-", "", age, " ".join(waiting.split())]
 
 

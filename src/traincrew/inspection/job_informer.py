@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from traincrew.cli.render import observed_job
 from traincrew.client import informer, interfaces, store
+from traincrew.inspection import observed_job
 from traincrew.kinds.kind import JobKind
 from traincrew.model import meta, objects, resources
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from traincrew.cli.render import advice, waiting_reasons
-from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.diagnosis import cause
 from traincrew.diagnosis.cause import Diagnosis
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import advice, waiting_reasons
+from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.status import Failure
 from traincrew.planner import failure_records

@@ -14,10 +14,9 @@ import pathlib
 from collections.abc import Callable
 
 from traincrew import errors
-from traincrew.cli.jobs import container_runs, job_informer, stored_logs
-from traincrew.cli.render import observed_job
 from traincrew.client import pod_logs, retries
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import container_runs, job_informer, observed_job, stored_logs
 from traincrew.model import objects, resources
 
 OnLines = Callable[[list[pod_logs.Line]], None]

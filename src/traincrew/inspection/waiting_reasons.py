@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.cli.render.observed_job import ObservedJob
+from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 
 MAX_NAMES = 3

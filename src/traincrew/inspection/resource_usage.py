@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import quantities
-from traincrew.cli.render.observed_job import ObservedJob
+from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import naming
 
 MAX_NAMES = 5

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.cli.render import advice, events, failures, tables, waiting_reasons
-from traincrew.cli.render.observed_job import ObservedJob, since
+from traincrew.apimachinery import durations
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import advice, events, failures, waiting_reasons
+from traincrew.inspection.observed_job import ObservedJob, since
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
@@ -81,7 +82,7 @@ def _group(what: str, names: list[str]) -> str:
 
 def _state(observed: ObservedJob, now: Time) -> str:
     moment = since(observed.job.status) or observed.job.metadata.creation_timestamp
-    return f"{observed.state} for {tables.age(moment, now)}" if moment else observed.state
+    return f"{observed.state} for {durations.age(moment, now)}" if moment else observed.state
 
 
 def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
@@ -92,7 +93,7 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
         causes.append("the job is suspended")
         remedies.append(f"Run `traincrew resume {observed.reference}`.")
     elif status.why is not None and status.why != failure_summary.of(status):
-        causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
+        causes.append(f"{status.why.message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, observed.reference))
     elif word := waiting_reasons.job_reason(observed):
         causes.append(word)
@@ -136,7 +137,7 @@ def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.
     about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
     times = sum(event.times for event in same_events)
     repeated = f" ({times} times)" if times > len(names) else ""
-    return f"{tables.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
+    return f"{durations.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
 def _commands(observed: ObservedJob) -> list[str]:

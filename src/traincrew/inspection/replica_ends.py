@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from traincrew import errors
-from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import naming, objects
 
 MAX_PODS = 16

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from traincrew import errors
-from traincrew.cli.jobs.job_informer import RawObject, decode_object
-from traincrew.cli.render import observed_job
 from traincrew.client import informer, interfaces, store
+from traincrew.inspection import observed_job
+from traincrew.inspection.job_informer import RawObject, decode_object
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import naming, objects, resources

@@ -1,0 +1,65 @@
+"""Whether and how the number of workers of a job can be changed. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew import errors
+from traincrew.inspection.observed_job import ObservedJob
+from traincrew.kinds import autoscaling
+from traincrew.kinds.kind import JobKind
+
+ROLE = "Worker"
+
+
+class ScalePatch(NamedTuple):
+    body: bytes
+    subresource: str
+
+
+def patch(kind: JobKind, raw: bytes, job: ObservedJob, replicas: int) -> ScalePatch:
+    """The merge patch that sets the number of workers. Raise SettingsError if the job has none."""
+    key = _role_key(msgspec.json.decode(raw), job)
+    if kind.crd.scalable and key == ROLE:  # /scale requires the canonical spelling of the role
+        return ScalePatch(msgspec.json.encode({"spec": {"replicas": replicas}}), "scale")
+    return ScalePatch(msgspec.json.encode({"spec": {kind.replicas_field: {key: {"replicas": replicas}}}}), "")
+
+
+def objection(job: ObservedJob, replicas: int) -> str:
+    """Why the job should not be scaled; empty if nothing speaks against it. The sentence begins with the verb."""
+    return _outside_limits(job, replicas) or _not_elastic(job, replicas)
+
+
+def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:
+    """The key of the workers as the manifest spells it."""
+    for key in manifest["spec"].get(job.kind.replicas_field) or ():
+        if key.lower() == ROLE.lower():
+            return str(key)
+    raise errors.SettingsError(f"{job.reference} has no workers to scale")
+
+
+def _outside_limits(job: ObservedJob, replicas: int) -> str:
+    policy = getattr(job.job.spec, "elastic_policy", None)
+    if policy is None:
+        return ""
+    low, high = autoscaling.bounds(job.job, policy)
+    return f"allows {low} to {high} workers by its elastic policy, not {replicas}." if not low <= replicas <= high else ""
+
+
+def _not_elastic(job: ObservedJob, replicas: int) -> str:
+    """Why the running pods cannot adapt to the new number; empty if they can."""
+    running = [pod for pod in job.pods if not pod.finished and not pod.terminating]
+    if not running or replicas == job.job.count(ROLE) or not job.kind.lifecycle.fixed_size(job.job):
+        return ""
+    return (
+        f"is not elastic: its {len(running)} running pods expect {job.job.total} replicas and cannot adapt. Run "
+        f"`traincrew suspend {job.reference}`, scale, then `traincrew resume {job.reference}` to restart it with {replicas} "
+        f"workers{other_roles(job)}."
+    )
+
+
+def other_roles(job: ObservedJob) -> str:
+    others = [f"{job.job.count(role)} {role}" for role in job.job.roles if role != ROLE]
+    return f" (plus {', '.join(others)})" if others else ""
