@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -56,6 +57,16 @@ def flood(path: str, first: bytes = b"") -> None:
 
 def half_open(path: str) -> None:
     flood(path, b'{"secret":')
+
+
+def idle_tls(path: str) -> None:
+    """As many TLS sessions as it can open, without a request."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for _ in range(FLOOD):
+        with contextlib.suppress(OSError):
+            KEPT.append(context.wrap_socket(connect(path)))
+    time.sleep(1)
 
 
 def slow(path: str) -> None:
@@ -151,5 +162,5 @@ OF_PORTS = (flood, half_open, slow, endless, garbage, unread)
 if __name__ == "__main__":
     sys.stdout.write("attacks\n")
     sys.stdout.flush()
-    {each.__name__: each for each in (*ATTACKS, *OF_PORTS, datagrams, lingering)}[sys.argv[2]](sys.argv[1])
+    {each.__name__: each for each in (*ATTACKS, *OF_PORTS, datagrams, idle_tls, lingering)}[sys.argv[2]](sys.argv[1])
     sys.stdout.write("done\n")

@@ -7,13 +7,14 @@ import pathlib
 
 import pytest
 from tests.cluster import operators
-from tests.cluster.api import eventually
+from tests.cluster.api import Object, eventually
 from tests.hostile import shims, socket_attacks
 from tests.hostile.exec_client import execute
 from tests.hostile.hostile_cluster import HostileCluster
 from tests.hostile.test_sockets import MAX_DAEMON_DESCRIPTORS, MAX_DESCRIPTORS, MAX_MEMORY, SCRIPT, attack, lasting
 from tests.node.local_cluster import pod
 
+from traincrew.embedded.serving.limited_listener import MAX_UNAUTHENTICATED
 from traincrew.operator.http_endpoints import MAX_CONNECTIONS
 
 ATTACKS = [each.__name__ for each in socket_attacks.OF_PORTS]
@@ -29,6 +30,11 @@ print(urllib.request.urlopen(request, context=context, timeout=30).status)
 
 def netns_daemon(cluster: HostileCluster) -> int:
     return int(json.loads((cluster.data / "node/netns.json").read_text())["pid"])
+
+
+def kubelet_address(node: Object) -> str:
+    address = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
+    return f"{address}:{node['status']['daemonEndpoints']['kubeletEndpoint']['Port']}"
 
 
 def assert_works(cluster: HostileCluster, name: str, script: str) -> None:
@@ -65,14 +71,27 @@ def test_a_pod_cannot_take_the_api_server_from_others(cluster: HostileCluster, n
 def test_a_hostile_client_of_the_kubelet_does_not_harm_its_pods(cluster: HostileCluster, name: str) -> None:
     lasting(cluster, "victim")
     (node,) = cluster.api.all("nodes", "")
-    address = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
-    port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
-    with attack(cluster, f"{address}:{port}", name) as attacker:
+    with attack(cluster, kubelet_address(node), name) as attacker:
         lines = len(cluster.logs("victim"))
         assert execute(cluster, "victim", "echo", "hello") == "hello\n"
         assert attacker.wait(120) == 0
     eventually(lambda: len(cluster.logs("victim")) > lines)
     assert execute(cluster, "victim", "echo", "hello") == "hello\n"
+    assert "Traceback" not in cluster.whole_log(), cluster.log()
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, "idle_tls"])
+@pytest.mark.parametrize("port", ["apiserver", "kubelet"])
+def test_a_local_user_without_credentials_does_not_take_the_descriptors(cluster: HostileCluster, port: str, name: str) -> None:
+    (node,) = cluster.api.all("nodes", "")
+    address = cluster.api.server.removeprefix("https://") if port == "apiserver" else kubelet_address(node)
+    before = shims.descriptors(cluster.pid)
+    with attack(cluster, address, name) as attacker:
+        while attacker.poll() is None:
+            assert cluster.api.all("pods", "default") == []
+            assert shims.descriptors(cluster.pid) - before < MAX_UNAUTHENTICATED + 100
+        assert attacker.returncode == 0
+    eventually(lambda: shims.descriptors(cluster.pid) - before < 100)
     assert "Traceback" not in cluster.whole_log(), cluster.log()
 
 

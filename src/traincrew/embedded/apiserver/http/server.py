@@ -14,6 +14,7 @@ from aiohttp import web
 from traincrew import errors
 from traincrew.apimachinery import api_errors
 from traincrew.client import clock
+from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.endpoints import routing
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
@@ -24,6 +25,7 @@ from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.serving import http_connections, shutdown
+from traincrew.embedded.serving.limited_listener import LimitedListener
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class ApiServer:
         self._handler, self._authentication, self._non_resource, self._streamed = handler, authentication, non_resource, streamed
         self._audit = handler.audit
         self._runner: web.ServerRunner | None = None
+        self._listener: LimitedListener | None = None
         self._open: set[asyncio.Task[object]] = set()
         """Watches and streams. They are cancelled when the server stops."""
 
@@ -56,17 +59,18 @@ class ApiServer:
         )  # fmt: skip
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=1024)
+        self._listener = LimitedListener(server, context)
         try:
-            await site.start()
+            return await self._listener.listen(host, port)
         except OSError as failure:
             await self._runner.cleanup()
             raise errors.SettingsError(f"cannot listen on {host}:{port}: {failure.strerror or failure}") from None
-        return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
         for task in self._open:
             task.cancel()
+        if self._listener is not None:
+            await self._listener.close()
         if self._runner is not None:
             await shutdown.shut_down(self._runner)
 
@@ -85,6 +89,8 @@ class ApiServer:
 
     async def _respond(self, http_request: web.BaseRequest) -> web.StreamResponse:
         user = self._authentication.authenticate(http_request)
+        if self._listener is not None and user.name != users.ANONYMOUS:
+            self._listener.authenticated(http_request)
         raw, _, raw_query = http_request.raw_path.partition("?")
         path = request_info.decoded(raw)
         target = request_info.parse(path)

@@ -24,10 +24,13 @@ from traincrew.embedded.kubelet.server import (
     websocket_port_forward,
 )
 from traincrew.embedded.serving import http_connections, shutdown
+from traincrew.embedded.serving.limited_listener import LimitedListener
 from traincrew.embedded.serving.repeated_headers import repeated_header
 from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_upgrade
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+LISTENER = web.AppKey("listener", list[LimitedListener])
+"""Filled by `serve`."""
 Page = Callable[[], tuple[str, str]]
 """Returns the content type and the text of a page."""
 
@@ -88,9 +91,14 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
 def application(containers: StreamingRuntime, auth: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
-        return await auth.authorize(request) or await handler(request)
+        if (error := await auth.authorize(request)) is not None:
+            return error
+        for listener in app[LISTENER]:
+            listener.authenticated(request)
+        return await handler(request)
 
     app = web.Application(middlewares=[authenticate])
+    app[LISTENER] = []
     endpoints = Endpoints(containers)
     app.router.add_get("/healthz", endpoints.healthz)
     app.router.add_get("/pods", endpoints.pods)
@@ -123,11 +131,14 @@ async def serve(app: web.Application, host: str, port: int, context: ssl.SSLCont
         app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.connection_logger()
     )
     await runner.setup()
+    assert runner.server is not None
+    listener = LimitedListener(runner.server, context)
     try:
-        site = web.TCPSite(runner, host, port, ssl_context=context)
-        await site.start()
-        yield runner.addresses[0][1]
+        listening = await listener.listen(host, port)
+        app[LISTENER].append(listener)
+        yield listening
     finally:
+        await listener.close()
         await shutdown.shut_down(runner)
 
 

@@ -1,0 +1,125 @@
+"""Accepts the connections of an HTTPS server, and limits those whose client has not authenticated yet.
+
+Whoever reaches the port can connect without credentials, and each connection takes a descriptor and the memory of a TLS session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import resource
+import socket
+import ssl
+
+from aiohttp import web
+
+log = logging.getLogger(__name__)
+
+MAX_UNAUTHENTICATED = 1024
+"""Connections. For one more, the oldest is closed. A client that is not hostile authenticates within milliseconds."""
+HANDSHAKE_SECONDS = 10.0
+ACCEPT_RETRY_SECONDS = 0.1
+_BACKLOG = 1024
+_OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class LimitedListener:
+    def __init__(self, server: web.Server, context: ssl.SSLContext | None, limit: int = 0) -> None:
+        """limit: of connections whose client has not authenticated; 0: the default."""
+        self._server, self._context, self._limit = server, context, limit or _default_limit()
+        self._unauthenticated: dict[object, asyncio.Task[None]] = {}
+        """By protocol, oldest first; with the task that does the handshake."""
+        self._accepting: list[asyncio.Task[None]] = []
+
+    async def listen(self, host: str, port: int) -> int:
+        """Returns the port. Raises OSError."""
+        sockets = await _listening(host, port)
+        self._accepting = [asyncio.create_task(self._accept(each)) for each in sockets]
+        return int(sockets[0].getsockname()[1])
+
+    def authenticated(self, request: web.BaseRequest) -> None:
+        """The client of this connection has credentials: it is no longer limited."""
+        self._unauthenticated.pop(request.protocol, None)
+
+    async def close(self) -> None:
+        """Accepts no more connections. Those that are established stay open."""
+        tasks = [*self._accepting, *(task for task in self._unauthenticated.values() if not task.done())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._unauthenticated.clear()
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with listening:
+            while True:
+                try:
+                    accepted, _ = await loop.sock_accept(listening)
+                except OSError as error:
+                    if error.errno in _OUT_OF_DESCRIPTORS:
+                        log.warning("cannot accept a connection", extra={"error": error.strerror})
+                        await asyncio.sleep(ACCEPT_RETRY_SECONDS)
+                    continue  # else the client has gone already
+                self._add(accepted)
+
+    def _add(self, accepted: socket.socket) -> None:
+        if len(self._unauthenticated) >= self._limit:
+            self._forget_closed()
+        while len(self._unauthenticated) >= self._limit:
+            protocol, task = next(iter(self._unauthenticated.items()))
+            del self._unauthenticated[protocol]
+            _abort(protocol, task)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        handler = self._server()
+        self._unauthenticated[handler] = asyncio.create_task(self._handshake(handler, accepted))
+
+    def _forget_closed(self) -> None:
+        closed = [each for each, task in self._unauthenticated.items() if task.done() and _transport(each) is None]
+        for protocol in closed:
+            del self._unauthenticated[protocol]
+
+    async def _handshake(self, handler: asyncio.Protocol, accepted: socket.socket) -> None:
+        timeout = HANDSHAKE_SECONDS if self._context is not None else None
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await asyncio.get_running_loop().connect_accepted_socket(
+                    lambda: handler, accepted, ssl=self._context, ssl_handshake_timeout=timeout
+                )
+                return
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
+        accepted.close()
+        self._unauthenticated.pop(handler, None)
+
+
+def _default_limit() -> int:
+    """A quarter of the descriptors of this process, at most: the rest is for the store, the pods and clients with credentials."""
+    available, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(8, min(MAX_UNAUTHENTICATED, available // 4))
+
+
+def _transport(protocol: object) -> asyncio.Transport | None:
+    return getattr(protocol, "transport", None)
+
+
+def _abort(protocol: object, task: asyncio.Task[None]) -> None:
+    task.cancel()
+    if (transport := _transport(protocol)) is not None:
+        transport.abort()
+
+
+async def _listening(host: str, port: int) -> list[socket.socket]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in dict.fromkeys((each[0], each[4]) for each in found):
+            sockets.append(socket.create_server(address, family=family, backlog=_BACKLOG))
+            sockets[-1].setblocking(False)
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets
