@@ -6,17 +6,14 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import controller_manager, installed_operators
 from tests.cluster.api import Api
+from tests.ecosystem import cluster_with_controllers
 from tools.kube import cluster
-
-CONTROLLERS = ("deployment", "replicaset", "serviceaccount", "garbagecollector", "job")
 
 
 @pytest.fixture
 def kube() -> Iterator[cluster.Cluster]:
-    with cluster.start() as started, controller_manager.running(started, *CONTROLLERS):
-        installed_operators.install(started)
+    with cluster_with_controllers.started() as started:
         yield started
 
 
@@ -28,4 +25,4 @@ def api(kube: cluster.Cluster) -> Api:
 @pytest.fixture
 def account(kube: cluster.Cluster, api: Api) -> pathlib.Path:
     """A kubeconfig of the operator's service account."""
-    return kube.token_kubeconfig(installed_operators.NAMESPACE, "traincrew")
+    return cluster_with_controllers.account(kube)

@@ -17,7 +17,7 @@ KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob")
 MX_JOBS = "manifests/base/crds/kubeflow.org_mxjobs.yaml"
 
 
-def training_operator(kube: cluster.Cluster) -> contextlib.AbstractContextManager[pathlib.Path]:
+def training_operator(kube: cluster.Cluster) -> contextlib.AbstractContextManager[programs_of_others.RunningProgram]:
     """It wants the CRD of MXJobs, which traincrew does not have."""
     definition = programs.module_directory(programs.TRAINING_OPERATOR) / MX_JOBS
     assert kube.kubectl("apply", "--server-side", "-f", str(definition)).returncode == 0

@@ -6,7 +6,7 @@ import asyncio
 
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import events, explanation, observed_job, replica_ends, resource_usage
+from traincrew.inspection import events, explanation, kueue_admission, observed_job, replica_ends, resource_usage
 from traincrew.model import objects, resources
 
 MAX_PODS_WITH_EVENTS = 10
@@ -14,10 +14,24 @@ MAX_PODS_WITH_EVENTS = 10
 
 
 async def read(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
-    recorded, ends, usage = await asyncio.gather(
-        _events(client, job), replica_ends.read(client, job), _resource_usage(client, job)
+    recorded, ends, usage, admission = await asyncio.gather(
+        _events(client, job), replica_ends.read(client, job), _resource_usage(client, job), _admission(client, job)
     )
-    return explanation.Evidence(tuple(recorded), ends, tuple(usage))
+    return explanation.Evidence(tuple(recorded), ends, tuple(usage), admission=admission)
+
+
+async def _admission(client: RemoteClient, job: observed_job.ObservedJob) -> kueue_admission.Admission | None:
+    if not job.job.suspended or not kueue_admission.queue(job):
+        return None
+    meta = job.job.metadata
+    listed = client.pages(kueue_admission.WORKLOADS, meta.namespace, labels=f"{kueue_admission.JOB_UID}={meta.uid}")
+    try:
+        workloads = [kueue_admission.decode_workload(item) async for page in listed for item in page.items]
+    except errors.Forbidden:
+        return kueue_admission.Admission(readable=False)
+    except errors.NotFound:  # Kueue is not installed
+        return kueue_admission.Admission(readable=True)
+    return kueue_admission.Admission(readable=True, workload=next(iter(workloads), None))
 
 
 async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -> list[str]:

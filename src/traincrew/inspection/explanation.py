@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.apimachinery import durations
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, events, failures, waiting_reasons
+from traincrew.inspection import advice, events, failures, kueue_admission, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob, since
 from traincrew.model import objects
 from traincrew.model.meta import Time
@@ -28,6 +28,8 @@ class Evidence:
     """Which jobs use the resources that are insufficient."""
     images: tuple[str, ...] = ()
     """Images of this machine that have the module that the failed replica did not find."""
+    admission: kueue_admission.Admission | None = None
+    """For a suspended job with a queue of Kueue."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +92,9 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     if status.is_true("Succeeded"):
         return failures.of_success(observed)
     if observed.job.suspended:
-        causes.append("the job is suspended")
-        remedies.append(f"Run `traincrew resume {observed.reference}`.")
+        cause, remedy = _suspended(observed, evidence)
+        causes.append(cause)
+        remedies.append(remedy)
     elif status.why is not None and status.why != failure_summary.of(status):
         causes.append(f"{status.why.message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, observed.reference))
@@ -105,6 +108,12 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     found = failures.explain(observed, evidence.ends, _image_message(observed, evidence), evidence.images)
     causes, remedies = causes + found.causes, remedies + found.remedies
     return causes or [_no_problem(observed)], remedies
+
+
+def _suspended(observed: ObservedJob, evidence: Evidence) -> tuple[str, str]:
+    if evidence.admission is not None:
+        return kueue_admission.explain(observed, evidence.admission)
+    return "the job is suspended", f"Run `traincrew resume {observed.reference}`."
 
 
 def _no_problem(observed: ObservedJob) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traincrew.inspection import kueue_admission
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 
@@ -65,6 +66,8 @@ def job_reason(observed: ObservedJob) -> str:
     job, status = observed.job, observed.job.status
     if status.finished:
         return ""
+    if job.suspended and (queue := kueue_admission.queue(observed)):
+        return f"suspended, waits in queue {queue} of Kueue. `traincrew why {observed.reference}` shows the reason."
     if job.suspended:
         return f"suspended. Run `traincrew resume {observed.reference}` to start it."
     if status.why is not None and status.why.message:

@@ -17,7 +17,7 @@ from traincrew.kinds import elasticity, job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
-from traincrew.model import jobs, resources
+from traincrew.model import jobs, managed_fields, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
 from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
@@ -25,6 +25,8 @@ from traincrew.model.resources import Resource
 from traincrew.model.status import JobStatus
 
 Schema = Mapping[str, Any]
+_OF_THE_CREATOR = "image"
+"""A field that only the creator of a job sets. Kueue sets node selectors, labels and suspend."""
 
 
 class Violation(Struct):
@@ -233,8 +235,8 @@ class JobKind:
     """The job that `traincrew run` builds from a command."""
     variants: Mapping[str, JobKind] = dataclasses.field(default_factory=dict)
     """Other API versions of the same resource whose jobs behave differently, by version."""
-    contract: Callable[[jobs.JobSpec], str] = lambda spec: ""
-    """The API version whose behaviour a spec requests. Empty: that of this kind."""
+    contract: Callable[[jobs.JobObject[Any]], str] = lambda stored: ""
+    """The API version whose behaviour a job requests. Empty: that of this kind."""
 
     @property
     def singular(self) -> str:
@@ -281,8 +283,8 @@ class JobKind:
         return None
 
     def following(self, stored: jobs.JobObject[Any]) -> JobKind:
-        """The kind whose behaviour a job follows: as recorded in its status, else as requested by its spec."""
-        version = stored.status.contract or self.contract(stored.spec)
+        """The kind whose behaviour a job follows: as recorded in its status, else as requested by its creator."""
+        version = stored.status.contract or self.contract(stored)
         return self.variants.get(version, self)
 
     def job(self, stored: jobs.JobObject[Any]) -> jobs.Job:
@@ -327,7 +329,10 @@ def decode(kind: JobKind, raw: bytes) -> jobs.JobObject[Any]:
 
 def decode_stored(kind: JobKind, raw: bytes) -> tuple[jobs.JobObject[Any], tuple[Unreadable, ...]]:
     """A job of the API server without the parts that cannot be read, and these parts."""
-    return _lenient_decoder(kind.spec).decode(raw)
+    stored, unreadable = _lenient_decoder(kind.spec).decode(raw)
+    if kind.variants and not stored.status.contract:
+        stored = msgspec.structs.replace(stored, creation=managed_fields.creation(raw, _OF_THE_CREATOR))
+    return stored, unreadable
 
 
 @functools.cache

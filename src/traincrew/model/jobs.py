@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from traincrew.apimachinery import json_nesting
+from traincrew.model.managed_fields import ManagedFieldsEntry
 from traincrew.model.meta import Meta, Struct
 from traincrew.model.status import JobStatus
 
@@ -85,6 +86,9 @@ class JobObject(Struct, Generic[SpecT]):
     api_version: str = ""
     metadata: Meta = Meta()
     status: JobStatus = JobStatus()
+    creation: ManagedFieldsEntry | None = msgspec.field(name="traincrew/creation", default=None)
+    """From the managed fields: the request that created the job, if its kind has several contracts and none is recorded yet. No
+    manifest has a field of this name."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import msgspec
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import action_report, query
-from traincrew.inspection import job_references, observed_job
+from traincrew.inspection import job_references, kueue_admission, observed_job
 
 
 async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool, form: str) -> None:
@@ -35,4 +35,9 @@ async def _set_suspended(
                 continue
             body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": suspended}}})
             changed = await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
-            report.add(f"{job.reference} {'suspended' if suspended else 'resumed'}", changed)
+            report.add(f"{job.reference} {'suspended' if suspended else 'resumed'}{_queue_note(job)}", changed)
+
+
+def _queue_note(job: observed_job.ObservedJob) -> str:
+    queue = kueue_admission.queue(job)
+    return f". It is in queue {queue} of Kueue, which suspends and resumes the job itself." if queue else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -41,8 +42,14 @@ DESCRIPTIONS = {
 }
 
 
-def contract(spec: jobs.JobSpec) -> str:
-    return "v2beta1" if getattr(spec, "ssh_auth_mount_path", None) is not None else "v1"
+def contract(stored: jobs.JobObject[Any]) -> str:
+    """A webhook that is registered for v2beta1, such as that of Kueue, also gets the jobs of v1, and the API server then adds
+    the defaults of v2beta1 to them. Nobody owns these defaults, and the managed fields of the creator are those of v1."""
+    if stored.spec.ssh_auth_mount_path is None:
+        return "v1"
+    creation = stored.creation
+    added_later = creation is not None and creation.version == "v1" and not creation.owns("sshAuthMountPath")
+    return "v1" if added_later else "v2beta1"
 
 
 def slots(job: jobs.Job) -> int:

@@ -1,0 +1,96 @@
+"""Jobs that Kueue admits: why a suspended job is not admitted yet, from its Workload. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from traincrew.inspection.observed_job import ObservedJob
+from traincrew.model.meta import Meta, Struct
+from traincrew.model.resources import Resource
+from traincrew.model.status import Condition
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+JOB_UID = "kueue.x-k8s.io/job-uid"
+WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")
+
+
+class _Spec(Struct):
+    active: bool = True
+
+
+class _Status(Struct):
+    conditions: list[Condition] = []
+
+
+class Workload(Struct):
+    """The object by which Kueue admits a job."""
+
+    metadata: Meta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    def condition(self, name: str) -> Condition | None:
+        return next((each for each in self.status.conditions if each.type == name), None)
+
+
+class Admission(NamedTuple):
+    """What was found about the admission of a job."""
+
+    readable: bool
+    """False: the user may not read Workloads."""
+    workload: Workload | None = None
+
+
+class QueueReason(NamedTuple):
+    cause: str
+    remedy: str
+
+
+decode_workload = msgspec.json.Decoder(Workload).decode
+
+
+def queue(observed: ObservedJob) -> str:
+    """The name of the job's LocalQueue. Empty: the job has none."""
+    return observed.job.metadata.labels.get(QUEUE_NAME, "")
+
+
+def explain(observed: ObservedJob, admission: Admission) -> QueueReason:
+    """Why a suspended job with a queue does not run."""
+    waits = f"the job is suspended and waits in queue {queue(observed)} of Kueue"
+    if not admission.readable:
+        return QueueReason(
+            waits, "Ask for the right to read Workloads: `kubectl get workloads` says why Kueue does not admit it."
+        )
+    workload = admission.workload
+    if workload is None:
+        return QueueReason(
+            f"the job is suspended and names queue {queue(observed)} of Kueue, which has no Workload for it",
+            f"Check that Kueue is running and that its integration kubeflow.org/{observed.kind.singular} is enabled. "
+            f"Without Kueue, run `traincrew resume {observed.reference}`.",
+        )
+    name, namespace = workload.metadata.name, workload.metadata.namespace
+    if not workload.spec.active:
+        activate = f"""`kubectl -n {namespace} patch workload {name} --type merge -p '{{"spec":{{"active":true}}}}'`"""
+        return QueueReason(f"the job is suspended and its Workload {name} is deactivated", f"Run {activate}.")
+    message = _message(workload)
+    remedy = (
+        "Wait until other jobs of the queue finish, lower the requests of the job, or raise the quota of the ClusterQueue: "
+        f"`kubectl -n {namespace} describe workload {name}`. Kueue resumes the job."
+    )
+    return QueueReason(f"{waits}: {message}" if message else waits, remedy)
+
+
+def _message(workload: Workload) -> str:
+    """The first that applies: no quota, an admission check, an eviction that has not ended yet."""
+    reserved = workload.condition("QuotaReserved")
+    if reserved is None or reserved.status != "True":
+        return reserved.message if reserved is not None else ""
+    evicted = workload.condition("Evicted")
+    if evicted is not None and evicted.status == "True":
+        return evicted.message
+    admitted = workload.condition("Admitted")
+    if admitted is None or admitted.status != "True":
+        return "quota is reserved, and the admission checks of the queue are not ready"
+    return "the job is admitted, and Kueue has not resumed it yet"
