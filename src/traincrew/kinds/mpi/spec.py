@@ -7,17 +7,13 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Env, Manifest
 from traincrew.model import jobs, naming, objects, resources
 
-RESOURCE_EXISTS = 'Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob'
-MANAGERS = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator")
 MOUNT = "/etc/mpi"
 HOSTFILE = f"{MOUNT}/hostfile"
 CONFIG_VOLUME = "mpi-job-config"
-LAUNCHER_RULES = (validation_rules.required_role("Launcher"), validation_rules.exactly_one("Launcher"))
 NO_DEVICES: Env = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
 """A launcher must not see the devices of a worker on the same node."""
 

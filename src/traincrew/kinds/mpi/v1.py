@@ -13,6 +13,9 @@ from traincrew.model.observed import Observed
 KUBEXEC = f"{MOUNT}/kubexec.sh"
 _LAUNCHER_FILES = {"kubexec.sh": 0o555, "hostfile": 0o444, "discover_hosts.sh": 0o555}
 _WORKER_FILES = {"kubexec.sh": 0o555}
+LAUNCHER = Role("Launcher", indexed=False, computes=False)
+WORKER = Role("Worker", replicas=0, prints=False)
+LAUNCHER_RULES = (validation_rules.required_role("Launcher"), validation_rules.exactly_one("Launcher"))
 
 
 def env(replica: Replica) -> Env:
@@ -88,9 +91,9 @@ KIND: JobKind = JobKind(
     framework="mpi",
     modules=("horovod", "mpi4py"),
     spec=spec.Spec,
-    roles=(Role("Launcher", indexed=False, computes=False), Role("Worker", replicas=0, prints=False)),
+    roles=(LAUNCHER, WORKER),
     leaders=("Launcher",),
-    managers=spec.MANAGERS,
+    managers=("kubeflow.org/mpi-operator", "kubeflow.org/training-operator"),
     pods=PodConfig(
         env,
         default_env=default_env,
@@ -105,9 +108,12 @@ KIND: JobKind = JobKind(
         labels=lambda job: {"app": job.name},
     ),
     lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds, elastic=launch_command.elastic),
-    reporting=Reporting(event_conditions=("Running",), resource_exists=spec.RESOURCE_EXISTS),
+    reporting=Reporting(
+        event_conditions=("Running",),
+        resource_exists='Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob',
+    ),
     validation=Validation(
-        rules=(*spec.LAUNCHER_RULES, validation_rules.at_least(0, "Worker")),
+        rules=(*LAUNCHER_RULES, validation_rules.at_least(0, "Worker")),
         checks=(violations.replica_specs,),
         advise=launch_command.advise,
         server_rules=False,

@@ -1,13 +1,15 @@
-"""MPIJob v2beta1: the launcher is a batch Job and reaches workers by SSH, with a key pair of the job."""
+"""MPIJob v2beta1: as v1, but the launcher is a batch Job and reaches workers by SSH, with a key pair of the job."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from traincrew.kinds import validation_rules
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, launch_command, spec, v2beta1_pods, v2beta1_validation, worker_wait
+from traincrew.kinds.kind import Dependent, JobKind
+from traincrew.kinds.mpi import files, spec, v1, v2beta1_pods, v2beta1_validation, worker_wait
 from traincrew.kinds.mpi.implementations import IMPLEMENTATIONS
-from traincrew.kinds.replica import PodsByRole, Role
+from traincrew.kinds.replica import PodsByRole
 from traincrew.model import jobs, naming, resources
 from traincrew.model.observed import Observed
 
@@ -46,61 +48,44 @@ MESSAGES = ConditionMessages(
     succeeded="{kind} {namespace}/{name} successfully completed.",
 )
 
-KIND: JobKind = JobKind(
-    kind="MPIJob",
-    framework="mpi",
+KIND: JobKind = dataclasses.replace(
+    v1.KIND,
     version="v2beta1",
     operator_name="mpi-operator",
-    spec=spec.Spec,
-    roles=(
-        Role("Launcher", restart_policy="OnFailure", indexed=False, delegated=True, computes=False),
-        Role("Worker", replicas=0, prints=False),
-    ),
-    leaders=("Launcher",),
-    managers=spec.MANAGERS,
-    pods=PodConfig(
-        v2beta1_pods.env,
+    roles=(dataclasses.replace(v1.LAUNCHER, restart_policy="OnFailure", delegated=True), v1.WORKER),
+    pods=dataclasses.replace(
+        v1.KIND.pods,
+        env=v2beta1_pods.env,
         default_env=v2beta1_pods.default_env,
-        env_in="main",
-        services=False,
         customize=lambda pod, replica: v2beta1_pods.customize(KIND, pod, replica),
         labels=lambda replica: v2beta1_pods.labels(KIND, replica),
         wait_containers=(worker_wait.CONTAINER,),
     ),
-    dependents=Dependents(
-        dependents,
-        (resources.SERVICES, resources.CONFIG_MAPS, resources.SECRETS),
-        labels=lambda job: {"app": job.name},
+    dependents=dataclasses.replace(
+        v1.KIND.dependents, build=dependents, resources=(resources.SERVICES, resources.CONFIG_MAPS, resources.SECRETS)
     ),
-    lifecycle=Lifecycle(
+    lifecycle=dataclasses.replace(
+        v1.KIND.lifecycle,
         running=running,
         delegate_waits=launcher_waits,
         tolerates_failure=lambda job, role: role == "Worker",
-        fixed_size=lambda job: False,
-        drain_seconds=launch_command.drain_seconds,
-        elastic=launch_command.elastic,
     ),
-    reporting=Reporting(
+    reporting=dataclasses.replace(
+        v1.KIND.reporting,
         messages=lambda job: MESSAGES,
         running_before_end=True,
         event_conditions=("Created", "Running"),
         invalid_reason="ValidationError",
         replica_selectors=False,
-        resource_exists=spec.RESOURCE_EXISTS,
     ),
-    validation=Validation(
-        rules=(*spec.LAUNCHER_RULES, validation_rules.at_least(1, "Worker")),
+    validation=dataclasses.replace(
+        v1.KIND.validation,
+        rules=(*v1.LAUNCHER_RULES, validation_rules.at_least(1, "Worker")),
         checks=v2beta1_validation.CHECKS,
-        advise=launch_command.advise,
-        server_rules=False,
-        strict_cases=True,
         restart_policies=("Never", "OnFailure"),
     ),
-    crd=CRD(
-        columns=("Age", "State"),
-        scalable=True,
-        selector_in_status=True,
-        descriptions=spec.DESCRIPTIONS,
+    crd=dataclasses.replace(
+        v1.KIND.crd,
         # The presence of the mount path identifies a v2beta1 job, whichever version it is read through.
         version_schema={
             "slotsPerWorker": {"default": 1},
@@ -110,4 +95,5 @@ KIND: JobKind = JobKind(
             "runLauncherAsWorker": {"default": False},
         },
     ),
+    options=(),
 )
