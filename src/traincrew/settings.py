@@ -20,6 +20,9 @@ class Planning:
     """`volcano`, or the scheduler name of a scheduler-plugins installation. Empty: no gang scheduling."""
     finished_job_pod_grace: int = 30
     """Seconds between the end of a job without a cleanPodPolicy and the end of its running pods."""
+    node_loss_grace: int = 60
+    """Seconds for which a replica that failed because it lost another one waits until the loss of a node is noticed. It
+    must be longer than the node-monitor-grace-period of kube-controller-manager. 0: such a failure is decided at once."""
     host_ports: tuple[int, int] | None = None
     """First and last port that can be allocated to replicas with hostNetwork. None: no ports are allocated."""
     host_ports_for_all: bool = False

@@ -97,14 +97,15 @@ class JoinedNode(LocalCluster):
 
 
 @contextlib.contextmanager
-def own_control_plane() -> Iterator[cluster.Cluster]:
+def own_control_plane(*flags: str) -> Iterator[cluster.Cluster]:
+    """flags: of kube-controller-manager."""
     if os.geteuid() != 0:
         pytest.skip("pods at the level `root` need root")
     if os.environ.get("KUBE") == "embedded":
         pytest.skip("for a real kube-apiserver; the embedded one has these tests in tests/node")
     # Pods get service accounts and tokens, as on any cluster: kube-controller-manager creates them.
     with cluster.start(control_plane.Options(disabled_admission=())) as kube:
-        kube.start_controller_manager()
+        kube.start_controller_manager(*flags)
         kube.start_scheduler()
         done = kube.kubectl("apply", f"--filename={RIGHTS}")
         assert done.returncode == 0, done.stderr

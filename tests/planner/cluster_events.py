@@ -142,6 +142,12 @@ class ClusterEvents:
         self._disrupted(self.simulation.pod(name), "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
         self.delete(name)
 
+    def stop_heartbeat(self, name: str) -> None:
+        """The node is silent: its controller marks the pod as not ready, and leaves the condition of its containers."""
+        pod = self.simulation.pod(name)
+        self._set_condition(pod, "ContainersReady", "True")
+        self._set_condition(pod, "Ready", "False")
+
     def delete(self, name: str, grace: int = GRACE) -> None:
         self.simulation.end(self.simulation.pod(name), grace)
 

@@ -12,6 +12,8 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, recover, restart_counts, started
 from tests.planner.simulation import Simulation
 
+from traincrew import settings
+
 # Restart policy and exit code of a failed pod, and the result for the job (a PyTorchJob tolerates no failures).
 OWN_EXITS = [
     ("Never", 1, "failed"),
@@ -370,6 +372,7 @@ def test_each_failure_is_charged_once_and_each_disruption_counted_once(kind: str
     simulation, cluster = started(manifests.job(kind, restart="OnFailure", **roles))
     charged = disruptions = inside = 0
     for event in events:
+        cluster.pass_time(settings.Planning.node_loss_grace + 1)  # else a failure belongs to the disruption before it
         name = data.draw(st.sampled_from(own_pods(simulation)))
         lived = sum(status.get("restartCount", 0) for status in simulation.pod(name)["status"]["containerStatuses"])
         getattr(cluster, event)(name)

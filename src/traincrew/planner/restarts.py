@@ -1,7 +1,7 @@
 """Restart accounting: each lost pod is recorded once, by UID, before it is deleted; so is each pod that the operator deletes.
 
 In one attempt only the first loss counts, either as a restart or as a disruption. Losses that follow before all replicas run
-again are secondary: they are restarted regardless of their restart policy.
+again are secondary: they are restarted regardless of their restart policy. So are those of `consequences`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from traincrew.apimachinery import backoff
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
-from traincrew.planner import clock, failure_records, first_failures, losses, secondary_failures
+from traincrew.planner import clock, consequences, failure_records, first_failures, losses, secondary_failures
+from traincrew.planner.consequences import HeldFailure
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 
@@ -36,6 +37,8 @@ class Accounting:
     """UIDs of failed pods that are not replaced."""
     fatal: Loss | None = None
     """The loss that fails the job."""
+    held: HeldFailure | None = None
+    """A failure that would fail the job, and that the loss of a node may have caused. No loss is recorded while it waits."""
     cause: Failure | None = None
     """The failure or disruption that ended the current attempt."""
     failures: tuple[Failure, ...] = ()
@@ -53,7 +56,7 @@ def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
     lost = _losses(replicas, now)
     tolerated = [loss for loss in lost if loss.verdict(kind) == "tolerate"]
     new = [loss for loss in lost if loss.uid not in recorded and loss.verdict(kind) != "tolerate"]
-    cause = next((loss for loss in new if _starts_attempt(restarts, loss)), None)
+    new, cause, held = _attribute(replicas, status, new, now)
     fatal = cause if cause is not None and cause.verdict(kind).startswith("fail") else None
     if fatal is None:
         for loss in new:
@@ -68,7 +71,25 @@ def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
     records = [failure_records.of_loss(kind, loss) for loss in lost if not loss.disruption]
     record = failure_records.of_loss(kind, cause) if cause is not None else None
     record = first_failures.cause_of(record, records) if record is not None else None
-    return Accounting(restarts, tuple(new), tolerated_uids, fatal, record, failures, (*records, *failures))
+    return Accounting(restarts, tuple(new), tolerated_uids, fatal, held, record, failures, (*records, *failures))
+
+
+def _attribute(
+    replicas: Replicas, status: JobStatus, new: list[Loss], now: Time
+) -> tuple[list[Loss], Loss | None, HeldFailure | None]:
+    """The new losses, the one that ends the current attempt, and the failure that waits for its cause, if there is one."""
+    first = next((loss for loss in new if _starts_attempt(replicas, status.restarts, loss)), None)
+    if first is None or first.disruption:
+        return new, first, None
+    if (earlier := consequences.causing_loss(replicas, first, new)) is not None:
+        return [earlier, *(loss for loss in new if loss.uid != earlier.uid)], earlier, None
+    held = consequences.hold(replicas, status, first, new, now) if _ends_job(replicas, status.restarts, first) else None
+    return ([], None, held) if held is not None else (new, first, None)
+
+
+def _ends_job(replicas: Replicas, restarts: Restarts, failure: Loss) -> bool:
+    limit = replicas.job.policy.backoff_limit
+    return failure.verdict(replicas.kind).startswith("fail") or (limit is not None and restarts.charged >= limit)
 
 
 def observed_failures(replicas: Replicas, now: Time) -> list[Failure]:
@@ -94,27 +115,33 @@ def _losses(replicas: Replicas, now: Time) -> list[Loss]:
     return sorted(result, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
 
 
-def _starts_attempt(restarts: Restarts, loss: Loss) -> bool:
+def _starts_attempt(replicas: Replicas, restarts: Restarts, loss: Loss) -> bool:
+    return not _is_secondary(restarts, loss) and not consequences.is_late(replicas, restarts, loss)
+
+
+def _is_secondary(restarts: Restarts, loss: Loss) -> bool:
     """A pod that was created after all pods of the lost attempt belongs to the next attempt."""
     created = loss.pod.metadata.creation_timestamp
-    return not restarts.open or restarts.youngest is None or (created is not None and created > restarts.youngest)
+    return restarts.open and restarts.youngest is not None and (created is None or created <= restarts.youngest)
 
 
 def _record(replicas: Replicas, restarts: Restarts, loss: Loss, now: Time) -> Restarts:
     # The restarts of a pod's containers count too, and the pod is about to be deleted.
     charged = restarts.charged + restart_count(loss.pod)
-    if not _starts_attempt(restarts, loss):
+    if _is_secondary(restarts, loss):
         return msgspec.structs.replace(restarts, charged=charged)
-    reset = restarts.last_loss is not None and now - restarts.last_loss > BACKOFF_RESET
+    late = consequences.is_late(replicas, restarts, loss)
+    reset = restarts.last_loss is not None and now - restarts.last_loss > BACKOFF_RESET and not late
     streak = 1 if reset else restarts.streak + 1
     stamp = clock.whole(now)
     return msgspec.structs.replace(
         restarts,
-        charged=charged + (0 if loss.disruption else 1),
+        charged=charged + (0 if loss.disruption or late else 1),
         disruptions=restarts.disruptions + (1 if loss.disruption else 0),
         open=True,
         streak=streak,
-        last_loss=stamp,
+        # A late failure does not extend the time within which others are late, or a job that cannot connect would never fail.
+        last_loss=restarts.last_loss if late else stamp,
         youngest=_youngest(replicas),
         retry_at=_retry_at(stamp, streak),
     )

@@ -11,6 +11,7 @@ from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
 from traincrew.planner import (
     clock,
+    consequences,
     delegated_role,
     dependents,
     elastic_members,
@@ -18,6 +19,7 @@ from traincrew.planner import (
     first_failures,
     gang,
     host_ports,
+    losses,
     mounted_files,
     name_conflicts,
     pods_and_services,
@@ -45,6 +47,9 @@ def run(replicas: Replicas, now: Time) -> Plan:
     status = elastic_members.record(replicas, status, now)
     stages, drain_end = _actions(replicas, status, now)
     why, times = waiting_reason.find(replicas, status, now)
+    if accounting.held is not None:
+        why = waiting_reason.with_since(status.why, consequences.NODE_MAY_BE_LOST, accounting.held.message, now)
+        times.append(accounting.held.until)
     if why is not None or not any(stages):
         # An old reason stays while actions are pending: a restarted operator has not yet seen the rejected requests again.
         status = msgspec.structs.replace(status, why=why)
@@ -255,4 +260,5 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:
-    return pod.metadata.uid in entered and pod.status.phase == "Failed"
+    """A pod on a lost node is recorded only if others failed because of it: it cannot rejoin them."""
+    return pod.metadata.uid in entered and (pod.status.phase == "Failed" or (pod.active and losses.node_lost(pod)))

@@ -10,7 +10,7 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
 from traincrew.model.status import JobStatus, Why
-from traincrew.planner import clock, gang, host_ports
+from traincrew.planner import clock, gang, host_ports, losses
 from traincrew.planner.actions import ListEvents
 from traincrew.planner.replicas import Replicas
 
@@ -82,27 +82,13 @@ def _overdue(replicas: Replicas, pod: objects.Pod, now: Time) -> Iterator[Waitin
     """States that are normal at first, but last too long."""
     if pod.metadata.deletion_timestamp is not None:
         yield WaitingReason("StuckTerminating", _stuck_terminating(pod), pod.metadata.deletion_timestamp + SLOW_START)
-    elif _node_lost(pod):
+    elif losses.node_lost(pod):
         yield WaitingReason(NODE_UNREACHABLE, _lost_node_message(pod))
     elif slow_start_at(pod) is not None and pod.metadata.uid in replicas.observed.pod_events:
         yield WaitingReason("NotStarted", _slow_start(pod), (slow_start_at(pod) or now) + NO_PROGRESS)
     elif unscheduled_at(pod) is not None:
         message = f"no scheduler has processed pod {pod.name}: {_scheduler(replicas)}"
         yield WaitingReason("NotScheduled", message, unscheduled_at(pod))
-
-
-def _node_lost(pod: objects.Pod) -> bool:
-    """Whether the node of a pod no longer responds: its kubelet would not report ready containers in a pod that is not ready.
-
-    The controller of nodes marks the pods of a lost node as not ready, and does not touch the condition of their containers.
-    """
-    if pod.status.phase == "Unknown":
-        return True
-    ready, containers = pod.status.condition("Ready"), pod.status.condition("ContainersReady")
-    if pod.finished or not pod.spec.node_name or ready is None or containers is None:
-        return False
-    # A kubelet reports this too while a readiness gate is not met.
-    return ready.status == "False" and containers.status == "True" and ready.reason != "ReadinessGatesNotReady"
 
 
 def _lost_node_message(pod: objects.Pod) -> str:

@@ -92,6 +92,9 @@ def _kind_options(command: Any) -> Any:
 )
 @click.option("--leftover-grace", default=settings.Planning.finished_job_pod_grace, show_default=True, metavar="SECONDS",
               help="Delete pods that still run this long after their job finished, if cleanPodPolicy is not set.")  # fmt: skip
+@click.option("--node-loss-grace", default=settings.Planning.node_loss_grace, show_default=True, metavar="SECONDS",
+              help="Wait this long for the loss of a node before a job fails of a replica that lost its peer. "
+                   "Use more than the node-monitor-grace-period of kube-controller-manager.")  # fmt: skip
 @click.option(
     "--host-ports",
     default="",
@@ -130,6 +133,7 @@ def operator(**flags: Any) -> None:
             cluster_domain=flags["cluster_domain"],
             gang_scheduler=flags["gang_scheduler_name"],
             finished_job_pod_grace=flags["leftover_grace"],
+            node_loss_grace=flags["node_loss_grace"],
             host_ports=_parse_port_range(flags["host_ports"]),
             host_ports_for_all=flags["host_ports_for"] == "all",
             init_image=flags["init_image"],
