@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 INSTALLED := .venv/.installed
+NODE := .venv/.node
 PYTEST := $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
 # Each of two test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
@@ -34,7 +35,7 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-console test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
-  checklist golden generate recording schemas bench image test-kubelet release lock clean
+  console check-console checklist golden generate recording schemas bench image test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +71,18 @@ setup: $(READY) ## create .venv with the traincrew command and the tools of deve
 
 demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute, and as much for the first set-up)
 	@$(BIN)/python examples/demo/demo.py
+
+# Node.js comes from the package index into .venv: the machine needs none.
+$(NODE): requirements/console.txt | $(INSTALLED)
+	@echo "== .venv: downloads and installs Node.js (61 MB), which builds the page of the console"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/console.txt
+	@touch $@
+
+console: $(INSTALLED) $(NODE) #: build the page of the console into src/traincrew/console/page (half a minute; nothing if it is current)
+	@$(BIN)/python -m tools.console.build
+
+check-console: $(READY) $(NODE) #: Biome, tsc and Vitest for the page of the console
+	@$(BIN)/python -m tools.console.check
 
 check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, generated files
 	$(BIN)/ruff check .
@@ -202,9 +215,11 @@ release: $(READY) #: build sdist, wheel, chart, install.yaml, SBOM and checksums
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in runtime user dev clients/kr8s clients/lightkube clients/kopf clients/kubernetes; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for name in runtime user dev console browser clients/kr8s clients/lightkube clients/kopf clients/kubernetes; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
+	@$(MAKE) --no-print-directory $(NODE)
+	@$(BIN)/python -m tools.console.lock
 
 clean: #: remove .venv and caches of this tree
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,86 @@
+import { Button, Group } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { Failure, JobDetail } from '../api/contract.gen';
+import { clock, dateAndTime } from '../format/time';
+import { CopyIcon, FailedIcon } from '../icons';
+import { ButtonLink } from '../shell/ButtonLink';
+import { useJobAddress } from './jobContext';
+import { Card, Remedies } from './OverviewTab';
+
+interface Props {
+  readonly job: JobDetail;
+  readonly failure: Failure;
+}
+
+/** Which replica broke the job, the proof, and who failed only because of it. */
+export function FailureCard({ job, failure }: Props) {
+  const { t, i18n } = useTranslation();
+  const params = useJobAddress();
+  const evidence = failure.evidence.length > 0 ? failure.evidence : failure.message === '' ? [] : [failure.message];
+  const since = failure.time === null ? {} : { t: new Date(Date.parse(failure.time) - 5000).toISOString() };
+  return (
+    <Card
+      title={failure.final ? t('failure.final') : t('failure.restarted')}
+      tone={failure.final ? 'failed' : 'warning'}
+    >
+      <p className="failure-root">
+        <span className="status failed">
+          <FailedIcon size={14} />
+          <strong>{failure.replica}</strong>
+        </span>
+        {failure.node !== '' && <span className="quiet">{t('failure.node', { node: failure.node })}</span>}
+        <span className="tag">{failure.reason}</span>
+        {failure.exitCode !== null && <span className="tag">{t('failure.exitCode', { code: failure.exitCode })}</span>}
+        {failure.disruption && <span className="tag">{t('failure.disruption')}</span>}
+        {failure.time !== null && (
+          <time className="quiet" dateTime={failure.time} title={dateAndTime(failure.time, i18n.language)}>
+            {clock(failure.time, i18n.language)}
+          </time>
+        )}
+      </p>
+      {failure.cause !== '' && <p className="failure-cause">{failure.cause}</p>}
+      {evidence.length > 0 && (
+        <pre className="evidence" tabIndex={0} role="region" aria-label={t('failure.evidence')}>
+          {evidence.join('\n')}
+        </pre>
+      )}
+      {failure.victims.length > 0 && (
+        <p className="failure-victims">
+          {t('failure.victims', { count: failure.victims.length })} {failure.victims.join(', ')}
+        </p>
+      )}
+      {failure.advice !== '' && <p className="failure-advice">{failure.advice}</p>}
+      <Remedies diagnosis={job.diagnosis} />
+      <Group gap="xs" mt="sm">
+        <ButtonLink
+          size="xs"
+          variant="default"
+          to="/jobs/$namespace/$kind/$name/logs"
+          params={params}
+          search={{ replica: failure.replica, ...since }}
+        >
+          {t('failure.logs')}
+        </ButtonLink>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<CopyIcon size={13} />}
+          onClick={() => void navigator.clipboard.writeText(markdown(job, failure, evidence))}
+        >
+          {t('failure.copy')}
+        </Button>
+      </Group>
+    </Card>
+  );
+}
+
+/** A text for a chat or a bug report. */
+export function markdown(job: JobDetail, failure: Failure, evidence: readonly string[]): string {
+  const { namespace, kindName, name } = job.summary;
+  const lines = [`**${kindName} ${namespace}/${name}**: ${failure.replica} ${failure.reason}`];
+  if (failure.exitCode !== null) lines[0] += `, exit code ${failure.exitCode}`;
+  if (failure.cause !== '') lines.push('', failure.cause);
+  if (evidence.length > 0) lines.push('', '```', ...evidence, '```');
+  if (failure.victims.length > 0) lines.push('', `Failed because of it: ${failure.victims.join(', ')}`);
+  return lines.join('\n');
+}

@@ -1,0 +1,133 @@
+import { Skeleton, Stack } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import type { JobDetail } from '../api/contract.gen';
+import { useIsAway, useJob } from '../api/topics';
+import { between, dateAndTime, since } from '../format/time';
+import { useNow } from '../format/useNow';
+import { WarningIcon } from '../icons';
+import { statusOf } from '../jobs/jobFilters';
+import { StatusWord } from '../jobs/StatusBadge';
+import { ProblemState } from '../shell/ProblemState';
+import { useTitle } from '../shell/useTitle';
+import { JobActions } from './JobActions';
+import { JobContext, useJobAddress } from './jobContext';
+
+const BASE = '/jobs/$namespace/$kind/$name';
+const TABS = [
+  { name: 'overview', to: BASE },
+  { name: 'replicas', to: `${BASE}/replicas` },
+  { name: 'logs', to: `${BASE}/logs` },
+  { name: 'events', to: `${BASE}/events` },
+  { name: 'yaml', to: `${BASE}/yaml` },
+] as const;
+
+export function JobPage() {
+  const { t } = useTranslation();
+  const address = useJobAddress();
+  const { data, error, end } = useJob(address.namespace, address.kind, address.name);
+  const away = useIsAway();
+  useTitle(address.name);
+  if (data === null)
+    return error ? (
+      <ProblemState problem={error} />
+    ) : (
+      <Stack className="page" aria-busy="true">
+        <Skeleton height={60} />
+        <Skeleton height={240} />
+      </Stack>
+    );
+  return (
+    <JobContext value={data}>
+      <div className={`page job-page${away ? ' stale' : ''}`}>
+        <Head job={data} />
+        {end?.reason === 'Deleted' && (
+          <div className="note warning" role="status">
+            <WarningIcon />
+            <span>
+              {t('job.deleted')} {end.message} <Link to="/jobs">{t('notFound.step')}</Link>
+            </span>
+          </div>
+        )}
+        <Tabs job={data} />
+        <Outlet />
+      </div>
+    </JobContext>
+  );
+}
+
+function Head({ job }: { readonly job: JobDetail }) {
+  const { t, i18n } = useTranslation();
+  const now = useNow();
+  const { summary } = job;
+  return (
+    <div className="job-head">
+      <div className="job-head-text">
+        <nav className="crumbs" aria-label={t('job.crumbs')}>
+          <Link to="/jobs">{t('jobs.title')}</Link>
+          <span aria-hidden="true">{'/'}</span>
+          <Link to="/jobs" search={{ ns: summary.namespace }}>
+            {summary.namespace}
+          </Link>
+          <span aria-hidden="true">{'/'}</span>
+          <Link to="/jobs" search={{ kind: summary.kind }}>
+            {summary.kindName}
+          </Link>
+        </nav>
+        <h1 className="job-name">{summary.name}</h1>
+        <p className="job-facts">
+          <StatusWord status={statusOf(summary)} />
+          {summary.attempt > 1 && <span>{t('job.attempt', { attempt: summary.attempt })}</span>}
+          {summary.started !== null && (
+            <span>{t('job.ran', { time: between(summary.started, summary.ended, now) })}</span>
+          )}
+          <span title={dateAndTime(summary.created, i18n.language)}>
+            {t('job.created', { age: since(summary.created, now) })}
+          </span>
+          {summary.owner !== '' && <span>{t('job.owner', { owner: summary.owner })}</span>}
+          {summary.queue !== '' && <span>{t('job.queue', { queue: summary.queue })}</span>}
+          <span className="quiet">{summary.apiVersion}</span>
+        </p>
+        {summary.description !== '' && <p className="job-description">{summary.description}</p>}
+      </div>
+      <JobActions job={job} />
+    </div>
+  );
+}
+
+function Tabs({ job }: { readonly job: JobDetail }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const matches = useMatchRoute();
+  const params = useJobAddress();
+  const current = TABS.findIndex((tab) => matches({ to: tab.to, params, fuzzy: tab.name === 'replicas' }) !== false);
+  const go = (step: number) => {
+    const tab = TABS[current + step];
+    if (tab) void navigate({ to: tab.to, params });
+  };
+  useHotkeys([
+    ['[', () => go(-1)],
+    [']', () => go(1)],
+  ]);
+  const counts: Partial<Record<(typeof TABS)[number]['name'], number>> = {
+    replicas: job.replicas.length,
+    events: job.events.length,
+  };
+  return (
+    <nav className="tabs" aria-label={t('job.tabs')}>
+      {TABS.map((tab, index) => (
+        <Link
+          key={tab.name}
+          to={tab.to}
+          params={params}
+          className={index === current ? 'tab active' : 'tab'}
+          aria-current={index === current ? 'page' : undefined}
+        >
+          {t(`tabs.${tab.name}`)}
+          {counts[tab.name] !== undefined && <span className="count">{counts[tab.name]}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

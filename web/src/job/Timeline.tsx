@@ -1,0 +1,134 @@
+import { useTranslation } from 'react-i18next';
+import type { JobDetail } from '../api/contract.gen';
+import { clock, duration } from '../format/time';
+import { useNow } from '../format/useNow';
+import { Card } from './OverviewTab';
+import { type Bar, type Chart, chartOf, ticks } from './timelineScale';
+
+const ROW = 22;
+const HEAD = 20;
+const LABEL = 120;
+const WIDTH = 1000;
+
+/** The phases of every replica over time. The table below it has the same facts. */
+export function Timeline({ job }: { readonly job: JobDetail }) {
+  const { t } = useTranslation();
+  const now = useNow();
+  if (job.timeline.every((row) => row.phases.length === 0)) return null;
+  const chart = chartOf(job, now);
+  return (
+    <Card title={t('timeline.title')}>
+      <Gantt chart={chart} />
+      <Legend chart={chart} />
+      <details className="data-table">
+        <summary>{t('timeline.table')}</summary>
+        <PhaseTable chart={chart} />
+      </details>
+    </Card>
+  );
+}
+
+function Gantt({ chart }: { readonly chart: Chart }) {
+  const { t, i18n } = useTranslation();
+  const x = (time: number) => LABEL + ((time - chart.start) / (chart.end - chart.start)) * (WIDTH - LABEL - 12);
+  const height = HEAD + chart.rows.length * ROW;
+  return (
+    <svg className="gantt" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={t('timeline.label')}>
+      {ticks(chart.start, chart.end).map((tick) => (
+        <g key={tick} className="gantt-tick">
+          <line x1={x(tick)} x2={x(tick)} y1={HEAD - 4} y2={height} />
+          <text x={Math.min(x(tick), WIDTH - 30)} y={HEAD - 8} textAnchor="middle">
+            {clock(tick, i18n.language)}
+          </text>
+        </g>
+      ))}
+      {chart.rows.map((row, index) => (
+        <g key={row.replica} transform={`translate(0 ${HEAD + index * ROW})`}>
+          <text x={0} y={ROW / 2 + 4} className="gantt-name">
+            {row.replica}
+          </text>
+          {row.bars.map((bar) => (
+            <PhaseBar key={`${bar.name}${bar.start}`} bar={bar} x={x} />
+          ))}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+interface BarProps {
+  readonly bar: Bar;
+  readonly x: (time: number) => number;
+}
+
+function PhaseBar({ bar, x }: BarProps) {
+  const { t } = useTranslation();
+  const title = [t(`phase.${bar.name}`), duration(bar.end - bar.start), bar.text].filter(Boolean).join(' · ');
+  const mark = { Succeeded: '✔', Failed: '✖', Lost: '✖' }[bar.name as string];
+  if (mark !== undefined)
+    return (
+      <text x={x(bar.start) + 6} y={ROW / 2 + 4} textAnchor="middle" className={`gantt-mark ${bar.name}`}>
+        <title>{title}</title>
+        {mark}
+      </text>
+    );
+  return (
+    <rect
+      className={`gantt-bar ${bar.name}`}
+      x={x(bar.start)}
+      y={4}
+      width={Math.max(1.5, x(bar.end) - x(bar.start))}
+      height={ROW - 8}
+      rx={2}
+    >
+      <title>{title}</title>
+    </rect>
+  );
+}
+
+function Legend({ chart }: { readonly chart: Chart }) {
+  const { t } = useTranslation();
+  const names = [...new Set(chart.rows.flatMap((row) => row.bars.map((bar) => bar.name)))];
+  return (
+    <p className="legend">
+      {names.map((name) => (
+        <span key={name}>
+          <span className={`legend-mark ${name}`} aria-hidden="true">
+            {{ Succeeded: '✔', Failed: '✖', Lost: '✖' }[name as string]}
+          </span>
+          {t(`phase.${name}`)}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function PhaseTable({ chart }: { readonly chart: Chart }) {
+  const { t, i18n } = useTranslation();
+  return (
+    <table className="plain">
+      <thead>
+        <tr>
+          <th>{t('columns.replica')}</th>
+          <th>{t('timeline.phase')}</th>
+          <th>{t('timeline.from')}</th>
+          <th>{t('columns.duration')}</th>
+          <th>{t('columns.message')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {chart.rows.flatMap((row) =>
+          row.bars.map((bar) => (
+            <tr key={`${row.replica}${bar.name}${bar.start}`}>
+              <td>{row.replica}</td>
+              <td>{t(`phase.${bar.name}`)}</td>
+              <td>{clock(bar.start, i18n.language)}</td>
+              <td>{duration(bar.end - bar.start)}</td>
+              <td>{bar.text}</td>
+            </tr>
+          )),
+        )}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,118 @@
+import { Button, Center, Code, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useDeferredValue, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { JobList } from '../api/contract.gen';
+import { jobId } from '../api/patches';
+import { useIsAway, useJobs } from '../api/topics';
+import { WarningIcon } from '../icons';
+import { ProblemState } from '../shell/ProblemState';
+import { useTitle } from '../shell/useTitle';
+import { BulkActions } from './BulkActions';
+import { FilterBar } from './FilterBar';
+import { JobTable } from './JobTable';
+import { hasFilters, type JobSearch, select } from './jobFilters';
+
+export function JobsPage() {
+  const { t } = useTranslation();
+  useTitle(t('jobs.title'));
+  const { data, error } = useJobs();
+  const away = useIsAway();
+  return (
+    <div className={`page jobs-page${away ? ' stale' : ''}`}>
+      <Title order={1} className="page-title">
+        {t('jobs.title')}
+      </Title>
+      {data === null ? error ? <ProblemState problem={error} /> : <Waiting /> : <Jobs list={data} />}
+    </div>
+  );
+}
+
+function Waiting() {
+  return (
+    <Stack gap="xs" aria-busy="true">
+      {['a', 'b', 'c', 'd', 'e', 'f'].map((key) => (
+        <Skeleton key={key} height={44} />
+      ))}
+    </Stack>
+  );
+}
+
+export type ChangeSearch = (part: { [K in keyof JobSearch]: JobSearch[K] | undefined }) => void;
+
+function Jobs({ list }: { readonly list: JobList }) {
+  const { t } = useTranslation();
+  const search = useSearch({ from: '/jobs' });
+  const navigate = useNavigate({ from: '/jobs' });
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const deferred = useDeferredValue(search);
+  const selected = useMemo(() => select(list.jobs, deferred, Date.now()), [list.jobs, deferred]);
+  const markedJobs = useMemo(() => list.jobs.filter((job) => marked.has(jobId(job))), [list.jobs, marked]);
+  const change: ChangeSearch = (part) =>
+    void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true });
+
+  if (list.jobs.length === 0 && list.unreadable.length === 0) return <NoJobs />;
+  return (
+    <>
+      <FilterBar list={list} counts={selected.counts} search={search} change={change} />
+      {list.unreadable.map((each) => (
+        <div className="note warning" key={`${each.kind}/${each.namespace}`}>
+          <WarningIcon />
+          <span>
+            {t('jobs.unreadable', { kind: each.kind })} {each.message}
+          </span>
+        </div>
+      ))}
+      {selected.jobs.length === 0 ? (
+        <NoMatch clear={() => void navigate({ search: {} })} />
+      ) : (
+        <JobTable jobs={selected.jobs} search={search} change={change} marked={marked} setMarked={setMarked} />
+      )}
+      <footer className="list-footer">
+        <BulkActions jobs={markedJobs} clear={() => setMarked(new Set())} />
+        <span className="grow" />
+        <span className="quiet" role="status">
+          {hasFilters(search)
+            ? t('jobs.shown', { shown: selected.jobs.length, count: list.jobs.length })
+            : t('jobs.total', { count: list.jobs.length })}
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function withoutUndefined(search: { [K in keyof JobSearch]: JobSearch[K] | undefined }): JobSearch {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+function NoJobs() {
+  const { t } = useTranslation();
+  return (
+    <Center mih={360}>
+      <Stack align="center" gap="sm" maw={620}>
+        <Title order={2} size="h4">
+          {t('jobs.none')}
+        </Title>
+        <Text c="dimmed" ta="center">
+          {t('jobs.noneStep')}
+        </Text>
+        <Code block>{'traincrew run --kind PyTorchJob --workers 2 -- python train.py'}</Code>
+        <Code block>{'kubectl create -f examples/pytorch-minimal.yaml'}</Code>
+      </Stack>
+    </Center>
+  );
+}
+
+function NoMatch({ clear }: { readonly clear: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Center mih={240}>
+      <Stack align="center" gap="sm">
+        <Text>{t('jobs.noMatch')}</Text>
+        <Button variant="default" onClick={clear}>
+          {t('jobs.clear')}
+        </Button>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,124 @@
+import { Text } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useCurrentJob, useJobAddress } from '../job/jobContext';
+import { ProblemState } from '../shell/ProblemState';
+import { LogFooter } from './LogFooter';
+import { LogList } from './LogList';
+import { LogToolbar } from './LogToolbar';
+import { type LogSearch, lineFragment, lineOfFragment, logQuery, matcherOf } from './logSearch';
+import { type LogFeed, useLogs } from './useLogs';
+
+const FROM = '/jobs/$namespace/$kind/$name/logs';
+export const RANK_COLORS = 8;
+export type ChangeLogSearch = (part: { [K in keyof LogSearch]: LogSearch[K] | undefined }) => void;
+
+export function LogsTab() {
+  const { namespace, kind, name } = useJobAddress();
+  const search = useSearch({ from: FROM });
+  const navigate = useNavigate({ from: FROM });
+  const feed = useLogs(`logs:${namespace}/${kind}/${name}?${logQuery(search)}`);
+  const change: ChangeLogSearch = (part) =>
+    void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true });
+  return <LogView feed={feed} search={search} change={change} />;
+}
+
+function withoutUndefined(search: { [K in keyof LogSearch]: LogSearch[K] | undefined }): LogSearch {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+interface ViewProps {
+  readonly feed: LogFeed;
+  readonly search: LogSearch;
+  readonly change: ChangeLogSearch;
+}
+
+function LogView({ feed, search, change }: ViewProps) {
+  const { t } = useTranslation();
+  const { replicas } = useCurrentJob();
+  const linked = useRef(lineOfFragment(window.location.hash));
+  const [follow, setFollow] = useState(linked.current === null);
+  const [chosen, setChosen] = useState<readonly [number, number] | null>(null);
+  const [target, setTarget] = useState<{ index: number } | null>(null);
+  const { lines } = feed.window;
+  const matcher = useMemo(() => matcherOf(search), [search]);
+  const colors = useMemo(
+    () => new Map(replicas.map((replica, index) => [replica.name, index % RANK_COLORS])),
+    [replicas],
+  );
+
+  useLinkedLine(feed, linked, search, change, (index) => {
+    setChosen([index, index]);
+    setTarget({ index });
+  });
+
+  const choose = (index: number, extend: boolean) => {
+    const line = lines[index];
+    if (!line) return;
+    setFollow(false);
+    setChosen(extend && chosen ? [chosen[0], index] : [index, index]);
+    window.history.replaceState(window.history.state, '', `#${lineFragment(line)}`);
+  };
+  const jump = (test: (index: number) => boolean, step: 1 | -1 = 1) => {
+    const start = chosen ? chosen[1] : step === 1 ? -1 : lines.length;
+    for (let index = start + step; index >= 0 && index < lines.length; index += step)
+      if (test(index)) {
+        choose(index, false);
+        setTarget({ index });
+        return;
+      }
+  };
+  useHotkeys([
+    ['f', () => setFollow(!follow)],
+    ['e', () => jump((index) => lines[index]?.level === 'error')],
+  ]);
+  const toMatch = (step: 1 | -1) =>
+    jump((index) => matcher !== null && (lines[index]?.text.search(matcher) ?? -1) >= 0, step);
+
+  if (feed.error && lines.length === 0) return <ProblemState problem={feed.error} />;
+  return (
+    <div className="logs">
+      <LogToolbar search={search} change={change} follow={follow} setFollow={setFollow} toMatch={toMatch} />
+      {lines.length === 0 ? (
+        <div className="log-box empty">
+          <Text c="dimmed">{feed.loaded ? (search.q ? t('logs.noMatch') : t('logs.none')) : t('logs.loading')}</Text>
+        </div>
+      ) : (
+        <LogList
+          lines={lines}
+          dropped={feed.window.dropped}
+          follow={follow}
+          setFollow={setFollow}
+          colorOf={(replica) => colors.get(replica) ?? 0}
+          chosen={chosen}
+          onChoose={choose}
+          matcher={matcher}
+          target={target}
+        />
+      )}
+      <LogFooter feed={feed} search={search} change={change} chosen={chosen} />
+    </div>
+  );
+}
+
+/** Scrolls to the line of the address. A line that is older than the window needs all lines. */
+function useLinkedLine(
+  feed: LogFeed,
+  linked: { current: ReturnType<typeof lineOfFragment> },
+  search: LogSearch,
+  change: ChangeLogSearch,
+  found: (index: number) => void,
+): void {
+  const count = feed.window.lines.length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are the reason to look again.
+  useEffect(() => {
+    if (linked.current === null || !feed.loaded) return;
+    const index = feed.window.find(linked.current.source, linked.current.sequence);
+    if (index >= 0) {
+      linked.current = null;
+      found(index);
+    } else if (!search.all) change({ all: '1' });
+  }, [count, feed]);
+}

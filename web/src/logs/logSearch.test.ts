@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { lineFragment, lineOfFragment, logQuery, matcherOf, readLogSearch } from './logSearch';
+
+test('what cannot be read is ignored', () => {
+  expect(readLogSearch({ level: 'loud', q: '', regex: 'yes', t: 'then', replica: 'worker-0', all: 1 })).toEqual({
+    replica: 'worker-0',
+    all: '1',
+  });
+});
+
+test('the server selects the lines', () => {
+  const query = logQuery(readLogSearch({ replica: 'worker-0,launcher', level: 'warning', q: 'a&b', regex: '1' }));
+  expect(query.toString()).toBe('replica=worker-0%2Clauncher&level=warning&q=a%26b&regex=1&tail=5000');
+});
+
+test('with other lines in view, the text is only marked', () => {
+  expect(logQuery({ q: 'nan', context: '1' }).has('q')).toBe(false);
+});
+
+test('a text is not a regular expression', () => {
+  expect('loss (nan)'.match(matcherOf({ q: '(nan)' }) ?? '')?.[0]).toBe('(nan)');
+});
+
+test('a broken regular expression matches nothing and breaks nothing', () => {
+  expect(matcherOf({ q: '(', regex: '1' })).toBeNull();
+});
+
+test('a line is found again by its fragment', () => {
+  const line = { source: 'worker-0/pytorch', sequence: '0000012-0001' };
+  expect(lineOfFragment(`#${lineFragment(line)}`)).toEqual(line);
+  expect(lineOfFragment('#token=abc')).toBeNull();
+});

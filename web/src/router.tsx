@@ -1,0 +1,86 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { EventsTab } from './job/EventsTab';
+import { JobPage } from './job/JobPage';
+import { OverviewTab } from './job/OverviewTab';
+import { ReplicasTab } from './job/ReplicasTab';
+import { JobsPage } from './jobs/JobsPage';
+import { readSearch } from './jobs/jobFilters';
+import { readLogSearch } from './logs/logSearch';
+import { Frame } from './shell/Frame';
+import { NotFound } from './shell/NotFound';
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/jobs' });
+  },
+});
+
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs',
+  validateSearch: readSearch,
+  component: JobsPage,
+});
+
+const job = createRoute({ getParentRoute: () => root, path: '/jobs/$namespace/$kind/$name', component: JobPage });
+
+const overview = createRoute({ getParentRoute: () => job, path: '/', component: OverviewTab });
+
+const replicas = createRoute({
+  getParentRoute: () => job,
+  path: '/replicas',
+  validateSearch: (raw: Record<string, unknown>): { role?: string } =>
+    typeof raw.role === 'string' && raw.role !== '' ? { role: raw.role } : {},
+  component: ReplicasTab,
+});
+
+const replica = createRoute({
+  getParentRoute: () => job,
+  path: '/replicas/$replica',
+  component: lazyRouteComponent(() => import('./job/ReplicaTab'), 'ReplicaTab'),
+});
+
+const logs = createRoute({
+  getParentRoute: () => job,
+  path: '/logs',
+  validateSearch: readLogSearch,
+  component: lazyRouteComponent(() => import('./logs/LogsTab'), 'LogsTab'),
+});
+
+const events = createRoute({ getParentRoute: () => job, path: '/events', component: EventsTab });
+
+const yaml = createRoute({
+  getParentRoute: () => job,
+  path: '/yaml',
+  validateSearch: (raw: Record<string, unknown>): { view?: 'submitted' } =>
+    raw.view === 'submitted' ? { view: 'submitted' } : {},
+  component: lazyRouteComponent(() => import('./job/YamlTab'), 'YamlTab'),
+});
+
+const tree = root.addChildren([home, jobs, job.addChildren([overview, replicas, replica, logs, events, yaml])]);
+
+export const router = createRouter({
+  routeTree: tree,
+  basepath: new URL(document.baseURI).pathname,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+  // Lists in addresses stay readable: a,b instead of a JSON text.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const parts = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+    const text = parts
+      .map(([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`)
+      .join('&');
+    return text === '' ? '' : `?${text}`;
+  },
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,151 @@
+import { ActionIcon, Menu, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Capabilities } from '../api/contract.gen';
+import { request } from '../api/http';
+import { useStreamState } from '../api/topics';
+import { LANGUAGES, setLanguage } from '../i18n';
+import logo from '../icon.svg';
+import { JobsIcon, KeyboardIcon, LanguageIcon, MoonIcon, SearchIcon, SunIcon } from '../icons';
+import { AwayBanner } from './AwayBanner';
+import { Palette } from './Palette';
+import { ShortcutSheet } from './ShortcutSheet';
+
+export function useCapabilities(): Capabilities | undefined {
+  const { connection } = useStreamState();
+  return useQuery({
+    queryKey: ['capabilities', connection === 'open'],
+    queryFn: ({ signal }) => request<Capabilities>('GET', 'capabilities', { signal }),
+    placeholderData: (before) => before,
+    staleTime: 60_000,
+  }).data;
+}
+
+export function Frame() {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const [shortcuts, setShortcuts] = useState(false);
+  const [palette, setPalette] = useState(false);
+  useHotkeys([
+    ['mod+K', () => setPalette(true)],
+    ['shift+?', () => setShortcuts(true)],
+    ['g', () => void navigate({ to: '/jobs' })],
+  ]);
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        {t('frame.skip')}
+      </a>
+      <header className="header">
+        <Link to="/jobs" className="brand">
+          <img src={logo} alt="" width={22} height={22} />
+          <span>{'traincrew'}</span>
+        </Link>
+        <ClusterBadge />
+        <span className="grow" />
+        <ConnectionState />
+        <button type="button" className="find" onClick={() => setPalette(true)}>
+          <SearchIcon size={14} />
+          <span>{t('palette.open')}</span>
+          <kbd>{'⌘K'}</kbd>
+        </button>
+        <Tooltip label={t('shortcuts.title')}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={t('shortcuts.title')}
+            onClick={() => setShortcuts(true)}
+          >
+            <KeyboardIcon />
+          </ActionIcon>
+        </Tooltip>
+        <LanguageSwitch />
+        <ThemeSwitch />
+      </header>
+      <nav className="rail" aria-label={t('frame.navigation')}>
+        <Link to="/jobs" className="rail-link" activeProps={{ className: 'rail-link active' }}>
+          <JobsIcon />
+          <span>{t('jobs.title')}</span>
+        </Link>
+      </nav>
+      <main className="main" id="main" tabIndex={-1}>
+        <AwayBanner />
+        <Outlet />
+      </main>
+      <ShortcutSheet opened={shortcuts} onClose={() => setShortcuts(false)} />
+      <Palette opened={palette} onClose={() => setPalette(false)} />
+    </div>
+  );
+}
+
+function ClusterBadge() {
+  const { t } = useTranslation();
+  const capabilities = useCapabilities();
+  if (!capabilities) return null;
+  const text =
+    capabilities.mode === 'embedded' ? t('cluster.embedded') : t('cluster.named', { name: capabilities.context });
+  return (
+    <Tooltip label={`${capabilities.server} · Kubernetes ${capabilities.serverVersion} · ${capabilities.user}`}>
+      <span className="cluster-badge">{text}</span>
+    </Tooltip>
+  );
+}
+
+function ConnectionState() {
+  const { t } = useTranslation();
+  const { connection, cluster } = useStreamState();
+  const state = connection === 'open' && cluster?.state === 'away' ? 'away' : connection;
+  return (
+    <span className={`connection ${state}`} role="status">
+      <span className="connection-dot" aria-hidden="true" />
+      {t(`connection.${state}`)}
+    </span>
+  );
+}
+
+function LanguageSwitch() {
+  const { t, i18n } = useTranslation();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={t('frame.language')}>
+          <LanguageIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {LANGUAGES.map((language) => (
+          <Menu.Item
+            key={language}
+            onClick={() => setLanguage(language)}
+            disabled={language === i18n.language}
+            lang={language}
+          >
+            {t(`languages.${language}`)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function ThemeSwitch() {
+  const { t } = useTranslation();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme('light') === 'dark';
+  const label = dark ? t('frame.light') : t('frame.dark');
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+      >
+        {dark ? <SunIcon /> : <MoonIcon />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

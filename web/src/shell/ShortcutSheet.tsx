@@ -1,0 +1,50 @@
+import { Kbd, Modal, Table } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+
+const KEYS = [
+  ['⌘K', 'palette'],
+  ['?', 'sheet'],
+  ['g', 'jobs'],
+  ['/', 'find'],
+  ['j k', 'move'],
+  ['Enter', 'open'],
+  ['x', 'select'],
+  ['[ ]', 'tabs'],
+  ['f', 'follow'],
+  ['e', 'nextError'],
+  ['1–9', 'rank'],
+] as const;
+
+interface Props {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function ShortcutSheet({ opened, onClose }: Props) {
+  const { t } = useTranslation();
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t('shortcuts.title')}
+      closeButtonProps={{ 'aria-label': t('dialog.close') }}
+    >
+      <Table>
+        <Table.Tbody>
+          {KEYS.map(([keys, name]) => (
+            <Table.Tr key={name}>
+              <Table.Td>
+                {keys.split(' ').map((key) => (
+                  <Kbd key={key} mr={4}>
+                    {key}
+                  </Kbd>
+                ))}
+              </Table.Td>
+              <Table.Td>{t(`shortcuts.${name}`)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Modal>
+  );
+}
