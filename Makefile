@@ -102,7 +102,7 @@ test: $(READY) ## unit tests, the planner's invariants, golden files, the API se
 test-cli: $(READY) ## every command of the CLI against clusters and pods
 	$(PYTEST) tests/cli -q --durations=10 $(TWO_PROCESSES)
 
-test-console: $(READY) ## the web console's server against a cluster on this machine
+test-console: $(READY) #: the web console's server against a cluster on this machine
 	$(PYTEST) tests/console -q --durations=10 $(TWO_PROCESSES)
 
 test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and networks (as root: more)

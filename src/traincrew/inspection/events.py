@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traincrew.model.lenient_decoding import LenientDecoder
-from traincrew.model.meta import Struct, Time
+from traincrew.model.meta import Meta, Struct, Time
 
 
 class ListedReference(Struct, gc=False):
@@ -19,7 +19,12 @@ class ListedSeries(Struct, gc=False):
     last_observed_time: Time | None = None
 
 
+class ListedSource(Struct, gc=False):
+    component: str = ""
+
+
 class ListedEvent(Struct):
+    metadata: Meta = Meta()
     type: str = "Normal"
     reason: str = ""
     message: str = ""
@@ -29,6 +34,8 @@ class ListedEvent(Struct):
     event_time: Time | None = None
     series: ListedSeries | None = None
     involved_object: ListedReference = ListedReference()
+    source: ListedSource = ListedSource()
+    reporting_component: str = ""
 
     @property
     def time(self) -> Time | None:

@@ -50,11 +50,11 @@ async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[e
     # Pods that do not run come first.
     chosen = sorted(job.pods, key=lambda pod: pod.active)[:MAX_PODS_WITH_EVENTS]
     involved = [job.job.metadata, *(pod.metadata for pod in chosen)]
-    lists = await asyncio.gather(*(_events_of(client, meta.namespace, meta.name, meta.uid) for meta in involved))
+    lists = await asyncio.gather(*(events_of(client, meta.namespace, meta.name, meta.uid) for meta in involved))
     return [event for recorded in lists for event in recorded]
 
 
-async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.ListedEvent]:
+async def events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.ListedEvent]:
     selector = f"involvedObject.name={name},involvedObject.uid={uid}"
     try:
         raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=selector) for item in page.items]
@@ -65,5 +65,5 @@ async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) 
 
 async def image_message(client: RemoteClient, pod: objects.Pod) -> str:
     """The kubelet's message about the image of the pod; empty if there is none."""
-    recorded = await _events_of(client, pod.metadata.namespace, pod.name, pod.metadata.uid)
+    recorded = await events_of(client, pod.metadata.namespace, pod.name, pod.metadata.uid)
     return next((event.message for event in reversed(events.in_order(recorded)) if event.reason == "Pulled"), "")

@@ -29,6 +29,8 @@ class ContainerLog:
 
     position: pod_logs.LogPosition
     uid: str
+    read: pod_logs.Position | None = None
+    """How far the log was read before. None: it was not."""
 
 
 class LogFollower:
@@ -42,7 +44,7 @@ class LogFollower:
     ) -> None:
         self._client, self._informer, self.source = client, informer, source
         self._on_lines, self._log_root = on_lines, log_root
-        self._position = pod_logs.Position()
+        self._position = source.read or pod_logs.Position()
         self._done = -1
         """Number of the last run that was read to its end."""
         self._first_run: int | None = None

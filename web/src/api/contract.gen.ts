@@ -559,7 +559,6 @@ export interface Scale {
 }
 
 export interface SessionInfo {
-  user: string
   /** Value of the header X-CSRF-Token of every request but the sign-in. The page keeps it in localStorage: unlike the cookie, it is not sent to other servers of this machine. */
   csrfToken: string
 }

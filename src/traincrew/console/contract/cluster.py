@@ -7,6 +7,8 @@ from typing import Literal
 from traincrew.console.contract.message import Message
 from traincrew.model.meta import Time
 
+FeatureName = Literal["nodes", "queues", "metrics", "exec", "history", "tensorboard", "simulate"]
+
 
 class KindInfo(Message, kw_only=True):
     kind: str
@@ -24,7 +26,7 @@ class KindInfo(Message, kw_only=True):
 
 
 class Feature(Message, kw_only=True):
-    name: Literal["nodes", "queues", "metrics", "exec", "history", "tensorboard", "simulate"]
+    name: FeatureName
     available: bool
     reason: str = ""
     """Why not, and what to do."""
@@ -79,7 +81,6 @@ class NodeList(Message, kw_only=True):
 
 
 class SessionInfo(Message, kw_only=True):
-    user: str
     csrf_token: str
     """Value of the header X-CSRF-Token of every request but the sign-in. The page keeps it in localStorage: unlike the cookie, it
     is not sent to other servers of this machine."""

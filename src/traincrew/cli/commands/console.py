@@ -1,0 +1,42 @@
+"""`traincrew console`: serve the web console of a cluster."""
+
+from __future__ import annotations
+
+import click
+
+from traincrew.cli import cluster_target
+
+DEFAULT_PORT = 8470
+
+
+@click.command()
+@click.option("--open", "open_browser", is_flag=True, help="Open the link in the browser.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="Port of the console. 0: any free port.",
+)
+@click.option(
+    "--address",
+    metavar="HOST",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address at which the console listens. It must be one of this machine: 127.0.0.1, ::1 or localhost.",
+)
+@cluster_target.options
+def console(open_browser: bool, port: int, address: str, target_options: cluster_target.TargetOptions) -> None:
+    """Serve the web console of a cluster and print its link. Ctrl-C stops it.
+
+    The console acts with the credentials of the kubeconfig. The link is valid once: whoever opens it first is signed in. Run the
+    command again for another link.
+
+    \b
+    traincrew console --open
+    traincrew console --port 0 --kubeconfig ~/.kube/config --context research
+    """
+    from traincrew.cli.local_cluster import web_console
+
+    web_console.serve(target_options, (address, port), open_browser=open_browser)

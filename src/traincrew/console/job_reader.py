@@ -1,0 +1,73 @@
+"""Reads one job, its pods, events and rights from the API server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from traincrew import errors
+from traincrew.apimachinery import suggestions
+from traincrew.client import clock
+from traincrew.client.remote import RemoteClient
+from traincrew.console.access import AccessReviews
+from traincrew.console.contract.jobs import JobDetail
+from traincrew.console.view import job_details
+from traincrew.console.view import pods as shown_pods
+from traincrew.inspection import evidence_query, observed_job
+from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
+from traincrew.model import resources
+
+
+class JobAddress(NamedTuple):
+    kind: JobKind
+    namespace: str
+    name: str
+
+    @property
+    def reference(self) -> str:
+        return f"{self.kind.singular}/{self.name}"
+
+
+class ReadJob(NamedTuple):
+    observed: observed_job.ObservedJob
+    pods: list[shown_pods.ShownPod]
+    raw: bytes
+
+
+def address(kind: str, namespace: str, name: str) -> JobAddress:
+    """Raise NoJob if there is no such kind."""
+    found = next((each for each in KINDS if each.singular == kind.lower()), None)
+    if found is None:
+        hint = suggestions.did_you_mean(kind, [each.singular for each in KINDS])
+        raise errors.NoJob(f"unknown kind {kind!r}{hint}")
+    return JobAddress(found, namespace, name)
+
+
+async def read(client: RemoteClient, job: JobAddress) -> ReadJob:
+    raw = await client.get(job.kind.resource, job.namespace, job.name)
+    labels = observed_job.selector(job.name)
+    listed = [
+        shown_pods.decode(item)
+        async for page in client.pages(resources.PODS, job.namespace, labels=labels)
+        for item in page.items
+    ]
+    own = [pod for pod in listed if observed_job.belongs(pod, job.kind, job.name)]
+    return ReadJob(observed_job.observe(job.kind, raw, own), own, raw)
+
+
+class JobReader:
+    def __init__(self, client: RemoteClient) -> None:
+        self._client = client
+        self._access = AccessReviews(client)
+
+    async def detail(self, job: JobAddress) -> JobDetail:
+        found = await read(self._client, job)
+        evidence, rights = await asyncio.gather(evidence_query.read(self._client, found.observed), self._rights(job))
+        objects = job_details.JobObjects(job.kind, found.observed, found.pods, evidence, rights)
+        return job_details.detail(objects, clock.now())
+
+    async def _rights(self, job: JobAddress) -> frozenset[str]:
+        verbs = sorted(set(job_details.RIGHTS.values()))
+        allowed = await asyncio.gather(*(self._access.allowed(verb, job.kind.resource, job.namespace) for verb in verbs))
+        return frozenset(verb for verb, may in zip(verbs, allowed, strict=True) if may)

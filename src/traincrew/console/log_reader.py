@@ -1,0 +1,72 @@
+"""Reads the logs of all replicas of a job, merged by time, to their present end."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from traincrew import errors
+from traincrew.client import pod_logs
+from traincrew.client.remote import RemoteClient
+from traincrew.console import job_reader
+from traincrew.console.contract.logs import LogLine, LogPage, LogSource
+from traincrew.console.log_requests import LogRequest
+from traincrew.console.view import log_lines, log_sources
+from traincrew.inspection import log_merge
+from traincrew.model import objects
+
+
+@dataclasses.dataclass
+class Log:
+    """A log to read, and why it cannot be read."""
+
+    pod: objects.Pod
+    source: log_lines.Source
+    error: str = ""
+
+    def message(self) -> LogSource:
+        return log_sources.message(self.pod, self.source, self.error)
+
+
+async def logs(client: RemoteClient, job: job_reader.JobAddress, request: LogRequest) -> list[Log]:
+    found = await job_reader.read(client, job)
+    return [
+        Log(pod, log_lines.Source(found.observed.replica(pod), container))
+        for pod in found.observed.pods
+        if request.selects(found.observed.replica(pod))
+        for container in log_sources.containers(job.kind, pod, request.container)
+    ]
+
+
+async def lines(client: RemoteClient, selected: list[Log], request: LogRequest) -> AsyncIterator[tuple[LogLine, bytes]]:
+    """The lines that match, and their complete texts."""
+    numbers = [log_lines.Numbering() for _ in selected]
+    sources = [_read(client, log, request) for log in selected]
+    async for index, batch in log_merge.merge(sources):
+        for line in batch:
+            sequence = numbers[index].next(line.nanoseconds)
+            found = log_lines.message(selected[index].source, sequence, line.nanoseconds, line.text)
+            if request.lines.matches(found):
+                yield found, line.text
+
+
+async def _read(client: RemoteClient, log: Log, request: LogRequest) -> AsyncGenerator[list[pod_logs.Line], None]:
+    position = pod_logs.LogPosition(log.pod.metadata.namespace, log.pod.name, log.source.container)
+    try:
+        async with contextlib.aclosing(pod_logs.lines(client, position, request.options())) as batches:
+            async for batch in batches:
+                yield batch
+    except errors.ApiError as error:
+        log.error = error.message
+
+
+async def page(client: RemoteClient, job: job_reader.JobAddress, request: LogRequest) -> LogPage:
+    selected = await logs(client, job, request)
+    last: collections.deque[LogLine] = collections.deque(maxlen=request.limit)
+    matches = 0
+    async for line, _ in lines(client, selected, request):
+        matches += 1
+        last.append(line)
+    return LogPage(lines=list(last), sources=[log.message() for log in selected], truncated=matches > len(last), matches=matches)

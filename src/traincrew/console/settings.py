@@ -1,0 +1,16 @@
+"""The settings of a console."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class ConsoleTarget:
+    """The cluster, as the page shows it."""
+
+    server: str
+    namespace: str
+    context: str = ""
+    embedded: bool = False
+    """The cluster of this machine that `traincrew up` runs."""

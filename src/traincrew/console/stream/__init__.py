@@ -1,0 +1,1 @@
+"""The WebSocket of a tab: topics that the page subscribes to."""

@@ -1,0 +1,1 @@
+"""Jobs, replicas and logs as the page shows them, computed from objects of the API. Pure."""
