@@ -10,6 +10,7 @@ import pathlib
 import socket
 from typing import Any
 
+from traincrew.client import retries
 from traincrew.embedded.kubelet.network import netns_discovery, netns_state
 from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET
 from traincrew.embedded.kubelet.network.dns_zone import Zone
@@ -19,7 +20,8 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-_RETRY_SECONDS = 1.0
+_FIRST_DELAY, _LONGEST_DELAY = 1.0, 30.0
+"""Seconds between attempts to start a netns daemon."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -173,14 +175,16 @@ class NetnsClient:
             self._changed.notify_all()
 
     async def _supervise(self) -> None:
+        backoff = retries.Backoff(_FIRST_DELAY, _LONGEST_DELAY)
         while self._connection is not None:
             await self._connection.ended.wait()
             log.warning("netns daemon exited, starting another one")
             try:
                 await self._connect()
+                backoff.reset()
             except OSError as error:
                 log.error("cannot start the netns daemon", extra={"error": str(error)})
-                await asyncio.sleep(_RETRY_SECONDS)
+                await asyncio.sleep(backoff.next())
 
 
 async def stop(data: pathlib.Path) -> None:
