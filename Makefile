@@ -25,7 +25,7 @@ CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_network_fa
 # Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
 AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py authorization_kubectl.py gang_scheduled.py)
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
-ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator kueue/manager jobset/manager
+ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator kueue/manager jobset/manager volcano/vc-scheduler volcano/vc-controller-manager
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
 # A machine that has the packages is left alone; without root, apt-get says what is missing.
@@ -156,7 +156,7 @@ test-monitoring: $(READY) #: the alert rules with promtool (of Debian's package 
 	@$(BIN)/python -m tools.promtool check rules manifests/monitoring/alerts.yaml
 	@$(BIN)/python -m tools.promtool test rules tests/monitoring/alerts_test.yaml
 
-test-ecosystem: kube #: the real Go operators, Kueue and JobSet beside traincrew (builds them once: 20 minutes)
+test-ecosystem: kube #: the real Go operators, Kueue, Volcano and JobSet beside traincrew (builds them once: 30 minutes)
 	@$(BIN)/python -m tools.ecosystem.programs $(ECOSYSTEM)
 	$(PYTEST) tests/ecosystem -q --durations=10
 

@@ -258,6 +258,9 @@ def test_readiness_names_the_crds_that_are_not_installed_or_deleted() -> None:
             assert "404" not in process.log
             api.call("POST", CRDS, jax)
             process.wait_ready()
+            first, second = process.fetch(process.health_port, "/readyz").splitlines()
+            assert first == "ok"
+            assert second.startswith("CRDs are not installed: mpijobs.kubeflow.org, ")
             api.call("DELETE", f"{CRDS}/{JAX}")
             eventually(lambda: f"CRDs are not installed: {JAX}, mpijobs.kubeflow.org, " in _unready_reason(process))
         finally:

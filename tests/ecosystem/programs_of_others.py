@@ -53,6 +53,7 @@ def running(name: str, arguments: Sequence[str], kubeconfig: pathlib.Path) -> It
     finally:
         process.kill()
         process.wait()
+        print(f"--- the end of the log of {name}:\n{started.log[-6000:]}")  # pytest shows it if the test fails
         started.log_file.unlink()
 
 

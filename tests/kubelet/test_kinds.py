@@ -41,6 +41,32 @@ def test_the_init_containers_use_the_operators_image(jobs: Jobs) -> None:
     assert status["restartCount"] == 0
 
 
+_SIDECAR = "trap '{} exit 143' TERM; while true; do sleep 0.2; done"
+_ANNOTATIONS = {"sidecar.istio.io/inject": "false", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+
+
+def test_native_sidecars_do_not_keep_a_finished_job_running(jobs: Jobs) -> None:
+    """They never end by themselves, exit with an error when they are stopped, and one of them takes its time."""
+    workers = replicas(2, "jax", "python3", "-c", RENDEZVOUS, "1")
+    template = workers["template"]
+    template["metadata"] = {"annotations": _ANNOTATIONS}
+    template["spec"]["terminationGracePeriodSeconds"] = 30
+    main = template["spec"]["containers"][0]
+    template["spec"]["initContainers"] = [
+        {**main, "name": name, "restartPolicy": "Always", "command": ["sh", "-c", _SIDECAR.format(first)]}
+        for name, first in (("slow", "sleep 3;"), ("fast", ""))
+    ]
+    jobs.create(job("JAXJob", "sidecars", {"Worker": workers}))
+    jobs.wait("JAXJob", "sidecars", "Succeeded")
+    for name in ("sidecars-worker-0", "sidecars-worker-1"):
+        pod = jobs.pod(name)
+        assert pod["status"]["phase"] == "Succeeded"
+        assert {status["state"]["terminated"]["exitCode"] for status in pod["status"]["initContainerStatuses"]} == {143}
+        assert _ANNOTATIONS.items() <= pod["metadata"]["annotations"].items()
+    events = [event for event in jobs.api.all("events", NAMESPACE) if event["involvedObject"]["name"] == "sidecars"]
+    assert [event["reason"] for event in events if event["type"] == "Warning"] == []
+
+
 def _mpi(name: str, version: str, launcher: tuple[str, ...], worker: tuple[str, ...] = (), **spec: Any) -> dict[str, Any]:
     roles = {"Launcher": replicas(1, "mpi", *launcher), "Worker": replicas(2, "mpi", *worker)}
     if not worker:

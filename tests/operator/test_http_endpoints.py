@@ -22,7 +22,7 @@ async def _fetch(port: int) -> bytes:
 
 async def test_connections_without_a_request_do_not_keep_a_probe_from_its_answer() -> None:
     port, before = free_port(), len(os.listdir("/proc/self/fd"))
-    async with http_endpoints.serve(f"127.0.0.1:{port}", http_endpoints.health_app(lambda: "", lambda: "")):
+    async with http_endpoints.serve(f"127.0.0.1:{port}", http_endpoints.health_app(lambda: "", list)):
         kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3 * MAX_CONNECTIONS)]
         assert (await _fetch(port)).startswith(b"HTTP/1.1 200 ")
         # The clients are in this process, too.

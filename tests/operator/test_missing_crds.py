@@ -93,4 +93,10 @@ async def test_an_operator_is_ready_on_a_cluster_with_some_of_the_crds(tmp_path:
         running = Running(on)
         await asyncio.sleep(60)
         assert running.operator.unready_reason() == ""
+        (notice,) = running.operator.notices()
+        assert notice.startswith(f"CRDs are not installed: {PYTORCH}. ")
+        definition = next(each for each in crds.crds() if each["metadata"]["name"] == PYTORCH)
+        await on.client.create(CRDS, None, msgspec.json.encode(definition))
+        await asyncio.sleep(60)
+        assert running.operator.notices() == []
         await running.stop()

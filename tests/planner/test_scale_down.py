@@ -46,6 +46,34 @@ def test_workers_that_have_to_go_are_off_the_list_but_go_on_for_a_while(shrunk: 
     assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(simulation))
 
 
+def exec_rights(simulation: Simulation) -> list[str]:
+    rules = simulation.get("roles", "j-launcher")["rules"]
+    return [name for rule in rules if rule["resources"] == ["pods/exec"] for name in rule["resourceNames"]]
+
+
+def test_the_launcher_may_exec_into_workers_until_their_pods_are_gone(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    assert exec_rights(simulation) == ["j-worker-0", "j-worker-1", "j-worker-2"]
+    cluster.pass_time(31)
+    simulation.settle()
+    assert exec_rights(simulation) == ["j-worker-0", "j-worker-1", "j-worker-2"], "their pods are still terminating"
+    cluster.finish_deletions()
+    simulation.settle()
+    assert exec_rights(simulation) == ["j-worker-0"]
+
+
+def test_a_launcher_without_workers_has_no_right_to_exec(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    cluster.scale("Worker", 0)
+    simulation.settle()
+    assert exec_rights(simulation) == ["j-worker-0", "j-worker-1", "j-worker-2"]
+    cluster.pass_time(31)
+    simulation.settle()
+    cluster.finish_deletions()
+    simulation.settle()
+    assert exec_rights(simulation) == []
+
+
 def test_a_plan_says_when_their_time_is_up(shrunk: tuple[Simulation, ClusterEvents]) -> None:
     simulation, _ = shrunk
     assert simulation.plan().requeue_at is not None

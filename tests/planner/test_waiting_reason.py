@@ -108,6 +108,20 @@ def test_the_cause_is_reported_in_the_status_and_by_one_event(act: Act, reason: 
     assert [event for event, _ in simulation.events].count(reason) == 1
 
 
+@pytest.mark.parametrize(("ended", "reported"), [(False, True), (True, False)])
+def test_a_sidecar_that_is_stopped_after_the_training_is_no_failure(ended: bool, reported: bool) -> None:
+    """The kubelet stops native sidecars when the containers have ended, and the pod runs until all of them have ended, too."""
+    simulation, _ = started(manifests.job("PyTorchJob", Worker=1))
+    status = simulation.pod("j-worker-0")["status"]
+    sidecars = [{"name": "proxy", "state": {"terminated": {"exitCode": 143}}}, {"name": "logs", "state": {"running": {}}}]
+    status["initContainerStatuses"] = sidecars
+    if ended:
+        status["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 0}}
+    simulation.settle()
+    assert ("why" in simulation.status) is reported
+    assert ("InitContainerFailed" in dict(simulation.events)) is reported, simulation.events
+
+
 def test_a_rejected_write_says_what_was_rejected() -> None:
     simulation, _ = posted(manifests.job("MPIJob", Launcher=1, Worker=1))
     del simulation.objects["configmaps", "j-config"]

@@ -34,6 +34,8 @@ def pod_reason(pod: objects.Pod) -> str:
 
 
 def _container_reason(pod: objects.Pod) -> str:
+    if pod.status.containers_ended:
+        return ""  # sidecars that are stopped now may exit with any code
     for status in pod.status.init_container_statuses:
         if status.state.running is not None and not status.ready:
             return f"init container {status.name} is running"

@@ -59,6 +59,11 @@ class PodStatus(Struct):
     def condition(self, type: str) -> PodCondition | None:
         return next((c for c in self.conditions if c.type == type), None)
 
+    @property
+    def containers_ended(self) -> bool:
+        """Whether all containers but sidecars among the init containers have ended."""
+        return bool(self.container_statuses) and all(each.state.terminated is not None for each in self.container_statuses)
+
 
 class PodSpec(Struct, gc=False):
     node_name: str = ""

@@ -117,15 +117,15 @@ def certificate(directory: str) -> ssl.SSLContext | None:
     return context
 
 
-def health_app(unready_reason: Callable[[], str], notice: Callable[[], str]) -> web.Application:
-    """unready_reason: why the operator is not ready; empty if it is. notice: what it does not do although it is ready."""
+def health_app(unready_reason: Callable[[], str], notices: Callable[[], list[str]]) -> web.Application:
+    """unready_reason: why the operator is not ready; empty if it is. notices: what it does not do although it is ready."""
 
     async def healthy(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
     async def readiness(request: web.Request) -> web.Response:
         reason = unready_reason()
-        lines = [reason] if reason else ["ok", *([notice()] if notice() else [])]
+        lines = [reason] if reason else ["ok", *notices()]
         return web.Response(text="".join(f"{line}\n" for line in lines), status=503 if reason else 200)
 
     app = web.Application()

@@ -31,9 +31,11 @@ class MissingCRDs:
         """An operator is ready if it serves a kind, unless a CRD was deleted while it runs."""
         missing = [informer for informer in self._missing() if informer.scope.resource.group == GROUP]
         kinds = sum(informer.scope.resource.group == GROUP for informer in self._informers)
-        if missing and (len(missing) == kinds or any(informer.served for informer in missing)):
-            return f"CRDs are not installed: {', '.join(_names(missing))}. {_remedy(missing)}"
-        return ""
+        return _sentence(missing) if len(missing) == kinds or any(informer.served for informer in missing) else ""
+
+    def notice(self) -> str:
+        """All CRDs that are missing, also if the operator is ready without them; empty if there are none."""
+        return _sentence(self._missing())
 
     def served_of(self, kinds: Iterable[JobKind]) -> list[JobKind]:
         """Those of the kinds whose objects the API server lists."""
@@ -64,6 +66,10 @@ class MissingCRDs:
 
 def _names(informers: Iterable[Informer[Any]]) -> list[str]:
     return sorted({f"{informer.scope.resource.plural}.{informer.scope.resource.group}" for informer in informers})
+
+
+def _sentence(missing: Collection[Informer[Any]]) -> str:
+    return f"CRDs are not installed: {', '.join(_names(missing))}. {_remedy(missing)}" if missing else ""
 
 
 def _remedy(missing: Iterable[Informer[Any]]) -> str:

@@ -101,11 +101,13 @@ class Operator:
             return f"waiting for the first list of {', '.join(dict.fromkeys(unsynced))}"
         return self._missing_crds.unready_reason() or self._outdated_crds.unready_reason or self._others.unready_reason()
 
+    def notices(self) -> list[str]:
+        """What the operator does not do although it is ready."""
+        return list(filter(None, (self._missing_crds.notice(), self._others.notice())))
+
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; then finishes the current work and releases the lease."""
-        health = http_endpoints.serve(
-            self._options.health_address, http_endpoints.health_app(self.unready_reason, self._others.notice)
-        )
+        health = http_endpoints.serve(self._options.health_address, http_endpoints.health_app(self.unready_reason, self.notices))
         metrics = http_endpoints.serve(
             self._options.metrics_address,
             http_endpoints.metrics_app(self._metrics, self._authentication),

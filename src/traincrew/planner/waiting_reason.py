@@ -147,6 +147,8 @@ def _rejected_request(request: RejectedWrite) -> WaitingReason:
 
 
 def _container_waiting(pod: objects.Pod) -> WaitingReason | None:
+    if pod.status.containers_ended:
+        return None  # sidecars that are stopped now may exit with any code
     for status in pod.status.init_container_statuses:
         ended = status.state.terminated or status.last_state.terminated
         if status.state.running is None and ended is not None and ended.exit_code != 0:

@@ -69,7 +69,7 @@ def dependents(job: jobs.Job, observed: Observed) -> list[Dependent]:
     return [
         Dependent(resources.SERVICE_ACCOUNTS, {"metadata": {"name": account}}, owned=owned, shared=True),
         spec.config_map(job, files.exec_files(job, observed)),
-        Dependent(resources.ROLES, {"metadata": name, "rules": _rules(job)}, reconciled_field="rules"),
+        Dependent(resources.ROLES, {"metadata": name, "rules": _rules(job, observed)}, reconciled_field="rules"),
         Dependent(resources.ROLE_BINDINGS, binding),
     ]
 
@@ -79,11 +79,20 @@ def _service_account(job: jobs.Job) -> str:
     return template.get("serviceAccountName") or template.get("serviceAccount") or spec.launcher_name(job)
 
 
-def _rules(job: jobs.Job) -> list[Manifest]:
+def _rules(job: jobs.Job, observed: Observed) -> list[Manifest]:
     rules: list[Manifest] = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
-    if workers := spec.worker_names(job):  # an empty resourceNames would allow exec into every pod of the namespace
+    # An empty resourceNames would allow exec into every pod of the namespace.
+    if workers := [*spec.worker_names(job), *_leaving_workers(job, observed)]:
         rules.append({"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"], "resourceNames": workers})
     return rules
+
+
+def _leaving_workers(job: jobs.Job, observed: Observed) -> list[str]:
+    """Workers above a lowered count whose pods exist: while they drain, the launcher may still start processes in them."""
+    remaining, worker = {*spec.worker_names(job)}, f"{job.name}-worker-"
+    own = [pod for pod in observed.pods if pod.metadata.controller and pod.metadata.controller.uid == job.metadata.uid]
+    names = [pod.name for pod in own if pod.name.startswith(worker) and pod.name not in remaining]
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 KIND: JobKind = JobKind(
