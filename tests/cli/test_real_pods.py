@@ -93,6 +93,38 @@ async def test_a_failed_command_gives_its_exit_code_and_why_shows_its_last_lines
     assert "| ModuleNotFoundError" in message
 
 
+async def test_why_reads_the_kept_log_of_a_deleted_pod(machine: Machine) -> None:
+    """The status has the last 2 KiB, which do not contain the exception."""
+    (machine.work / "long.py").write_text(
+        "import os, traceback\ntry:\n    raise KeyError('label')\nexcept KeyError:\n    traceback.print_exc()\n"
+        "print('cleaning up\\n' * 200, flush=True)\nos._exit(3)\n"
+    )
+    mounts = [{"name": "work", "mountPath": str(machine.work)}]
+    command = ["python", str(machine.work / "long.py")]
+    container = {"name": "jax", "image": "a/b:1", "command": command, "volumeMounts": mounts}
+    volume = {"name": "work", "hostPath": {"path": str(machine.work)}}
+    replica = {"replicas": 1, "template": {"spec": {"containers": [container], "volumes": [volume]}}}
+    document = manifests.job("JAXJob", "gone", Worker=replica, run={"cleanPodPolicy": "All"})
+    code, _, err = await machine("run", write_manifests(machine.work, document))
+    assert (code, "Worker 0 failed with exit code 3: KeyError: 'label'" in err) == (3, True), err
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while " PHASE " in (await machine("describe", "gone"))[1]:  # the table of the pods
+            pass
+    assert "| KeyError: 'label'" in (await machine("why", "gone"))[1]
+
+
+async def test_why_names_a_replica_that_printed_an_exception_and_does_not_exit(machine: Machine) -> None:
+    (machine.work / "stuck.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()\nraise ValueError('bad data')\n"
+    )
+    assert (await machine("run", "--detach", "--kind", "JAXJob", "--name", "stuck", "--", "python", "stuck.py"))[0] == 0
+    async with asyncio.timeout(2 * TIMEOUT_SECONDS):
+        while "has not exited: ValueError: bad data" not in (page := (await machine("why", "stuck"))[1]):
+            pass
+    assert "worker-0 printed an exception" in page
+    assert "| ValueError: bad data" in page
+
+
 async def test_no_line_is_lost_or_repeated_when_containers_restart_and_the_cluster_is_killed(machine: Machine) -> None:
     (machine.work / "noisy.py").write_text(NOISY)
     words = ("run", "--kind", "PyTorchJob", "--workers", "2", "--retries", "5", "--name", "noisy", "--", "python", "noisy.py")

@@ -10,6 +10,7 @@ import pytest
 from tests.cluster import manifests
 
 from traincrew.cli.render import description, tables
+from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import advice, events, explanation, failures, observed_job, waiting_reasons
 from traincrew.kinds import KINDS
@@ -179,6 +180,9 @@ def test_why_names_the_environment_that_lacks_a_module() -> None:
     (remedy,) = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
     assert remedy.startswith("Install torch in /opt/env, the environment of image a/b:1 (`/opt/env/bin/python -m pip install ")
     assert "`traincrew image set a/b:1 --env-dir DIR`" in remedy
+    own = 'Image "traincrew.local/default" is not pulled. The container uses the environment /e.'
+    assert "traincrew.local" not in advice.environment(own)
+    assert "--env-dir DIR" in advice.environment(own)
     (remedy,) = explanation.explain(one, explanation.Evidence(), NOW).remedies
     assert remedy == "Install torch in the environment of the image, or use another image."
 
@@ -207,6 +211,48 @@ def test_why_diagnoses_the_logs_of_all_replicas() -> None:
     assert found.evidence == ('File "/w/a.py", line 3, in f', "KeyError: 7")
     assert found.remedies == ("Check line 3 of /w/a.py.",)
     assert failures.summary(job, ends) == "Worker 1 failed: KeyError: 7"
+
+
+def test_out_of_memory_names_the_container_and_its_limit_also_when_only_the_record_is_left() -> None:
+    cause = "out of memory: container pytorch used all of its memory limit of 300Mi"
+    record = {"replica": "Worker 0", "pod": "j-worker-0", "container": "pytorch", "exitCode": 137, "reason": "OOMKilled"}
+    killed = observed(conditions=("Failed",), failure={**record, "cause": cause, "message": "step 7"}, endedBy="Replica")
+    (found,) = explanation.explain(killed, explanation.Evidence(), NOW).causes
+    assert found.endswith(f"exited with code 137 (OOMKilled): {cause}")
+
+
+def test_why_says_the_message_of_the_scheduler_once_and_without_the_part_about_preemption() -> None:
+    scheduler = (
+        "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: 0/1 nodes are available: 1 No preemption victims "
+        "found for incoming pod. This machine has no nvidia.com/gpu. To declare some, start the cluster with `traincrew up "
+        "--device nvidia.com/gpu=N`."
+    )
+    condition = [{"type": "PodScheduled", "status": "False", "message": scheduler}]
+    pods = [pod(f"j-worker-{index}", "Pending", index=index, conditions=condition, node="") for index in range(2)]
+    why = {"reason": "Unschedulable", "message": f"pod j-worker-0 cannot be scheduled: {scheduler}", "since": THEN}
+    page = explanation.text(explanation.explain(observed(*pods, why=why), explanation.Evidence(), NOW))
+    assert page.count("Insufficient nvidia.com/gpu") == 1
+    assert page.count("traincrew up --device") == 1
+    assert "preemption" not in page
+
+
+def test_why_does_not_repeat_the_condition_of_a_failed_job_as_a_warning() -> None:
+    said = event(type="Warning", reason="PyTorchJobFailed", message="Failed!")
+    record = {"replica": "Worker 0", "pod": "j-worker-0", "exitCode": 1, "message": "KeyError: 7"}
+    job = observed(conditions=("Failed",), failure=record, endedBy="Replica")
+    assert explanation.explain(job, explanation.Evidence((said,)), NOW).warnings == ()
+
+
+def test_why_names_a_running_replica_whose_last_output_is_an_exception() -> None:
+    exception = LastException("ValueError: bad data", ('File "/w/a.py", line 3, in f', "ValueError: bad data"))
+    unfinished = explanation.UnfinishedReplica("worker-1", NOW - dt.timedelta(seconds=24), exception)
+    pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
+    job = observed(*pods, conditions=("Created", "Running"))
+    found = explanation.explain(job, explanation.Evidence(unfinished=(unfinished,)), NOW)
+    assert found.causes == ("worker-1 printed an exception 24s ago and has not exited: ValueError: bad data",)
+    assert found.evidence == exception.evidence
+    assert "traincrew stacks pytorchjob/j" in found.remedies[0]
+    assert found.causes[0] in description.describe(job, explanation.Evidence(unfinished=(unfinished,)), NOW)
 
 
 def test_why_says_what_happened_the_evidence_and_what_to_do_in_this_order() -> None:
@@ -298,15 +344,24 @@ def test_the_table_of_jobs_has_state_counts_and_reason() -> None:
     assert text.endswith("Worker 1 failed with exit code 3")
 
 
-def test_the_reason_comes_first_and_lines_are_cut_at_the_screen_width() -> None:
-    message = f"container pytorch of pod j-master-0: back-off 10s {'x' * 200} the end"
+def test_a_reason_that_does_not_fit_is_printed_below_its_job() -> None:
+    message = f"container pytorch of pod j-master-0: back-off 10s {'x ' * 200}the end"
     looping = observed(conditions=("Running",), why={"reason": "CrashLoopBackOff", "message": message, "since": THEN})
     (line,) = tables.jobs([looping], NOW).splitlines()[1:]
     assert f"CrashLoopBackOff: {message}" in line
-    (cut,) = tables.jobs([looping], NOW, columns=160).splitlines()[1:]
-    assert len(cut) == 160
-    assert "CrashLoopBackOff: " in cut
-    assert cut.endswith("x…")
+    head, row, *below = tables.jobs([looping], NOW, columns=80).splitlines()
+    assert "WHY" not in head
+    assert row.split()[:3] == ["PyTorchJob", "j", "Running"]
+    assert below[0].startswith("    CrashLoopBackOff: container pytorch of pod j-master-0: back-off 10s x")
+    assert len(below) == tables.REASON_LINES
+    assert below[-1].endswith(" …")
+    assert all(len(each) <= 80 for each in (head, row, *below))
+
+
+def test_the_reason_of_a_failure_is_not_repeated_before_its_message() -> None:
+    message = "Worker 0 failed with exit code 137 (OOMKilled): out of memory"
+    killed = observed(conditions=("Failed",), why={"reason": "OOMKilled", "message": message, "since": THEN})
+    assert tables.jobs([killed], NOW).splitlines()[1].split("   ")[-1].strip() == message
 
 
 @pytest.mark.parametrize(("ended", "message"), [("2026-01-02T03:03:05Z", True), ("2026-01-02T01:00:00Z", False)])

@@ -208,6 +208,20 @@ def test_the_interpreter_of_the_command_names_the_environment_wherever_it_is(cal
     assert (code, f"prefix {mine}" in out) == (0, True), err
 
 
+def test_code_that_an_unknown_image_cannot_import_stops_the_job_with_the_command_that_maps_it(caller: Caller) -> None:
+    built = caller.environment("code", "imported_by_code")
+    assert caller.run("image", "set", "traincrew/code", "--env-dir", str(built))[0] == 0
+    container = {"name": "pytorch", "image": "some/trainer", "command": ["python", "-c", "import imported_by_code"]}
+    replica = {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    path = write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="code.yaml")
+    code, _, err = caller.run("run", path)
+    assert (code, "the environment of image traincrew/code does. Nothing was created." in err) == (2, True), err
+    command = err.splitlines()[-1].split()
+    assert command == ["traincrew", "image", "set", "some/trainer", "--env-dir", str(built)]
+    assert caller.run(*command[1:])[0] == 0
+    assert caller.run("run", "--rm", path)[0] == 0
+
+
 def test_an_unknown_image_with_arguments_alone_says_how_to_set_its_entrypoint(caller: Caller) -> None:
     container = {"name": "pytorch", "image": "some/image", "args": ["--epochs", "3"]}
     replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [container]}}}

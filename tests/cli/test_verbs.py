@@ -57,7 +57,7 @@ async def test_why_names_the_unschedulable_pod_and_a_remedy(running_job: JobClus
     assert code == 0
     assert f"pod j-worker-1 cannot be scheduled: {message}" in out
     assert "traincrew up --device" in out
-    assert f"worker-1: unschedulable: {message}" in out
+    assert out.count(message) == 1
 
 
 async def test_why_names_the_jobs_that_use_an_insufficient_resource(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
@@ -176,6 +176,20 @@ async def test_delete_deletes_what_it_finds_and_reports_the_rest(job_cluster: Jo
     assert (code, out) == (2, "pytorchjob/a deleted\npytorchjob/b deleted\n")
     assert err.startswith(f'error: job "nosuch" not found in namespace "{job_cluster.namespace}"')
     assert (await job_cluster("ls", "-o", "name"))[1] == "pytorchjob.kubeflow.org/kept\n"
+
+
+async def test_ls_lists_the_named_jobs_and_reports_the_rest(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    jobs = [manifests.job("PyTorchJob", name, Master=1) for name in ("a", "b", "c")]
+    await job_cluster("run", "--detach", write_manifests(tmp_path, *jobs))
+    assert (await job_cluster("ls", "a", "pytorchjob/c", "-o", "name"))[1].split() == [
+        "pytorchjob.kubeflow.org/a",
+        "pytorchjob.kubeflow.org/c",
+    ]
+    code, out, err = await job_cluster("ls", "b", "tfjob/a")
+    assert (code, [line.split()[1] for line in out.splitlines()]) == (2, ["NAME", "b"])
+    assert err.startswith(f'error: tfjob "a" not found in namespace "{job_cluster.namespace}". Did you mean pytorchjob/a?')
+    code, out, err = await job_cluster("ls", "-A", "nosuch")
+    assert (code, out, err) == (2, "", 'error: job "nosuch" not found in any namespace\n')
 
 
 async def test_every_verb_prints_names_and_documents(running_job: JobCluster) -> None:

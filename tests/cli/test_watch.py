@@ -37,6 +37,20 @@ async def test_each_change_is_a_line_without_a_terminal(running_job: JobCluster)
     assert (code, rest) == (0, "")
 
 
+async def test_without_a_terminal_the_jobs_come_in_the_order_of_their_creation(
+    job_cluster: JobCluster, tmp_path: pathlib.Path
+) -> None:
+    """Not in that of their kinds, in which TFJob comes first."""
+    hidden = manifests.job("JAXJob", "hidden", Worker=1)
+    for job in (manifests.job("PyTorchJob", "first", Master=1), hidden, manifests.job("TFJob", "second", Worker=1)):
+        await job_cluster("run", "--detach", write_manifests(tmp_path, job, name=f"{job['metadata']['name']}.yaml"))
+        await asyncio.sleep(1.1)  # creation times have a resolution of one second
+    running = await job_cluster.start("ls", "-w", "first", "second")
+    assert [(await running.line()).split()[1] for _ in range(3)] == ["NAME", "first", "second"]
+    running.process.send_signal(signal.SIGINT)
+    assert (await running.end())[0] == 0
+
+
 async def test_changed_jobs_are_documents_for_programs(running_job: JobCluster) -> None:
     running = await running_job.start("ls", "-w", "-o", "json")
     assert json.loads(await running.line())["metadata"]["name"] == "j"

@@ -41,11 +41,23 @@ def by_reason(end: ReplicaEnd) -> Finding | None:
     """A reason that explains more than the output of the container."""
     if end.reason not in _REASONS:
         return None
+    if end.reason == "OOMKilled" and end.container:
+        return _out_of_memory(end)
     cause, advice = _REASONS[end.reason]
     # Without output of a program, the message is that of the kubelet.
     message = next((line.strip() for line in end.output.splitlines() if line.strip()), "")
     reported = end.reason in ("ContainerCannotRun", "StartError", "Evicted") and message
     return Finding(end.reason, f"{cause}: {message}" if reported else cause, (), advice)
+
+
+def _out_of_memory(end: ReplicaEnd) -> Finding:
+    """The kernel kills a process when the memory of its container reaches the limit: usage and limit are the same then."""
+    if end.memory_limit:
+        cause = f"out of memory: container {end.container} used all of its memory limit of {end.memory_limit}"
+        return Finding("OOMKilled", cause, (), _REASONS["OOMKilled"][1])
+    cause = f"out of memory: container {end.container}, for which the job sets no memory limit"
+    advice = "Set resources.limits.memory, and use a smaller batch, fewer data loader workers or a node with more memory."
+    return Finding("OOMKilled", cause, (), advice)
 
 
 def by_signal(end: ReplicaEnd) -> Finding | None:

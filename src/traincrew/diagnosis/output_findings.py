@@ -35,6 +35,8 @@ def find(output: str) -> Finding | None:
     if best.significance == "report":
         return dataclasses.replace(best, rank=None, evidence=(*_before(best, output), *best.evidence)[-EVIDENCE_LINES:])
     launcher = reports or len({stream.rank for stream in streams} - {None}) > 1
+    if named is not None and best in exceptions and sum(each.significance != "report" for each in exceptions) == 1:
+        return dataclasses.replace(best, rank=int(named))  # the only exception is that of the rank which the launcher names
     return best if launcher else dataclasses.replace(best, rank=None)
 
 

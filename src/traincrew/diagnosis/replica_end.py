@@ -17,3 +17,7 @@ class ReplicaEnd:
     reason: str = ""
     """The reason of the container's termination or of the pod's failure, such as OOMKilled or Evicted."""
     ended: Time | None = None
+    container: str = ""
+    """The container that ended it."""
+    memory_limit: str = ""
+    """Of that container, such as `4Gi`. Empty: it has none, or it is not known."""

@@ -49,6 +49,8 @@ class PythonException:
     """False: the process survives it, as an exception in another thread or in a destructor."""
     raised_as: str = ""
     """The exception that it caused (`raise … from`), if that is another one."""
+    printed: str = ""
+    """Type and message of the last exception of its chain, as printed."""
 
     @property
     def summary(self) -> str:
@@ -105,7 +107,8 @@ def _explaining(chain: list[_Block]) -> PythonException:
     text = f"AssertionError: {block.frame[1]}" if block.text == "AssertionError" and block.frame[1] else block.text
     last = chain[-1].text.partition("\n")[0]
     outer = last if chosen < len(chain) - 1 and last != block.text else ""
-    return PythonException(text, frame, code, chain[0].first, all(each.fatal for each in chain), outer)
+    fatal = all(each.fatal for each in chain)
+    return PythonException(text, frame, code, chain[0].first, fatal, outer, printed=chain[-1].text)
 
 
 def _blocks(lines: Sequence[Line]) -> list[_Block]:

@@ -10,10 +10,13 @@ from traincrew.diagnosis.cause import Diagnosis
 from traincrew.kinds import KINDS
 from traincrew.model.status import Failure
 
+LOCAL_IMAGE = "traincrew.local/default"
+"""The image of jobs that are generated from a command: it runs in the environment of the caller."""
 _ADDED = "|".join(name for kind in KINDS for name in kind.wait_containers)
 """The init containers that the operator adds."""
 
 _WAITING: tuple[tuple[str, str], ...] = (
+    (r"Insufficient .*traincrew up --device", "Request fewer devices or fewer replicas, or declare devices as the message says."),
     (r"Insufficient nvidia|Insufficient [\w.-]*gpu",
      "Request fewer GPUs or fewer replicas. On one machine, declare devices with `traincrew up --device NAME=COUNT`."),
     (r"Insufficient memory",
@@ -65,6 +68,14 @@ def on_waiting(reason: str, message: str, job: str) -> str:
     return f"Check the events of the job and its pods: `traincrew describe {job}`."
 
 
+def on_unfinished(job: str) -> str:
+    """A process that printed an exception and does not exit."""
+    return (
+        f"Fix the exception. The process waits for other replicas before it exits, as that of jax.distributed does for five "
+        f"minutes, or for a thread of its own: `traincrew stacks {job}` shows where. `traincrew delete {job}` ends the job."
+    )
+
+
 _ENVIRONMENT = re.compile(r'Image "([^"]+)".*?\benvironment (/.+?)(?= \(images | stands | runs |[;.,](?: |$)|$)')
 
 
@@ -74,6 +85,8 @@ def environment(image_message: str) -> str:
         return "the environment of the image, or use another image"
     image, directory = match.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
+    if image == LOCAL_IMAGE:
+        return f"{directory} ({install}), or run the job in another environment: --env-dir DIR or --requirements FILE"
     other = f"`traincrew image set {shlex.quote(image)} --env-dir DIR`; see docs/frameworks.md"
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import events, explanation, kueue_admission, observed_job, replica_ends, resource_usage
+from traincrew.inspection import events, explanation, kueue_admission, last_exceptions, observed_job, replica_ends, resource_usage
 from traincrew.model import objects, resources
 
 MAX_PODS_WITH_EVENTS = 10
 """Pods whose events are read. The other pods rarely have a different problem."""
 
 
-async def read(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
-    recorded, ends, usage, admission = await asyncio.gather(
-        _events(client, job), replica_ends.read(client, job), _resource_usage(client, job), _admission(client, job)
+async def read(client: RemoteClient, job: observed_job.ObservedJob, log_root: pathlib.Path | None = None) -> explanation.Evidence:
+    """log_root: the logs of this machine, if the cluster runs on it."""
+    recorded, ends, usage, admission, unfinished = await asyncio.gather(
+        _events(client, job),
+        replica_ends.read(client, job, log_root),
+        _resource_usage(client, job),
+        _admission(client, job),
+        last_exceptions.read(client, job),
     )
-    return explanation.Evidence(tuple(recorded), ends, tuple(usage), admission=admission)
+    return explanation.Evidence(tuple(recorded), ends, tuple(usage), admission=admission, unfinished=unfinished)
 
 
 async def _admission(client: RemoteClient, job: observed_job.ObservedJob) -> kueue_admission.Admission | None:

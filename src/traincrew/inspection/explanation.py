@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew.apimachinery import durations
+from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import advice, events, failures, kueue_admission, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob, since
@@ -15,6 +16,20 @@ from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
 
 SHOWN_EVENTS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class UnfinishedReplica:
+    """A replica that has printed an exception and still runs."""
+
+    replica: str
+    since: Time
+    """The time of its last output."""
+    exception: LastException
+
+    def sentence(self, now: Time) -> str:
+        ago = durations.age(self.since, now)
+        return f"{self.replica} printed an exception {ago} ago and has not exited: {self.exception.summary}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +45,7 @@ class Evidence:
     """Images of this machine that have the module that the failed replica did not find."""
     admission: kueue_admission.Admission | None = None
     """For a suspended job with a queue of Kueue."""
+    unfinished: tuple[UnfinishedReplica, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,28 +70,43 @@ class Explanation:
 
 
 def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation:
-    diagnosis = failures.diagnose(observed, evidence.ends)
     causes, remedies = _causes(observed, evidence, now)
     failure = observed.failure
     finished = observed.job.status.finished
     waiting = _waiting(observed) if not finished else []
-    healthy = observed.state in ("Running", "Succeeded") and not waiting and failure is None and not observed.hang
+    sound = not waiting and failure is None and not observed.hang and not evidence.unfinished
+    healthy = observed.state in ("Running", "Succeeded") and sound
     said = "\n".join(causes)
+    known = "\n".join((said, *(condition.message for condition in observed.job.status.conditions)))
     return Explanation(
         job=f"{observed.kind.kind} {observed.job}",
         state=_state(observed, now),
         causes=tuple(causes),
-        evidence=diagnosis.evidence if diagnosis is not None and not observed.job.status.is_true("Succeeded") else (),
-        pods=tuple(line for line in waiting if line.partition(": ")[2] not in said),
-        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, said, now)),
+        evidence=_evidence(observed, evidence),
+        pods=tuple(line for line in waiting if not _is_said(line, said)),
+        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, known, now)),
         remedies=tuple(dict.fromkeys(filter(None, remedies))),
         commands=() if healthy else tuple(_commands(observed)),
     )
 
 
+def _evidence(observed: ObservedJob, evidence: Evidence) -> tuple[str, ...]:
+    """Of the failure; else of the first replica that printed an exception and still runs."""
+    diagnosis = failures.diagnose(observed, evidence.ends)
+    if diagnosis is not None and not observed.job.status.is_true("Succeeded"):
+        return diagnosis.evidence
+    return evidence.unfinished[0].exception.evidence if evidence.unfinished else ()
+
+
 def _waiting(observed: ObservedJob) -> list[str]:
     """Replicas with the same reason share a line."""
     return [f"{_group('replicas', names)}: {word}" for word, names in waiting_reasons.replicas_by_reason(observed).items()]
+
+
+def _is_said(line: str, said: str) -> bool:
+    """Whether the causes contain the reason of the replicas. The reason of the operator has other words before the message."""
+    reason = line.partition(": ")[2]
+    return reason.removeprefix(f"{waiting_reasons.UNSCHEDULABLE}: ") in said
 
 
 def _group(what: str, names: list[str]) -> str:
@@ -96,11 +127,15 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
         causes.append(cause)
         remedies.append(remedy)
     elif status.why is not None and status.why != failure_summary.of(status):
-        causes.append(f"{status.why.message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
+        message = waiting_reasons.without_preemption(status.why.message)
+        causes.append(f"{message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, observed.reference))
     elif word := waiting_reasons.job_reason(observed):
         causes.append(word)
         remedies.append(advice.on_waiting("", word, observed.reference))
+    causes += [each.sentence(now) for each in evidence.unfinished]
+    if evidence.unfinished:
+        remedies.append(advice.on_unfinished(observed.reference))
     if observed.hang:
         causes.append(observed.hang)
         remedies.append(f"Run `traincrew stacks {observed.reference}` to see where each replica is.")

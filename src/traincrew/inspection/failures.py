@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | N
     if failure is None or failure.disruption:
         return None
     read, recorded = cause.diagnose(ends), cause.diagnose([failure_records.replica_end(failure)])
+    if recorded is not None and failure.cause:
+        recorded = dataclasses.replace(recorded, cause=failure.cause)  # the operator knew more than the record has
     if read is None or (read.recognizer == cause.UNKNOWN and recorded is not None and recorded.recognizer != cause.UNKNOWN):
         return recorded
     return read
@@ -62,7 +65,8 @@ def _latest(observed: ObservedJob, failure: Failure, diagnosis: Diagnosis | None
         lines = [f"{title}{diagnosis.replica} failed first: {diagnosis.cause}", f"then {_line(failure)}"]
     if diagnosis is not None and (victims := [name for name in diagnosis.victims if name != failure.replica]):
         lines.append(f"{waiting_reasons.abbreviate(victims)} failed because of it")
-    if failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
+    restarts = not observed.job.status.finished and observed.job.total > 1
+    if restarts and failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
         text = f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
         lines.append(text)
     return lines

@@ -16,6 +16,10 @@ class JobReference(NamedTuple):
     kind: JobKind | None
     name: str
 
+    @property
+    def kind_name(self) -> str:
+        return self.kind.singular if self.kind else "job"
+
 
 class JobObject(NamedTuple):
     kind: JobKind
@@ -63,7 +67,7 @@ async def find(reader: interfaces.Reader, namespace: str, text: str) -> JobObjec
     if matches:
         choices = " or ".join(f"{found.kind.singular}/{reference.name}" for found in matches)
         raise errors.SettingsError(f'{len(matches)} jobs are named "{reference.name}" in namespace "{namespace}". Use {choices}.')
-    raise errors.NoJob(await _not_found_message(reader, namespace, reference))
+    raise errors.NoJob(await not_found_message(reader, namespace, reference))
 
 
 async def _get(reader: interfaces.Reader, kind: JobKind, namespace: str, name: str) -> bytes | None:
@@ -90,12 +94,11 @@ async def _list_kind(reader: interfaces.Reader, kind: JobKind, namespace: str | 
         return None
 
 
-async def _not_found_message(reader: interfaces.Reader, namespace: str, reference: JobReference) -> str:
+async def not_found_message(reader: interfaces.Reader, namespace: str, reference: JobReference) -> str:
     import msgspec
 
     all_jobs = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await list_jobs(reader, None)]
-    kind_name = reference.kind.singular if reference.kind else "job"
-    message = f'{kind_name} "{reference.name}" not found in namespace "{namespace}"'
+    message = f'{reference.kind_name} "{reference.name}" not found in namespace "{namespace}"'
     namesakes = [(kind, meta["namespace"]) for kind, meta in all_jobs if meta["name"] == reference.name]
     for kind, other in sorted(namesakes, key=lambda each: each[1] != namespace):
         if other == namespace:

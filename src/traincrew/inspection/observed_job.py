@@ -35,6 +35,11 @@ class ObservedJob:
     def replica(self, pod: objects.Pod) -> str:
         return replica(self.job.name, pod.name)
 
+    def training_container(self, pod: objects.Pod) -> str:
+        """The container of the kind's name, else the first one."""
+        names = [each.name for each in pod.status.container_statuses]
+        return self.kind.pods.container if self.kind.pods.container in names else next(iter(names), "")
+
     @property
     def failure(self) -> Failure | None:
         """The failure that ended the job or its latest attempt."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import pathlib
+from collections.abc import Sequence
 
 from traincrew import errors
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import stored_logs
 from traincrew.inspection.observed_job import ObservedJob
+from traincrew.kinds.replica import Role
 from traincrew.model import naming, objects
+from traincrew.model.status import Failure
+from traincrew.planner import failure_records
 
 MAX_PODS = 16
 """Pods whose logs are read. Those that ended first come first."""
@@ -17,13 +24,34 @@ LINES = 300
 """Lines of each log. Launchers print long reports after the exception that caused them."""
 
 
-async def read(client: RemoteClient, job: ObservedJob) -> tuple[ReplicaEnd, ...]:
-    """The ends of the failed replicas. Empty if the status of the job has no failure, or if no log can be read."""
+async def read(client: RemoteClient, job: ObservedJob, log_root: pathlib.Path | None = None) -> tuple[ReplicaEnd, ...]:
+    """The ends of the failed replicas. Empty if the status of the job has no failure, or if no log can be read.
+
+    log_root: the logs of this machine, which has those of deleted pods, too.
+    """
     if job.failure is None or job.failure.disruption:
         return ()
+    if log_root is not None and job.failure.uid not in {pod.metadata.uid for pod in job.pods}:
+        return await _read_kept(job, job.failure, log_root)
     failed = sorted(_failed(job), key=lambda each: str(each[2].finished_at))[:MAX_PODS]
     ends = await asyncio.gather(*(_read(client, job, *each) for each in failed))
     return tuple(end for end in ends if end is not None)
+
+
+async def _read_kept(job: ObservedJob, failure: Failure, log_root: pathlib.Path) -> tuple[ReplicaEnd, ...]:
+    """The end of the deleted pod that the status names. The ends of the others are not known."""
+    position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
+    batches = stored_logs.lines(log_root, position, failure.uid, pod_logs.PodLogOptions(tail=LINES))
+    lines = [line async for batch in batches for line in batch]
+    if not lines:
+        return ()
+    role = failure.replica.partition(" ")[0]
+    end = failure_records.replica_end(failure, failure_records.memory_limit(job.job, role, failure.container))
+    return (dataclasses.replace(end, output=_text(lines)),)
+
+
+def _text(lines: Sequence[pod_logs.Line]) -> str:
+    return "\n".join(line.text.decode(errors="replace") for line in lines)
 
 
 def _failed(job: ObservedJob) -> list[tuple[objects.Pod, objects.ContainerStatus, objects.Terminated]]:
@@ -46,16 +74,22 @@ async def _read(
         lines = [line async for batch in pod_logs.lines(client, position, options) for line in batch]
     except errors.ApiError:
         return None  # the log is gone, or the user may not read it: the status of the job has its last lines
-    output = "\n".join(line.text.decode(errors="replace") for line in lines) or ended.message
+    output = _text(lines) or ended.message
     reason = pod.status.reason or ended.reason
-    return ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at)
+    role = _role(job, pod)
+    limit = failure_records.memory_limit(job.job, role.name if role else "", status.name)
+    return ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at, status.name, limit)
+
+
+def _role(job: ObservedJob, pod: objects.Pod) -> Role | None:
+    labels = pod.metadata.labels
+    label = labels.get(naming.REPLICA_TYPE) or labels.get(naming.JOB_ROLE, "")
+    return next((role for role in job.kind.roles if role.label == label), None)
 
 
 def replica_name(job: ObservedJob, pod: objects.Pod) -> str:
     """The name that the status of the job uses, such as `Worker 1`."""
-    labels = pod.metadata.labels
-    label = labels.get(naming.REPLICA_TYPE) or labels.get(naming.JOB_ROLE, "")
-    role = next((role for role in job.kind.roles if role.label == label), None)
+    role, labels = _role(job, pod), pod.metadata.labels
     if role is None:
         return job.replica(pod)
     return f"{role.name} {labels.get(naming.REPLICA_INDEX, '')}".strip() if role.indexed else role.name

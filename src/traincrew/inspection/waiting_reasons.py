@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from traincrew.inspection import kueue_admission
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
@@ -9,6 +11,7 @@ from traincrew.model import objects
 MAX_NAMES = 3
 """Replicas that are named; the others are counted."""
 
+UNSCHEDULABLE = "unschedulable"
 
 _BACKOFFS = {
     "CrashLoopBackOff": "crash loop",
@@ -57,10 +60,15 @@ def _waiting_message(waiting: objects.Waiting) -> str:
 def _pending_reason(pod: objects.Pod) -> str:
     scheduled = pod.status.condition("PodScheduled")
     if scheduled is not None and scheduled.status == "False":
-        return f"unschedulable: {scheduled.message or scheduled.reason}"
+        return f"{UNSCHEDULABLE}: {without_preemption(scheduled.message) or scheduled.reason}"
     if not pod.spec.node_name:
         return "waiting to be scheduled"
     return "creating containers"
+
+
+def without_preemption(message: str) -> str:
+    """The message of the scheduler without its sentence about preemption, which says the same again."""
+    return re.sub(r" preemption: 0/\d+ nodes are available: [^.]*\.", "", message)
 
 
 def job_reason(observed: ObservedJob) -> str:
@@ -73,7 +81,7 @@ def job_reason(observed: ObservedJob) -> str:
     if job.suspended:
         return f"suspended. Run `traincrew resume {observed.reference}` to start it."
     if status.why is not None and status.why.message:
-        return status.why.message
+        return without_preemption(status.why.message)
     if not observed.pods:
         return "waiting for pods to be created"
     return _pods_reason(observed)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 
 from traincrew.diagnosis import cause
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Replica
-from traincrew.model import objects
+from traincrew.model import jobs, objects
 from traincrew.model.status import Failure
 from traincrew.planner import clock, losses
 from traincrew.planner.losses import Loss
@@ -31,7 +33,7 @@ def of_loss(kind: JobKind, loss: Loss) -> Failure:
         disruption=loss.disruption,
         time=clock.whole(loss.at),
     )
-    return record if loss.disruption else _with_cause(record)
+    return record if loss.disruption else _with_cause(record, loss.replica)
 
 
 def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
@@ -50,17 +52,25 @@ def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
                 message=tail(ended.message),
                 time=clock.whole(ended.finished_at) if ended.finished_at else None,
             )
-            return _with_cause(record)
+            return _with_cause(record, replica)
     return None
 
 
-def replica_end(record: Failure) -> ReplicaEnd:
+def replica_end(record: Failure, memory_limit: str = "") -> ReplicaEnd:
     """The recorded end of a replica, as diagnosis needs it."""
-    return ReplicaEnd(record.replica, record.message, record.exit_code, record.reason, record.time)
+    end = ReplicaEnd(record.replica, record.message, record.exit_code, record.reason, record.time, record.container)
+    return dataclasses.replace(end, memory_limit=memory_limit)
 
 
-def _with_cause(record: Failure) -> Failure:
-    found = cause.examine(replica_end(record))
+def memory_limit(job: jobs.Job, role: str, container: str) -> str:
+    """The memory limit in the template of the role. Empty: there is none, or the cluster has added the container."""
+    containers = job.roles[role].containers if role in job.roles else []
+    named = next((each for each in containers if each.get("name") == container), {})
+    return str(((named.get("resources") or {}).get("limits") or {}).get("memory") or "")
+
+
+def _with_cause(record: Failure, replica: Replica) -> Failure:
+    found = cause.examine(replica_end(record, memory_limit(replica.job, replica.role.name, record.container)))
     return msgspec.structs.replace(record, cause=cause.describe(found), advice=found.advice)
 
 

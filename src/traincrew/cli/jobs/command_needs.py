@@ -35,6 +35,14 @@ def find(commands: Iterable[Sequence[str]], directory: str) -> CommandNeeds:
     return CommandNeeds(tuple(dict.fromkeys(programs)), tuple(sorted(modules)), interpreter, certain)
 
 
+def of_code(commands: Iterable[Sequence[str]]) -> CommandNeeds:
+    """What the code of `python -c CODE` needs, for commands whose files are in an image."""
+    code = (source for command in commands for source in python_imports.of_command(command).code)
+    imports = [python_imports.of_source(source) for source in code]
+    modules = sorted({name for each in imports for name in each.modules})
+    return CommandNeeds(modules=tuple(modules), certain=not any(each.changes_path for each in imports))
+
+
 def _pythons(command: Sequence[str]) -> list[str]:
     """The interpreter is the first word, or follows a launcher such as mpirun."""
     if command[0].rpartition("/")[2] in ("sh", "bash"):

@@ -12,6 +12,7 @@ from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
+from traincrew.cli.jobs.job_selection import JobSelection
 from traincrew.cli.local_cluster import environments
 from traincrew.cli.render import description, serialization, tables, terminal
 from traincrew.client import clock
@@ -32,7 +33,7 @@ async def explain(name: str, target_options: cluster_target.TargetOptions, optio
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
         job = await activity_query.with_hang(client, job, _search(options, target))
-        evidence = await evidence_query.read(client, job)
+        evidence = await evidence_query.read(client, job, target.log_root)
         if target.local is not None:
             evidence = dataclasses.replace(evidence, images=_images_with_missing_module(job, evidence, target.local.data))
     if form == "name":
@@ -53,7 +54,7 @@ async def describe(name: str, target_options: cluster_target.TargetOptions, opti
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
         job = await activity_query.with_hang(client, job, dataclasses.replace(_search(options, target), stacks=False))
-        evidence = await evidence_query.read(client, job)
+        evidence = await evidence_query.read(client, job, target.log_root)
     if form == "text":
         return printable(f"{description.describe(job, evidence, clock.now())}\n")
     document = json.loads(stored.raw)
@@ -64,6 +65,8 @@ class JobList(NamedTuple):
     text: str
     """Empty if there are no jobs."""
     namespace: str
+    errors: tuple[str, ...] = ()
+    """Names that name no job."""
 
 
 def limits(options: HangOptions) -> hang.HangLimits:
@@ -78,25 +81,29 @@ def _search(options: InspectionOptions, target: cluster_target.ClusterTarget) ->
 
 
 async def list_jobs(
-    target_options: cluster_target.TargetOptions, options: InspectionOptions, *, all_namespaces: bool, columns: int
+    target_options: cluster_target.TargetOptions, options: InspectionOptions, selection: JobSelection, *, columns: int
 ) -> JobList:
-    """columns: the width at which lines of the table are cut; 0: not cut."""
+    """columns: the width of the table; 0: any."""
     form = options.form
     async with query.connected(target_options) as (client, target):
-        jobs, raw = await query.all_jobs(client, None if all_namespaces else target.namespace)
-        if not raw and not all_namespaces:
-            await query.require_namespace(client, target.namespace)
+        namespace = selection.namespace(target.namespace)
+        listed, documents = await query.all_jobs(client, namespace)
+        if not listed and namespace is not None:
+            await query.require_namespace(client, namespace)
+        missing = await selection.missing(client, target.namespace, listed)
+        chosen = [(job, raw) for job, raw in zip(listed, documents, strict=True) if selection.includes(job)]
+        jobs, raw = [job for job, _ in chosen], [raw for _, raw in chosen]
         if form in ("text", "wide"):
             search = activity_query.HangSearch(limits(options.hang), logs=False)
-            jobs = await activity_query.with_hangs(client, jobs, search, None if all_namespaces else target.namespace)
+            jobs = await activity_query.with_hangs(client, jobs, search, namespace)
     if form in ("json", "yaml"):
         text = serialization.dump(serialization.as_list([json.loads(each) for each in raw]), form)
     elif form == "name":
         text = serialization.names(json.loads(each) for each in raw)
     elif jobs:
-        chosen = query.sort_by_creation(jobs)
-        table = printable(tables.jobs(chosen, clock.now(), namespaces=all_namespaces, columns=columns))
+        jobs = query.sort_by_creation(jobs)
+        table = printable(tables.jobs(jobs, clock.now(), namespaces=selection.all_namespaces, columns=columns))
         text = terminal.styled_states(f"{table}\n")
     else:
         text = ""
-    return JobList(text, target.namespace)
+    return JobList(text, target.namespace, tuple(missing))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from traincrew import errors
 from traincrew.apimachinery import suggestions
-from traincrew.cli.jobs import command_needs, python_environment, requirements_environment, unmapped_images
+from traincrew.cli.jobs import command_needs, python_environment, requirements_environment
 from traincrew.cli.jobs.command_needs import CommandNeeds
 from traincrew.cli.jobs.pod_environment import PodEnvironment
 from traincrew.cli.local_cluster import environments
@@ -22,6 +22,7 @@ from traincrew.embedded.kubelet.envvars import process_config
 from traincrew.embedded.kubelet.images import default_environment
 from traincrew.embedded.kubelet.images.environment import EnvironmentNotFound
 from traincrew.embedded.kubelet.images.resolver import ImageResolver
+from traincrew.inspection import advice
 
 POD_HOME = "/root"
 
@@ -99,7 +100,7 @@ def _directory_of_image(image: str, data: pathlib.Path) -> str:
     found = ImageResolver.load(data).resolve(image)
     if isinstance(found, EnvironmentNotFound):
         raise errors.SettingsError(f"--image {image}: {found.message}")
-    if not found.mapped and image != unmapped_images.LOCAL_IMAGE:
+    if not found.mapped and image != advice.LOCAL_IMAGE:
         raise errors.SettingsError(_not_mapped(image, [each.image for each in environments.mapped(data)]))
     return found.path[0].removesuffix("/bin") if found.mapped and found.path else ""
 
@@ -130,10 +131,30 @@ def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data
             raise errors.SettingsError(_no_program(program, found, path, others))
     if not missing:
         return []
-    what = f"The command imports {', '.join(missing)}. {found} does not have {'it' if len(missing) == 1 else 'them'}"
+    what = f"The command imports {', '.join(missing)}. {found} does not have {_it(missing)}"
     if suitable:
         raise errors.SettingsError(f"{what}, but image {suitable[0].image} does. {_run_instead(suitable[0])}")
     return [f"warning: {what}. Install what is missing, or choose another environment with --env-dir, --requirements or --image."]
+
+
+def missing_modules_of_image(image: str, found: JobEnvironment, data: data_directory.DataDirectory) -> str:
+    """A warning about an image without a mapping whose command imports modules that the environment does not have.
+
+    Raise SettingsError if an environment of this machine has them.
+    """
+    missing = found.python.missing
+    what = f"The command of image {image} imports {', '.join(missing)}, and {found} does not have {_it(missing)}"
+    mapping = f"traincrew image set {shlex.quote(image)} --env-dir"
+    for each in environments.with_modules(environments.mapped(data.data), missing):
+        raise errors.SettingsError(
+            f"{what}, but the environment of image {each.image} does. Nothing was created. Map the image to it, and run again:\n"
+            f"  {mapping} {shlex.quote(each.directory)}"
+        )
+    return f"warning: {what}. Install what is missing there, or map the image to another environment: `{mapping} DIR`."
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _no_program(program: str, found: JobEnvironment, path: str, others: Sequence[environments.ImageEnvironment]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import activity_query, inspection, interrupts, live_screen, query
+from traincrew.cli.jobs.job_selection import JobSelection
 from traincrew.cli.render import serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
@@ -26,18 +27,18 @@ HANG_SECONDS = 5.0
 @dataclasses.dataclass(frozen=True)
 class WatchRequest:
     form: str
-    all_namespaces: bool
+    selection: JobSelection
     hang: HangOptions
 
 
 async def watch(request: WatchRequest, target_options: cluster_target.TargetOptions) -> int:
     """Return the exit code when the user interrupts."""
     async with query.connected(target_options) as (client, target):
-        namespace = None if request.all_namespaces else target.namespace
+        namespace = request.selection.namespace(target.namespace)
         if namespace is not None:
             await query.require_namespace(client, namespace)
         search = activity_query.HangSearch(inspection.limits(request.hang), logs=False)
-        jobs = WatchedJobs(client, namespace, search)
+        jobs = WatchedJobs(client, namespace, search, request.selection)
         caught = interrupts.Interrupts()
         with caught.caught(), contextlib.suppress(interrupts.Interrupted):
             await caught.cancel_on_signal(_watch(jobs, request))
@@ -47,14 +48,18 @@ async def watch(request: WatchRequest, target_options: cluster_target.TargetOpti
 class WatchedJobs:
     """The jobs as the informer has them, with the hangs as the metrics of the nodes show them."""
 
-    def __init__(self, client: RemoteClient, namespace: str | None, search: activity_query.HangSearch) -> None:
-        self._client, self._namespace, self._search = client, namespace, search
+    def __init__(
+        self, client: RemoteClient, namespace: str | None, search: activity_query.HangSearch, selection: JobSelection
+    ) -> None:
+        self._client, self._namespace, self._search, self._selection = client, namespace, search, selection
         self.informer = job_list_informer.JobListInformer(client, namespace)
         self._hangs: dict[str, str] = {}
         """By UID of the job."""
 
     def all(self) -> list[tuple[observed_job.ObservedJob, bytes]]:
-        found = self.informer.jobs()
+        """The newest last."""
+        chosen = {job.job.metadata.uid: (job, raw) for job, raw in self.informer.jobs() if self._selection.includes(job)}
+        found = [chosen[job.job.metadata.uid] for job in query.sort_by_creation(job for job, _ in chosen.values())]
         return [(dataclasses.replace(job, hang=self._hangs.get(job.job.metadata.uid, "")), raw) for job, raw in found]
 
     @contextlib.asynccontextmanager
@@ -89,8 +94,9 @@ async def _watch(jobs: WatchedJobs, request: WatchRequest) -> None:
 
 def _page(watched: WatchedJobs, request: WatchRequest) -> live_screen.Draw:
     def draw(columns: int, lines: int) -> str:
-        jobs = query.sort_by_creation(job for job, _ in watched.all())
-        text = tables.jobs(jobs, clock.now(), namespaces=request.all_namespaces, columns=columns) if jobs else "No jobs."
+        jobs = [job for job, _ in watched.all()]
+        namespaces = request.selection.all_namespaces
+        text = tables.jobs(jobs, clock.now(), namespaces=namespaces, columns=columns) if jobs else "No jobs."
         error = watched.informer.error()
         # The newest jobs are at the end.
         head, *rows = terminal.page(text).splitlines()
@@ -118,7 +124,7 @@ class ChangePrinter:
 
     def print(self, job: observed_job.ObservedJob, raw: bytes) -> None:
         """Print the job if it has changed."""
-        cells = tables.job_cells(job, clock.now(), namespaces=self._request.all_namespaces)
+        cells = tables.job_cells(job, clock.now(), namespaces=self._request.selection.all_namespaces)
         documents = self._request.form in ("json", "yaml")
         state = job.job.metadata.resource_version if documents else tables.without_times(cells)
         if self._printed.get(job.job.metadata.uid) == state:
@@ -133,7 +139,7 @@ class ChangePrinter:
 
     def _print_row(self, cells: list[str]) -> None:
         if not self._widths:
-            head = tables.job_head(namespaces=self._request.all_namespaces)
+            head = tables.job_head(namespaces=self._request.selection.all_namespaces)
             self._widths = [max(len(name), len(cell)) for name, cell in zip(head, cells, strict=True)]
             terminal.echo(tables.aligned(head, self._widths))
         self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]

@@ -28,5 +28,4 @@ def container(job: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> p
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
         raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
-    name = wanted or (job.kind.pods.container if job.kind.pods.container in names else next(iter(names), ""))
-    return pod_logs.LogPosition(pod.metadata.namespace, pod.name, name)
+    return pod_logs.LogPosition(pod.metadata.namespace, pod.name, wanted or job.training_container(pod))

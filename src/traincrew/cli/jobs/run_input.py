@@ -23,7 +23,7 @@ from traincrew.cli.jobs import (
 )
 from traincrew.cli.render import serialization
 from traincrew.embedded import data_directory
-from traincrew.inspection import job_references, manifests
+from traincrew.inspection import advice, job_references, manifests
 from traincrew.kinds import job_from_command
 
 ELASTIC_RETRIES = 3
@@ -69,7 +69,7 @@ def from_command(
         request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"]),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
         namespace=target_options.namespace,
-        image=flags["image"] or unmapped_images.LOCAL_IMAGE,
+        image=flags["image"] or advice.LOCAL_IMAGE,
         cpu=command_manifest.parse_quantity("cpu", flags["cpu"]),
         memory=command_manifest.parse_quantity("memory", flags["memory"]),
         env=command_manifest.parse_variables(flags["env"], dict(os.environ)),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from traincrew.cli.jobs import pod_environment
 from traincrew.embedded import data_directory
+from traincrew.inspection import advice
 from traincrew.inspection.manifests import ManifestObject
 
 if TYPE_CHECKING:  # loaded when the cluster has been started
@@ -18,8 +19,6 @@ if TYPE_CHECKING:  # loaded when the cluster has been started
 
 GENERATED = "generated job"
 """Location of a job that is generated from a command. Its environment has been reported."""
-LOCAL_IMAGE = "traincrew.local/default"
-"""The image of jobs that are generated from a command: it runs in the environment of the caller."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,25 +48,30 @@ class ImageEnvironments:
     def _assign(self, wanted: ManifestObject, images: ImageResolver) -> ManifestObject:
         if wanted.job is None:
             return wanted
-        named = [(name, container) for name, container in _containers(wanted.document) if name != LOCAL_IMAGE]
+        named = [(name, container) for name, container in _containers(wanted.document) if name != advice.LOCAL_IMAGE]
         unmapped = {name: container for name, container in named if not _mapped(images, name, valid_only=True)}
         if not unmapped:
             return wanted
         document = copy.deepcopy(wanted.document)
         environment = pod_environment.directory(document, wanted.job)
         if not environment:
-            environment = self._add_environment(document, wanted)
+            environment = self._add_environment(document, wanted, unmapped)
         for image, container in unmapped.items():
             self.report(_warning(image, environment, only_arguments="command" not in container and bool(container.get("args"))))
         return dataclasses.replace(wanted, document=document)
 
-    def _add_environment(self, document: dict[str, Any], wanted: ManifestObject) -> str:
+    def _add_environment(self, document: dict[str, Any], wanted: ManifestObject, unmapped: Mapping[str, Any]) -> str:
+        """Raise SettingsError if the code of a command cannot run there, and another environment has its modules."""
         from traincrew.cli.jobs import command_needs, job_environment
 
         assert wanted.job is not None
-        found = job_environment.choose(self.choice, command_needs.CommandNeeds(), self.directory)
+        commands = [[*(each.get("command") or ()), *(each.get("args") or ())] for each in unmapped.values()]
+        needs = command_needs.of_code(commands)
+        found = job_environment.choose(self.choice, needs, self.directory)
         if found is None or found.pods is None:
             return ""
+        if found.python.missing and needs.certain:
+            self.report(job_environment.missing_modules_of_image(next(iter(unmapped)), found, self.directory))
         pod_environment.add(document, wanted.job, dataclasses.replace(found.pods, variables={}))
         return str(found)
 

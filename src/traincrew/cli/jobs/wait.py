@@ -141,8 +141,8 @@ class JobWaiter:
             seen = [job.informer.changes for job in self.jobs]
             state = "; ".join(filter(None, (self._state(job) for job in self.jobs)))
             if state == previous or not state:
-                self._print_state(state)
                 await self._check_failures()
+                self._print_state(state)
             previous = state
             changes = [asyncio.ensure_future(job.informer.changed(since)) for job, since in zip(self.jobs, seen, strict=True)]
             # The timeout prints states that last, and notices errors of logs and watches, which are not changes.
@@ -188,7 +188,7 @@ class JobWaiter:
         """Why a job failed. The pods that are being deleted may have no log any more."""
         if job.state != "Failed":
             return ""
-        ends = await replica_ends.read(self._client, job)
+        ends = await replica_ends.read(self._client, job, self._log_root)
         message = failures.summary(job, ends)
         return f": {message}" if message else ""
 

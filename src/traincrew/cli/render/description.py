@@ -20,6 +20,7 @@ def describe(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -
         _replicas(observed),
         _conditions(observed, now),
         _pods(observed, now),
+        "\n".join(each.sentence(now) for each in evidence.unfinished),
         _failure(observed, evidence),
     )
     return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from traincrew.apimachinery import durations
@@ -12,6 +13,9 @@ from traincrew.planner import failure_summary
 
 MIN_COLUMNS = 80
 """Lines are not cut at fewer columns."""
+INDENT = "    "
+REASON_LINES = 3
+"""Of a reason that is printed below its job."""
 RECENT = dt.timedelta(minutes=10)
 """Twice the longest back-off of a container that keeps crashing."""
 
@@ -33,9 +37,16 @@ def cut(text: str, columns: int) -> str:
 
 
 def jobs(views: Iterable[observed_job.ObservedJob], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
-    """columns: the width at which lines are cut; 0: not cut."""
+    """columns: the width of the screen; 0: any. Reasons that do not fit are printed below their jobs."""
     rows = [job_head(namespaces=namespaces), *(job_cells(view, now, namespaces=namespaces) for view in views)]
-    return cut(table(rows), columns)
+    most = max(columns, MIN_COLUMNS) if columns else 0
+    whole = table(rows)
+    if not most or all(len(line) <= most for line in whole.splitlines()):
+        return whole
+    head, *lines = table([row[:-1] for row in rows]).splitlines()
+    below = [textwrap.wrap(row[-1], most - len(INDENT), max_lines=REASON_LINES, placeholder=" …") for row in rows[1:]]
+    with_reasons = [text for line, why in zip(lines, below, strict=True) for text in (line, *(f"{INDENT}{each}" for each in why))]
+    return cut("\n".join([head, *with_reasons]), columns)
 
 
 _JOB_HEAD = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
@@ -88,8 +99,8 @@ def _why(observed: observed_job.ObservedJob, now: Time) -> str:
     status = observed.job.status
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
-        # The reason comes first, because the end of the line may be cut.
-        text = f"{status.why.reason}: {status.why.message}"
+        known = status.why.reason == failure_summary.REPLICA or f"({status.why.reason})" in status.why.message
+        text = status.why.message if known else f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and observed.failure is not None:
         text = failure_summary.describe(observed.failure)
     elif not status.finished:

@@ -62,22 +62,26 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "nccl-interface",
-        r"Bootstrap : no socket interface found|ncclSystemError.*(?:no socket interface|socketStartConnect)",
-        "Set NCCL_SOCKET_IFNAME to the network interface of the pods, such as eth0.",
-        place="exception",
-    ),
-    Recognizer(
-        "nccl-system",
-        r"ncclSystemError|unhandled system error|ncclUnhandledCudaError|unhandled cuda error|ncclInvalidUsage",
-        "Set NCCL_DEBUG=INFO and check the lines with NCCL WARN. Shared memory is often too small: mount an emptyDir with "
-        "medium Memory at /dev/shm.",
-        place="exception",
+        r"NCCL WARN (?P<message>Bootstrap : no socket interface found.*)$",
+        "Set NCCL_SOCKET_IFNAME to the network interface of the pods, such as eth0, or do not set it.",
+        "NCCL found no network interface that NCCL_SOCKET_IFNAME allows",
+        before_exceptions=True,
     ),
     Recognizer(
         "nccl-warning",
-        r"NCCL WARN (?P<message>.+)$",
-        "Check the network and the shared memory (/dev/shm) of the pods: NCCL could not work with them.",
+        r"NCCL WARN (?P<message>(?!.*(?:[Cc]losed by|reset by|peer|[Tt]imeout|timed out|[Aa]bort)).+)$",
+        "Check the GPUs and the driver of the node, and the network and the shared memory (/dev/shm) of the pods: NCCL could not "
+        "work with them.",
         "NCCL: {message}",
+        before_exceptions=True,
+    ),
+    Recognizer(
+        "nccl-system",
+        r"ncclSystemError|unhandled system error|ncclUnhandledCudaError|unhandled cuda error|ncclInvalidUsage|"
+        r"NCCL Error \d+: (?:unhandled|invalid|internal)",
+        "Set NCCL_DEBUG=WARN and check the lines with NCCL WARN. Shared memory is often too small: mount an emptyDir with "
+        "medium Memory at /dev/shm.",
+        place="exception",
     ),
     Recognizer(
         "connection-lost",

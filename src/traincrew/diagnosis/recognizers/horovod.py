@@ -8,7 +8,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "horovodrun",
         r"Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. "
-        r"The first process to do so was: Process name: (?P<rank>\d+)\[\d+\] Exit code: (?P<code>\d+)",
+        r"The first process to do so was: Process name: (?P<rank>\d+)(?:\[\d+\])? Exit code: (?P<code>\d+)",
         "Check the output of rank {rank} before this message.",
         "rank {rank} exited with code {code}",
         significance="report",
@@ -31,15 +31,25 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "horovod-peer-lost",
         r"Horovod has been shut down|HorovodInternalError|hvd\.elastic.*reset",
-        "Check which rank failed first, and why.",
+        "Check which rank failed or ended first, and why.",
+        "Horovod was shut down because another rank failed or ended",
         place="exception",
         significance="consequence",
     ),
     Recognizer(
         "horovod-slots",
-        r"not enough slots|Requested more processes than there are available slots|Timed out waiting for .* available slots",
+        r"not enough slots|Requested more processes .*than there are available slots|Timed out waiting for .* available slots",
         "Lower -np, or raise the number of workers or slotsPerWorker.",
         place="exception",
+    ),
+    Recognizer(
+        "horovod-stalled",
+        r"Missing ranks: (?P<ranks>(?:(?!Missing ranks)[\s\S])*?) One or more rank \(marked by [^)]*\) is stalled for "
+        r"longer than (?P<time>\d+) seconds",
+        "Find out what these ranks do instead: all ranks must call the same operations in the same order.",
+        "Horovod waited {time} seconds for ranks that did not take part: {ranks}",
+        significance="consequence",
+        before_exceptions=True,
     ),
     Recognizer(
         "horovod-stalled",

@@ -89,17 +89,31 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         significance="report",
     ),
     Recognizer(
-        "mpi-lost-daemon",
-        r"ORTE has lost communication with a remote daemon. .*?Remote daemon: \S+ on node (?P<node>\S+)",
-        "Check how {node} ended: `traincrew describe` shows its state.",
-        "mpirun lost the connection to {node}",
+        "mpi-abort",
+        r"prterun has exited due to process rank (?P<rank>\d+) with PID \d+ on node \S+ calling .abort.",
+        _CHECK_RANK,
+        "rank {rank} aborted the job",
         significance="report",
     ),
     Recognizer(
+        "mpi-no-finalize",
+        r"(?:mpirun|prterun) has exited due to process rank (?P<rank>\d+) with PID \d+ on node (?P<node>\S+) exiting improperly",
+        "Check the end of rank {rank}: a process that has called MPI_Init must not end before MPI_Finalize, as with os._exit.",
+        "rank {rank} on {node} exited without MPI_Finalize",
+        significance="report",
+    ),
+    Recognizer(
+        "mpi-lost-daemon",
+        r"(?:ORTE|PRTE) has lost communication with a remote daemon\.[\s\S]*?Remote daemon: \S+ on node (?P<node>\S+)",
+        "Check how {node} ended: `traincrew describe` shows its state.",
+        "mpirun lost the connection to {node}",
+        significance="consequence",
+    ),
+    Recognizer(
         "mpi-daemon",
-        r"A daemon failed to report back after being spawned.[^-]*?Remote host: (?P<node>\S+)",
+        r"A daemon failed to report back after being spawned\.[\s\S]{0,900}?Remote host: (?P<node>\S+)",
         _DAEMONS,
-        "mpirun cannot start its daemon on {node}",
+        "mpirun cannot start its daemon on {node}, or has lost it",
         significance="report",
     ),
     Recognizer(
@@ -112,9 +126,17 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "mpi-peer-lost",
-        r"An MPI communication peer process has unexpectedly disconnected|PML .* cannot be selected",
-        "Check which rank ended first.",
+        r"An MPI communication peer process has unexpectedly disconnected|\*\*\* An error occurred in Socket closed",
+        "Check which rank ended first, and whether it called MPI_Finalize.",
+        "a process lost the connection to another rank",
         significance="consequence",
+    ),
+    Recognizer(
+        "mpi-transport",
+        r"PML (?P<component>\S+) cannot be selected",
+        "Check the options --mca and the variables OMPI_MCA_pml and OMPI_MCA_btl: Open MPI of the workers has no {component}, or "
+        "finds no device for it.",
+        "Open MPI cannot use the transport {component}",
     ),
     Recognizer(
         "mpi-exit-code",

@@ -85,10 +85,22 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         place="exception",
     ),
     Recognizer(
+        "memory",
+        r"^terminate called after throwing an instance of 'std::bad_alloc'",
+        "Raise the memory of the container, or load the data in parts.",
+        "a native library could not allocate memory (std::bad_alloc)",
+    ),
+    Recognizer(
         "native-abort",
         r"^terminate called after throwing an instance of '(?P<type>[^']+)'(?:\n what\(\): (?P<message>.+))?",
         "Check the message of the native library.",
         "{type}: {message}",
+    ),
+    Recognizer(
+        "native-abort",
+        r"^terminate called without an active exception",
+        "End the threads of native libraries before the program ends: call destroy_process_group, close data loaders.",
+        "a native thread was still running when the program ended",
     ),
     Recognizer(
         "crash",

@@ -38,7 +38,9 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "exec-failed",
-        r"^Error from server(?: \((?P<reason>\w+)\))?: (?P<message>.*)$",
+        r"^(?:Error from server(?: \((?P<reason>\w+)\))?: |error: (?=Internal error occurred|unable to upgrade connection|"
+        r"cannot exec into))(?P<message>.*)$",
         "Check that the worker runs: the launcher cannot start a process in it.",
+        significance="report",
     ),
 )

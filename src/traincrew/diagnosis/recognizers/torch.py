@@ -20,7 +20,8 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "torchrun",
         r"Root Cause \(first observed failure\): \[\d+\]: time : \S+ host : (?P<host>\S+) rank : (?P<rank>\d+) "
         r"\(local_rank: \d+\) exitcode : (?P<code>\d+)",
-        "Check the traceback of rank {rank} in the log, before the report of torchrun.",
+        "Check the traceback of rank {rank} in the log, before the report of torchrun. With the decorator "
+        "torch.distributed.elastic.multiprocessing.errors.record on the main function, the report and the status contain it.",
         "rank {rank} on {host} exited with code {code}",
         significance="report",
         before_exceptions=True,
@@ -49,7 +50,8 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "terminated-by-torchrun",
         r"SignalException: Process \d+ got signal: (?P<signal>\d+)",
-        "Check which replica failed first, and why.",
+        "Check which replica failed first, and whether the pod was deleted, evicted or reached a deadline.",
+        "torchrun was ended by signal {signal}",
         place="exception",
         significance="consequence",
     ),
@@ -141,7 +143,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "devices-differ",
-        r"Expected all tensors to be on the same device",
+        r"Expected all tensors to be on the same device|Tensor on device \S+ is not on the expected device",
         "Move model and data to the same device.",
         place="exception",
     ),
