@@ -62,6 +62,8 @@ def _kustomization(files: list[str]) -> dict[str, Any]:
 
 def _write_rbac() -> None:
     authentication, _, reader = rbac_manifests.metrics_documents()
+    sharing, _, surplus = rbac_manifests.sharing_documents()
+    _write(MANIFESTS / "sharing" / "sharing.yaml", *rbac_manifests.sharing_documents())
     _write(MANIFESTS / "base" / "rbac.yaml", *rbac_manifests.documents())
     _write(MANIFESTS / "overlays" / "namespaced" / "role.yaml", rbac_manifests.namespaced_role())
     _write(
@@ -71,6 +73,8 @@ def _write_rbac() -> None:
             "gangSchedulers": {name: _listed(rbac_manifests.gang_permissions(name)) for name in rbac_manifests.GANG_SCHEDULERS},
             "metricsAuthentication": authentication["rules"],
             "metricsReader": reader["rules"],
+            "sharing": sharing["rules"],
+            "surplusClass": surplus,
             "ownNamespace": _listed(rbac_manifests.own_namespace_permissions()),
             "users": {
                 level: {

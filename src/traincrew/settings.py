@@ -71,6 +71,8 @@ class Operator:
     """Let the API server review who reads the metrics."""
     metrics_certificate: str = ""
     """Directory with tls.crt and tls.key for the metrics endpoint. Empty: no TLS."""
+    overcommitted: tuple[str, ...] = ()
+    """Resources of which the scheduler lets pods request more than a node has."""
     ignore_other_operators: bool = False
     """Reconcile jobs also while a Go operator for the same kinds is running."""
 

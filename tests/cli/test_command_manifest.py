@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -160,3 +161,20 @@ def test_workers_that_never_exit_are_deleted_when_the_job_is_finished() -> None:
     for elastic in (None, (1, 4)):
         assert command_manifest.manifest(order("MPIJob", elastic=elastic))["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
     assert "runPolicy" not in command_manifest.manifest(order("PyTorchJob"))["spec"]
+
+
+def test_a_job_for_idle_capacity_has_the_annotation_requests_and_no_limit_of_restarts() -> None:
+    document = command_manifest.manifest(idle("PyTorchJob", (1, 4)))
+    assert document["metadata"]["annotations"] == {"traincrew.kubeflow.org/scaling": "idle"}
+    assert container(document, "PyTorchJob", "Worker")["resources"] == {"requests": {"cpu": "1"}}
+    assert "maxRestarts" not in document["spec"]["elasticPolicy"]
+
+
+def test_idle_without_bounds_is_an_error() -> None:
+    with pytest.raises(errors.SettingsError, match="--idle requires --elastic MIN:MAX"):
+        command_manifest.manifest(idle("PyTorchJob", None))
+
+
+def idle(kind: str, bounds: tuple[int, int] | None) -> command_manifest.CommandJob:
+    job = order(kind, workers=1, elastic=bounds)
+    return dataclasses.replace(job, request=job.request._replace(idle=True))

@@ -119,6 +119,7 @@ EFFECTS: dict[str, tuple[Any, Callable[[Objects], Any], Any]] = {
     "watchNamespaces": (["a", "b"], lambda found: "ClusterRoleBinding" in kinds(found), False),
     "gangScheduler": ("volcano", lambda found: "--gang-scheduler-name=volcano" in container(found)["args"], True),
     "clusterDomain": ("c.local", lambda found: "--cluster-domain=c.local" in container(found)["args"], True),
+    "sharing.enabled": (True, lambda found: the("PriorityClass", found)["value"], -1000),
     "replicas": (2, lambda found: deployment(found)["spec"]["replicas"], 2),
     "leaderElection.enabled": (False, lambda found: deployment(found)["spec"]["strategy"], {"type": "Recreate"}),
     "leaderElection.id": ("mine", lambda found: "--leader-election-id=mine" in container(found)["args"], True),
@@ -258,6 +259,19 @@ def test_a_value_has_its_effect(helm: Helm, path: str) -> None:
     before, after = helm.render(*crds), helm.render(*crds, flag)
     assert part(after) == expected
     assert before != after
+
+
+def test_sharing_grants_the_rights_to_watch_nodes_all_pods_and_quotas(helm: Helm) -> None:
+    found = helm.render("--set=sharing.enabled=true")
+    rules = found["ClusterRole", "traincrew-sharing"]["rules"]
+    assert all(rule["verbs"] == ["list", "watch"] for rule in rules)
+    plurals = {plural for rule in rules for plural in rule["resources"]}
+    assert plurals == {"nodes", "pods", "resourcequotas", "horizontalpodautoscalers"}
+    assert not _named(helm.render(), "sharing")
+
+
+def test_sharing_needs_an_operator_for_all_namespaces(helm: Helm) -> None:
+    assert "remove watchNamespaces" in helm.failure("--set=sharing.enabled=true", '--set-json=watchNamespaces=["a"]')
 
 
 @pytest.mark.parametrize("path", CONDITIONAL)

@@ -64,8 +64,10 @@ def test_a_worker_on_idle_capacity_is_preempted_by_every_other_pod_and_wakes_no_
 
 
 def test_host_file_and_rights_follow_the_members() -> None:
-    simulation, _ = started(horovod())
+    simulation, cluster = started(horovod())
     give(simulation, [0, 3], [3])
+    cluster.finish_deletions()
+    simulation.settle()
     hostfile = simulation.get("configmaps", "j-config")["data"]["hostfile"]
     assert [line.split()[0] for line in hostfile.splitlines()] == ["j-worker-0", "j-worker-3"]
     rules = simulation.get("roles", "j-launcher")["rules"]

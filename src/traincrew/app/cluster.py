@@ -49,7 +49,8 @@ class Announcer:
 
 
 def bootstrap_objects(options: settings.Cluster) -> BootstrapObjects:
-    objects = [document for document in rbac_manifests.documents() if document["kind"] != "Namespace"]
+    manifests = (*rbac_manifests.documents(), *rbac_manifests.sharing_documents())
+    objects = [document for document in manifests if document["kind"] != "Namespace"]
     namespaces = options.namespaces or tuple(dict.fromkeys(each.namespace for kind in KINDS for each in kind.other_operators))
     return BootstrapObjects(namespaces, tuple(crds.crd(kind) for kind in KINDS), tuple(objects))
 
@@ -141,6 +142,7 @@ async def _run_operator(cluster: daemon.RunningCluster, options: settings.Cluste
     client = cluster.control_plane.client(user, "traincrew-operator")
     in_host_network = cluster.kubelet is not None and cluster.kubelet.setup.isolation == "none"
     chosen = dataclasses.replace(OPERATOR, planning=HOST_NETWORK_PLANNING) if in_host_network else OPERATOR
+    chosen = dataclasses.replace(chosen, overcommitted=options.overcommit)
     operator = Operator(Clients(client), KINDS, chosen, Metrics())
     operator.observer.ports.listening = listening_ports.ports
     await operator.run(stop)

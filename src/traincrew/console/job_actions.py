@@ -50,7 +50,7 @@ async def scale(client: RemoteClient, job: JobAddress, wanted: requests.Scale) -
         )
     patch = scaling_limits.patch(job.kind, found.raw, found.observed, wanted.replicas)
     await client.patch(job.kind.resource, job.namespace, job.name, patch.body, subresource=patch.subresource)
-    before = found.observed.job.count(scaling_limits.ROLE)
+    before = found.observed.job.requested(scaling_limits.ROLE)
     return _result(job, f"{job.reference} scaled from {before} to {wanted.replicas} workers")
 
 

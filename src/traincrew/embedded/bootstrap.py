@@ -135,7 +135,11 @@ async def _digests(client: interfaces.Client, name: str) -> dict[str, str] | Non
     return msgspec.json.decode(config_map["data"]["digests"], type=dict[str, str])
 
 
-_RESOURCES = {"ServiceAccount": resources.SERVICE_ACCOUNTS, "Namespace": resources.NAMESPACES}
+_RESOURCES = {
+    "ServiceAccount": resources.SERVICE_ACCOUNTS,
+    "Namespace": resources.NAMESPACES,
+    "PriorityClass": resources.PRIORITY_CLASSES,
+}
 
 
 def _resource(document: Object) -> Resource:

@@ -11,6 +11,7 @@ from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import advice, events, failures, kueue_admission, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob, since
+from traincrew.kinds import elasticity
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
@@ -139,6 +140,7 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     if observed.hang:
         causes.append(observed.hang)
         remedies.append(f"Run `traincrew stacks {observed.reference}` to see where each replica is.")
+    causes += _elastic(observed)
     causes += evidence.resource_usage
     found = failures.explain(observed, evidence.ends, _image_message(observed, evidence), evidence.images)
     causes, remedies = causes + found.causes, remedies + found.remedies
@@ -149,6 +151,20 @@ def _suspended(observed: ObservedJob, evidence: Evidence) -> tuple[str, str]:
     if evidence.admission is not None:
         return kueue_admission.explain(observed, evidence.admission)
     return "the job is suspended", f"Run `traincrew resume {observed.reference}`."
+
+
+def _elastic(observed: ObservedJob) -> list[str]:
+    """Why an elastic job has this number of workers, and who gets those that leave."""
+    elastic = observed.job.status.elastic
+    if elastic is None:
+        return []
+    if elastic.scaling == elasticity.MANUAL:
+        return [f"the job is scaled by hand: {elastic.why.message} ({elastic.why.reason})"] if elastic.why is not None else []
+    lines = [f"{elastic.why.message} ({elastic.why.reason})"] if elastic.why is not None else []
+    for each in elastic.leaving:
+        to = f" for {each.claimant}" if each.claimant else ""
+        lines.append(f"worker {each.index} leaves{to} ({each.reason})")
+    return lines
 
 
 def _no_problem(observed: ObservedJob) -> str:

@@ -51,7 +51,7 @@ def _outside_limits(job: ObservedJob, replicas: int) -> str:
 def _not_elastic(job: ObservedJob, replicas: int) -> str:
     """Why the running pods cannot adapt to the new number; empty if they can."""
     running = [pod for pod in job.pods if not pod.finished and not pod.terminating]
-    if not running or replicas == job.job.count(ROLE) or not job.kind.lifecycle.fixed_size(job.job):
+    if not running or replicas == job.job.requested(ROLE) or not job.kind.lifecycle.fixed_size(job.job):
         return ""
     return (
         f"is not elastic: its {len(running)} running pods expect {job.job.total} replicas and cannot adapt. Run "

@@ -19,6 +19,8 @@ class CommandRequest(NamedTuple):
     """Smallest and largest number of workers of an elastic job."""
     gpus: int = 0
     """GPUs of each worker."""
+    idle: bool = False
+    """The operator may choose the number of workers of an elastic job, up to the largest on idle capacity."""
 
 
 class RoleOutline(NamedTuple):

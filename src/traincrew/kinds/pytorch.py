@@ -219,7 +219,8 @@ def from_command(request: job_from_command.CommandRequest) -> job_from_command.J
         return job_from_command.with_leader("Master", request, {"nprocPerNode": str(processes)})
     if job_from_command.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
         request = request._replace(command=(command[0], "-m", "torch.distributed.run", *command[1:]))
-    policy = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "rdzvBackend": "c10d", "maxRestarts": 10}
+    policy = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "rdzvBackend": "c10d"}
+    policy |= {} if request.idle else {"maxRestarts": 10}
     return job_from_command.elastic_workers(request, {"nprocPerNode": str(max(request.gpus, 1)), "elasticPolicy": policy})
 
 

@@ -33,6 +33,7 @@ from traincrew.operator.missing_crds import MissingCRDs
 from traincrew.operator.observer import Observer
 from traincrew.operator.other_operators import OtherOperators
 from traincrew.operator.outdated_crds import OutdatedCRDs
+from traincrew.operator.sharing_controller import SharingController
 from traincrew.planner.events import implied
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ class Operator:
         recorder = JobEventRecorder(self._event_recorder, now)
         self._backfill = EventBackfill(clients.work, recorder, options.namespaces, now)
         context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
+        self._sharing = SharingController(clients.work, self.observer, options, self._queue.add, now)
         self._controller = Controller(context, self._queue, self._others, now)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 
@@ -126,7 +128,7 @@ class Operator:
             if stop.is_set():
                 return
             async with self._workers() as workers:
-                await _first(stop.wait(), leadership_lost(), _any_ends(workers))
+                await _first(stop.wait(), leadership_lost(), _any_ends(workers), self._sharing.run())
                 self._active = False
                 self._queue.shut_down()
                 await _first(_all_end(workers, WORKER_SHUTDOWN_SECONDS), leadership_lost())
@@ -200,6 +202,7 @@ class Operator:
     def job_changed(self, key: JobQueueKey) -> None:
         if self._active:
             self._queue.add(key)
+            self._sharing.job_changed(key)
 
     def object_added(self, key: JobQueueKey, resource: Resource, obj: Named) -> None:
         job = self.observer.job(key) if self._active else None

@@ -126,7 +126,7 @@ def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leav
     known = {each.index: each for each in before.leaving} if before is not None else {}
     return [
         Leaving(index=index, reason=leave.reason, claimant=leave.claimant, since=_since(known.get(index), leave, now))
-        for index, leave in sorted(_leaves(replicas))
+        for index, leave in sorted(_leaves(replicas), key=lambda each: each[0])
         if _pod(replicas.surplus_pods, replicas.replica(elasticity.ROLE, index)) is not None
     ]
 
@@ -145,16 +145,28 @@ def _last_resize(replicas: Replicas, before: Elastic | None, now: Time) -> Resiz
         return before.last_resize if before is not None else None
     old, new = completion_indexes.parse(before.members), frozenset(replicas.job.indexes(elasticity.ROLE))
     if old == new:
-        return before.last_resize
+        return _explained(replicas, before.last_resize)
     reason, message = _cause(replicas, old, new)
-    text = f"scaled from {len(old)} to {len(new)} workers" if len(old) != len(new) else "workers replaced"
+    return _resize(clock.whole(now), (len(old), len(new)), reason, message)
+
+
+def _resize(at: Time | None, counts: tuple[int, int], reason: str, message: str) -> Resize:
+    text = f"scaled from {counts[0]} to {counts[1]} workers" if counts[0] != counts[1] else "workers replaced"
     text = f"{text}: {message}" if message else text
-    return Resize(at=clock.whole(now), before=len(old), after=len(new), reason=reason, message=text)
+    return Resize(at=at, before=counts[0], after=counts[1], reason=reason, message=text)
+
+
+def _explained(replicas: Replicas, last: Resize | None) -> Resize | None:
+    """A preemption is seen before it is known for whom."""
+    if last is None or last.reason != shares.RECLAIMED:
+        return last
+    known = next((leave for _, leave in sorted(_leaves(replicas), key=lambda each: each[0]) if leave.claimant), None)
+    return _resize(last.at, (last.before, last.after), known.reason, known.message) if known is not None else last
 
 
 def _cause(replicas: Replicas, old: frozenset[int], new: frozenset[int]) -> tuple[str, str]:
     share = replicas.observed.share
-    for index, leave in sorted(_leaves(replicas)):
+    for index, leave in sorted(_leaves(replicas), key=lambda each: each[0]):
         if index in old - new:
             return leave.reason, leave.message
     if share is not None and new - old and new - old <= share.surplus:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from traincrew import settings
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, resources
@@ -107,6 +108,31 @@ def metrics_documents() -> list[Manifest]:
         _role("ClusterRole", {"name": name}, rules(reviews)),
         _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", account),
         _role("ClusterRole", {"name": f"{NAME}-metrics-reader"}, reader),
+    ]
+
+
+SURPLUS_PRIORITY = -1000
+"""Below every other priority, and below the -10 from which the cluster autoscaler takes pods into account."""
+
+
+def sharing_documents() -> list[Manifest]:
+    """What the operator needs in addition to choose the workers of elastic jobs, and the priority of workers on idle capacity."""
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
+    name = f"{NAME}-sharing"
+    watched = (("", "nodes"), ("", "pods"), ("", "resourcequotas"), ("autoscaling", "horizontalpodautoscalers"))
+    permissions: Permissions = {Target(group, plural): ("list", "watch") for group, plural in watched}
+    priority = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": settings.Planning().surplus_class},
+        "value": SURPLUS_PRIORITY,
+        "preemptionPolicy": "Never",
+        "description": "Workers of elastic jobs on idle capacity. Every other pod comes before them.",
+    }
+    return [
+        _role("ClusterRole", {"name": name}, rules(permissions)),
+        _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", account),
+        priority,
     ]
 
 

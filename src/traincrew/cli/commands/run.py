@@ -28,6 +28,9 @@ from traincrew.cli.render import terminal
 )
 @click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
 @click.option(
+    "--idle", is_flag=True, help="Let an elastic job grow into idle capacity and give it back when another job waits for it."
+)
+@click.option(
     "--image",
     metavar="NAME",
     default="",
@@ -86,6 +89,7 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     traincrew run job.yaml
     traincrew run --kind PyTorchJob --workers 3 -- python train.py --epochs 5
     traincrew run --kind PyTorchJob --workers 2 --elastic 1:4 -- python train.py
+    traincrew run --kind PyTorchJob --elastic 1:4 --idle --gpus 1 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
     from traincrew.cli.jobs import run_input, run_job, time_arguments

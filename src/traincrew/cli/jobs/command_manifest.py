@@ -9,9 +9,9 @@ from typing import Any
 
 from traincrew import errors
 from traincrew.apimachinery import quantities
-from traincrew.kinds import KINDS, job_from_command
+from traincrew.kinds import KINDS, elasticity, job_from_command
 from traincrew.kinds.kind import JobKind
-from traincrew.model import jobs
+from traincrew.model import jobs, naming
 
 VOLUME = "workdir"
 GPU = "nvidia.com/gpu"
@@ -38,12 +38,16 @@ class CommandJob:
 
 
 def manifest(job: CommandJob) -> dict[str, Any]:
+    if job.request.idle and job.request.elastic is None:
+        raise errors.SettingsError("--idle requires --elastic MIN:MAX, such as --elastic 1:4")
     try:
         outline = job.kind.from_command(job.request)
     except job_from_command.NotElastic:
         raise errors.SettingsError(_not_elastic(job)) from None
     replicas = {outline_role.role: _replica(job, outline, outline_role) for outline_role in outline.roles}
-    metadata = {"name": job.name, **({"namespace": job.namespace} if job.namespace else {})}
+    metadata: dict[str, Any] = {"name": job.name, **({"namespace": job.namespace} if job.namespace else {})}
+    if job.request.idle:
+        metadata["annotations"] = {naming.SCALING: elasticity.IDLE}
     return {
         "apiVersion": f"{jobs.GROUP}/{job.kind.version}",
         "kind": job.kind.kind,
@@ -103,6 +107,8 @@ def _resources(job: CommandJob, outline_role: job_from_command.RoleOutline) -> d
         return {}
     gpus = str(job.request.gpus) if job.request.gpus else ""
     limits = {name: value for name, value in (("cpu", job.cpu), ("memory", job.memory), (GPU, gpus)) if value}
+    if not limits and job.request.idle:
+        return {"requests": {"cpu": "1"}}  # what is idle is judged by requests
     return {"limits": limits} if limits else {}
 
 

@@ -66,7 +66,7 @@ def from_command(
     suffix = "".join(random.choice(SUFFIX_CHARACTERS) for _ in range(5))
     job = command_manifest.CommandJob(
         kind=job_references.find_kind(kind),
-        request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"]),
+        request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"], flags["idle"]),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
         namespace=target_options.namespace,
         image=flags["image"] or advice.LOCAL_IMAGE,

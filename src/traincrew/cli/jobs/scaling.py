@@ -20,6 +20,6 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
         # The response of the subresource is a Scale.
         changed = await client.get(stored.kind.resource, target.namespace, job.job.name) if form != "text" else b""
     report = action_report.ActionReport(form)
-    before, others = job.job.count(scaling_limits.ROLE), scaling_limits.other_roles(job)
+    before, others = job.job.requested(scaling_limits.ROLE), scaling_limits.other_roles(job)
     report.add(f"{job.reference} scaled from {before} to {replicas} workers{others}", changed)
     report.close()

@@ -45,6 +45,9 @@ def _summary(observed: ObservedJob, now: Time) -> str:
             f"{policy.ttl_seconds_after_finished} s" if policy.ttl_seconds_after_finished is not None else "none",
         ],
     ]
+    if status.elastic is not None:
+        why = f": {status.elastic.why.message}" if status.elastic.why is not None else ""
+        rows.append(["workers", f"{status.elastic.workers}, {status.elastic.scaling}{why}"])
     if reason := waiting_reasons.job_reason(observed):
         rows.append(["waiting for", reason])
     if observed.hang:

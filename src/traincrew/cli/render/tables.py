@@ -75,12 +75,18 @@ def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:
         observed.kind.kind,
         job.name,
         observed.state,
-        f"{active}/{job.total}",
+        f"{active}/{job.total}{_bounds(observed)}",
         str(restarts(observed)),
         durations.age(job.metadata.creation_timestamp, now),
         duration(observed, now),
         _why(observed, now),
     ]
+
+
+def _bounds(observed: observed_job.ObservedJob) -> str:
+    """Of the workers of a job whose number the operator chooses."""
+    elastic = observed.job.status.elastic
+    return f" ({elastic.min}-{elastic.max})" if elastic is not None and elastic.members else ""
 
 
 def restarts(observed: observed_job.ObservedJob) -> int:

@@ -1,0 +1,164 @@
+"""Lets the pure decision choose the workers of elastic jobs whenever the cluster has changed.
+
+The result of a decision is a `Share` for each job, which becomes part of its observed state. It may be lost at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from traincrew import settings
+from traincrew.client import interfaces
+from traincrew.kinds import elasticity
+from traincrew.model import jobs, naming
+from traincrew.model.shares import Share
+from traincrew.operator import sharing_informers, sharing_scene
+from traincrew.operator.job_key import JobQueueKey
+from traincrew.operator.observer import Observer
+from traincrew.operator.sharing_informers import SharingInformers
+from traincrew.sharing import share
+from traincrew.sharing.scene import ElasticJob, Memory, Rules, Scene, Shares
+
+log = logging.getLogger(__name__)
+
+DEBOUNCE = 0.2
+"""Seconds between a change of the cluster and the decision: changes come in groups."""
+RETRY_SECONDS = 5.0
+ONE_NAMESPACE = (
+    "an operator that watches single namespaces cannot see nodes and other pods: install it for all namespaces, "
+    "or set the annotation to manual"
+)
+
+
+class SharingController:
+    def __init__(
+        self,
+        reader: interfaces.Reader,
+        observer: Observer,
+        options: settings.Operator,
+        requeue: Callable[[JobQueueKey], None],
+        now: Callable[[], dt.datetime],
+    ) -> None:
+        self._reader, self._observer, self._requeue, self._now = reader, observer, requeue, now
+        self._single_namespace = bool(options.namespaces)
+        self._rules = Rules(overcommitted=frozenset(options.overcommitted))
+        self._opted_in: dict[JobQueueKey, str] = {}
+        """The UIDs of jobs whose annotation lets the operator choose."""
+        self._changed = asyncio.Event()
+        self._shares: dict[str, Share] = {}
+        self._memory = Memory()
+        self._refusal = ""
+        observer.shares = self.share_of
+
+    def share_of(self, job: jobs.JobObject[Any]) -> Share | None:
+        if self._single_namespace:
+            return Share(refusal=ONE_NAMESPACE)
+        return Share(refusal=self._refusal) if self._refusal else self._shares.get(job.metadata.uid)
+
+    def job_changed(self, key: JobQueueKey) -> None:
+        """Called for every job that was created, changed or deleted."""
+        job = self._observer.job(key)
+        wishes = job is not None and not job.status.finished and job.metadata.annotations.get(
+            naming.SCALING, elasticity.MANUAL
+        ) != elasticity.MANUAL  # fmt: skip
+        if job is not None and wishes and not self._single_namespace:
+            self._opted_in[key] = job.metadata.uid
+            self._changed.set()
+        elif (uid := self._opted_in.pop(key, None)) is not None:
+            self._shares.pop(uid, None)
+            self._changed.set()
+
+    async def run(self) -> None:
+        """Runs until cancelled, while this process leads."""
+        keys = self._observer.keys()
+        for key in keys:
+            self.job_changed(key)
+        while True:
+            while not self._opted_in:
+                await self._changed.wait()
+                self._changed.clear()
+            log.info("sharing begins", extra={"jobs": len(self._opted_in)})
+            async with sharing_informers.running(SharingInformers(self._reader, self._changed.set)) as informers:
+                await self._share(informers)
+            self._shares.clear()
+            self._memory, self._refusal = Memory(), ""
+            log.info("sharing ends")
+
+    async def _share(self, informers: SharingInformers) -> None:
+        """Until no job lets the operator choose."""
+        while self._opted_in:
+            again: dt.datetime | None = None
+            self._changed.clear()
+            if self._is_allowed(informers) and informers.synced:
+                try:
+                    again = self._decide(informers)
+                except Exception:  # jobs run on with the workers that they have
+                    log.exception("sharing failed", extra={"retry_in": RETRY_SECONDS})
+                    again = self._now() + dt.timedelta(seconds=RETRY_SECONDS)
+            await self._next_change(again)
+
+    async def _next_change(self, again: dt.datetime | None) -> None:
+        timeout = max((again - self._now()).total_seconds(), DEBOUNCE) if again is not None else None
+        try:
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(DEBOUNCE)
+
+    def _is_allowed(self, informers: SharingInformers) -> bool:
+        forbidden = informers.forbidden
+        refusal = (
+            f"the operator may not read {forbidden}: install it with sharing.enabled=true (Helm) or apply manifests/sharing"
+            if forbidden
+            else ""
+        )
+        if refusal != self._refusal:
+            self._refusal = refusal
+            for key in self._opted_in:
+                self._requeue(key)
+        return not refusal
+
+    def _decide(self, informers: SharingInformers) -> dt.datetime | None:
+        jobs_by_key = self._jobs(informers)
+        scene = Scene(
+            nodes=tuple(informers.nodes),
+            pods=tuple(informers.pods),
+            jobs=tuple(jobs_by_key.values()),
+            quotas=sharing_scene.quotas(informers.quotas),
+            memory=self._memory,
+            rules=self._rules,
+        )
+        result = share(scene, self._now())
+        self._memory = result.memory
+        self._publish(jobs_by_key, result)
+        return result.look_again
+
+    def _jobs(self, informers: SharingInformers) -> dict[JobQueueKey, ElasticJob]:
+        found = {}
+        for key in sorted(self._opted_in):
+            job = self._observer.job(key)
+            pods = informers.pods.owned_by(job.metadata.uid) if job is not None else ()
+            each = sharing_scene.elastic_job(self._observer.kinds[key.plural], job, pods, informers.autoscalers) if job else None
+            if each is not None:
+                found[key] = each
+        return found
+
+    def _publish(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: Shares) -> None:
+        before, self._shares = self._shares, dict(result.jobs)
+        for key, job in jobs_by_key.items():
+            new, old = result.jobs[job.uid], before.get(job.uid)
+            if old is None or _decision(new) != _decision(old):
+                self._requeue(key)
+            if new.leaving or new.hints:
+                fields = {"job": job.reference, "workers": len(new.members), "leaving": len(new.leaving), "new": len(new.hints)}
+                log.info("workers change", extra=fields)
+
+
+def _decision(given: Share) -> tuple[object, ...]:
+    """Without the message, which may change often: it is written with the next status."""
+    return (set(given.members), given.surplus, dict(given.leaving), given.reason, given.refusal)

@@ -1,0 +1,126 @@
+"""Watches of nodes, of all pods, of quotas and of autoscalers. They run only while a job lets the operator choose its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import interfaces
+from traincrew.client.informer import Informer, Scope
+from traincrew.client.store import InformerStore
+from traincrew.model import meta, objects, resources
+from traincrew.model.meta import Meta, Struct
+from traincrew.model.resources import Resource
+from traincrew.scheduling import objects as scheduling_objects
+from traincrew.scheduling import pod_info
+from traincrew.scheduling.pod_info import PodInfo
+
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+
+T = TypeVar("T", bound=meta.Named)
+
+
+class QuotaSpec(Struct):
+    scopes: list[str] = []
+    scope_selector: dict[str, Any] | None = None
+
+
+class QuotaStatus(Struct):
+    hard: dict[str, str | int | float] = {}
+    used: dict[str, str | int | float] = {}
+
+
+class Quota(Struct):
+    metadata: Meta
+    spec: QuotaSpec = QuotaSpec()
+    status: QuotaStatus = QuotaStatus()
+
+
+class SharingInformers:
+    def __init__(self, reader: interfaces.Reader, changed: Callable[[], None]) -> None:
+        self._reader, self._changed = reader, changed
+        self._informers: list[Informer[Any]] = []
+        self.nodes = self._add(Scope(NODES), _decoder(scheduling_objects.Node), _is_node_change)
+        self.pods = self._add(Scope(resources.PODS, fields=UNFINISHED), pod_info.decode, _is_pod_change)
+        self.quotas = self._add(Scope(QUOTAS), _decoder(Quota))
+        self.autoscalers = self._add(Scope(resources.AUTOSCALERS), _decoder(objects.Autoscaler), _is_other_spec)
+
+    def _add(
+        self, scope: Scope, decode: Callable[[bytes], T], relevant: Callable[[T, T], bool] | None = None
+    ) -> InformerStore[T]:
+        def on_change(old: T | None, new: T | None) -> None:
+            if relevant is None or old is None or new is None or relevant(old, new):
+                self._changed()
+
+        store = InformerStore(decode, on_change)
+        informer = Informer(self._reader, scope, store)
+        informer.on_failure = self._changed
+        self._informers.append(informer)
+        return store
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers:
+                group.create_task(informer.run())
+                group.create_task(self._report(informer))
+
+    async def _report(self, informer: Informer[Any]) -> None:
+        await informer.synced.wait()
+        self._changed()
+
+    @property
+    def synced(self) -> bool:
+        return all(informer.synced.is_set() for informer in self._informers)
+
+    @property
+    def forbidden(self) -> str:
+        """A resource that the operator may not read."""
+        return next(self._forbidden(), "")
+
+    def _forbidden(self) -> Iterator[str]:
+        for informer in self._informers:
+            if isinstance(informer.failure, errors.Forbidden):
+                yield informer.scope.resource.plural
+
+
+@contextlib.asynccontextmanager
+async def running(informers: SharingInformers) -> Any:
+    task = asyncio.create_task(informers.run())
+    try:
+        yield informers
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def _decoder(type: type[T]) -> Callable[[bytes], T]:
+    decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(type)
+    return decoder.decode
+
+
+def _is_pod_change(old: PodInfo, new: PodInfo) -> bool:
+    return _state(old) != _state(new)
+
+
+def _state(pod: PodInfo) -> tuple[object, ...]:
+    scheduled = pod.status.condition("PodScheduled")
+    refused = scheduled is not None and scheduled.status == "False"
+    return (pod.uid, pod.spec.node_name, pod.status.phase, pod.terminating, refused, pod.status.nominated_node_name)
+
+
+def _is_node_change(old: scheduling_objects.Node, new: scheduling_objects.Node) -> bool:
+    """Not the heartbeats."""
+    return (old.spec, old.status.allocatable, old.metadata.labels) != (new.spec, new.status.allocatable, new.metadata.labels)
+
+
+def _is_other_spec(old: objects.Autoscaler, new: objects.Autoscaler) -> bool:
+    return old.spec != new.spec

@@ -1,0 +1,134 @@
+"""The scene of a decision about elastic jobs, from the stores of the operator."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from traincrew import settings
+from traincrew.apimachinery import quantities
+from traincrew.kinds import elasticity, pod_templates
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Manifest, Replica
+from traincrew.model import jobs, naming, objects
+from traincrew.operator.sharing_informers import Quota
+from traincrew.planner import scaling
+from traincrew.planner.scaling import Scaling
+from traincrew.scheduling import objects as scheduling_objects
+from traincrew.scheduling import pod_info, resource_requests
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing.scene import ElasticJob, Member
+
+_REQUESTS = "requests."
+_PLANNING = settings.Planning()
+
+
+def elastic_job(
+    kind: JobKind, stored: jobs.JobObject[Any], pods: Iterable[PodInfo], autoscalers: Iterable[objects.Autoscaler]
+) -> ElasticJob | None:
+    """pods: of the job. None: its number of workers is not chosen by the operator."""
+    kind = kind.following(stored)
+    job = kind.job(stored)
+    wish = scaling.of(kind, job)
+    if wish is None or wish.refusal or job.status.finished or job.suspended or job.metadata.deletion_timestamp is not None:
+        return None
+    recorded = frozenset(job.members.get(elasticity.ROLE, range(wish.wanted)))
+    workers = _workers(job, pods)
+    members = tuple(_member(index, workers.get(index)) for index in sorted(recorded))
+    departing = tuple(_member(index, pod) for index, pod in sorted(workers.items()) if index not in recorded)
+    shape = next((pod for pod in workers.values() if not pod.terminating), None) or _shape(kind, job)
+    autoscaler = _autoscaler(kind, job, wish, autoscalers)
+    bounds = wish.elasticity
+    return ElasticJob(
+        uid=job.metadata.uid,
+        reference=f"{kind.kind} {job}",
+        shape=_unscheduled(shape),
+        least=bounds.least,
+        wanted=wish.wanted,
+        most=bounds.most,
+        grows=wish.mode == elasticity.IDLE and not autoscaler,
+        sizes=wish.sizes,
+        weight=wish.weight,
+        priority=max((pod.spec.priority for pod in workers.values() if not _is_surplus(pod)), default=0),
+        cost=bounds.cost,
+        anchor=bounds.anchor,
+        members=members,
+        departing=departing,
+        running=job.status.is_true("Running"),
+        yields_only=autoscaler if wish.mode == elasticity.IDLE else "",
+    )
+
+
+def _workers(job: jobs.Job, pods: Iterable[PodInfo]) -> dict[int, PodInfo]:
+    prefix = naming.replica(job.name, elasticity.ROLE, 0).removesuffix("0")
+    found = ((pod.metadata.name.removeprefix(prefix), pod) for pod in pods if pod.metadata.name.startswith(prefix))
+    return {int(text): pod for text, pod in found if text.isdecimal()}
+
+
+def _member(index: int, pod: PodInfo | None) -> Member:
+    if pod is None:
+        return Member(index)
+    runs = pod.status.phase == "Running" and not pod.terminating
+    return Member(index, pod, _is_surplus(pod), (pod.status.start_time or pod.created) if runs else None)
+
+
+def _is_surplus(pod: PodInfo) -> bool:
+    return naming.SURPLUS in pod.metadata.labels
+
+
+def _unscheduled(pod: PodInfo) -> PodInfo:
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    return dataclasses.replace(pod, spec=spec, status=scheduling_objects.PodStatus())
+
+
+def _shape(kind: JobKind, job: jobs.Job) -> PodInfo:
+    """A worker as the API server would store it: limits without requests become requests."""
+    role = next(role for role in kind.roles if role.name == elasticity.ROLE)
+    body = pod_templates.build(kind, Replica(job, role, 0, _PLANNING))
+    for container in [*body["spec"].get("initContainers", []), *body["spec"]["containers"]]:
+        _default_requests(container)
+    body["metadata"] |= {"name": job.name, "namespace": job.namespace, "uid": job.metadata.uid}
+    return pod_info.decode(msgspec.json.encode({"metadata": body["metadata"], "spec": body["spec"]}))
+
+
+def _default_requests(container: Manifest) -> None:
+    resources = container.get("resources") or {}
+    container["resources"] = {**resources, "requests": {**(resources.get("limits") or {}), **(resources.get("requests") or {})}}
+
+
+def _autoscaler(kind: JobKind, job: jobs.Job, wish: Scaling, autoscalers: Iterable[objects.Autoscaler]) -> str:
+    """Why another controller chooses the number of workers."""
+    for each in autoscalers:
+        target = each.spec.get("scaleTargetRef") or {}
+        if each.metadata.namespace == job.namespace and (target.get("kind"), target.get("name")) == (kind.kind, job.name):
+            return f"HorizontalPodAutoscaler {each.metadata.name} chooses replicas: delete it, or use {elasticity.YIELD}"
+    if wish.elasticity.autoscaled:
+        return f"spec.elasticPolicy.metrics lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
+    return ""
+
+
+def quotas(found: Iterable[Quota]) -> dict[str, dict[str, int]]:
+    """What the quotas of each namespace leave. Quotas with a scope are judged by the API server alone."""
+    result: dict[str, dict[str, int]] = {}
+    for quota in found:
+        if quota.spec.scopes or quota.spec.scope_selector:
+            continue
+        left = result.setdefault(quota.metadata.namespace, {})
+        for name, amount in _left(quota.status.hard, quota.status.used).items():
+            left[name] = min(left.get(name, amount), amount)
+    return result
+
+
+def _left(hard: Mapping[str, quantities.Text], used: Mapping[str, quantities.Text]) -> dict[str, int]:
+    amounts: dict[str, int] = {}
+    for name, limit in hard.items():
+        resource = name.removeprefix(_REQUESTS)
+        if name.startswith(("limits.", "count/")) or not quantities.is_quantity(limit):
+            continue
+        taken = used.get(name, 0)
+        left = resource_requests.amount(resource, limit) - resource_requests.amount(resource, taken)
+        amounts[resource] = min(amounts.get(resource, left), left)
+    return amounts

@@ -1,0 +1,98 @@
+"""The brakes on growth: credit that a job earns by running, a pay-back, and waiting times. Giving back has no brake."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import NamedTuple
+
+from traincrew.apimachinery import backoff
+from traincrew.kinds.elasticity import ResizeCost
+from traincrew.model.meta import Time
+from traincrew.sharing.scene import ElasticJob, JobRecord, Rules
+
+GRANT_SECONDS = 5.0
+"""How long a granted worker may have no pod."""
+
+
+class Brake(NamedTuple):
+    """Why a job does not grow now."""
+
+    reason: str
+    message: str
+    until: Time | None = None
+
+
+def price(cost: ResizeCost) -> float:
+    return cost.up + cost.redo
+
+
+def updated(record: JobRecord | None, job: ElasticJob, rules: Rules, now: Time) -> JobRecord:
+    """The record with the credit that the job has earned. A new job may grow once."""
+    if record is None:
+        return JobRecord(price(job.cost), now, job.wanted)
+    earned = (now - record.credited).total_seconds() * rules.budget if job.running else 0.0
+    credit = min(record.credit + max(earned, 0.0), max(rules.largest_credit, price(job.cost)))
+    recent = now - dt.timedelta(seconds=GRANT_SECONDS)
+    return dataclasses.replace(
+        record,
+        credit=credit,
+        credited=now,
+        granted={index: time for index, time in record.granted.items() if time >= recent},
+        asked={index: time for index, time in record.asked.items() if time >= recent},
+        postponed=record.postponed if record.postponed is not None and record.postponed > now else None,
+    )
+
+
+def postponed(record: JobRecord, rules: Rules, now: Time) -> JobRecord:
+    """After a change that was not the will of the job."""
+    return dataclasses.replace(record, postponed=now + dt.timedelta(seconds=rules.postponement), room_since=None)
+
+
+def refused(record: JobRecord, rules: Rules, now: Time) -> JobRecord:
+    """After the scheduler found no node for a worker on idle capacity."""
+    delay = backoff.exponential_delay(record.refusals + 1, rules.first_backoff, rules.longest_backoff)
+    until = now + dt.timedelta(seconds=delay)
+    return dataclasses.replace(record, refusals=record.refusals + 1, backoff_until=until, room_since=None)
+
+
+def before_growth(job: ElasticJob, record: JobRecord, rules: Rules, now: Time) -> Brake | None:
+    """The brakes that do not depend on the room."""
+    if record.backoff_until is not None and now < record.backoff_until:
+        return Brake(
+            "NoRoom",
+            f"the scheduler refused the last worker; the next try is at {_at(record.backoff_until)}",
+            record.backoff_until,
+        )
+    if record.postponed is not None and now < record.postponed:
+        return Brake("CoolingDown", f"the job may grow again at {_at(record.postponed)}", record.postponed)
+    lacking = price(job.cost) - record.credit
+    if lacking > 1e-6:
+        until = now + dt.timedelta(seconds=lacking / rules.budget)
+        earning = f"{price(job.cost):g} s at {rules.budget:.0%} of its running time"
+        return Brake("CoolingDown", f"the job grows again when it has earned the cost of a change, {earning}", until)
+    return None
+
+
+def of_growth(job: ElasticJob, record: JobRecord, added: int, stay: float, rules: Rules, now: Time) -> Brake | None:
+    """The brakes on this number of additional workers. `room_since` of the record is set."""
+    since = record.room_since or now
+    settled = since + dt.timedelta(seconds=rules.settle)
+    if now < settled:
+        return Brake("Settling", f"there is room for {added} more; the job grows at {_at(settled)} if it stays free", settled)
+    present = max(len(job.members), 1)
+    if stay * added < 2 * price(job.cost) * present:
+        return Brake(
+            "Unprofitable",
+            f"{added} more would not repay the change: it costs {price(job.cost):g} s of {present} workers, and workers on idle "
+            f"capacity stay {stay:.0f} s in the mean",
+        )
+    return None
+
+
+def paid(record: JobRecord, job: ElasticJob) -> JobRecord:
+    return dataclasses.replace(record, credit=record.credit - price(job.cost), room_since=None, refusals=0, backoff_until=None)
+
+
+def _at(time: Time) -> str:
+    return f"{time:%H:%M:%S} UTC"

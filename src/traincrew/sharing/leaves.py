@@ -1,0 +1,115 @@
+"""Workers that leave for other reasons than a claim: gone, refused, on a node that ends, or to the benefit of a poorer job."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+
+from traincrew.model.meta import Time
+from traincrew.model.shares import EVENED_OUT, GAVE_BACK, RECLAIMED, Leave
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing import budget, claims
+from traincrew.sharing.draft import Draft
+from traincrew.sharing.room import Room
+from traincrew.sharing.scene import Member, Rules, Scene
+
+REFUSED = "Refused"
+
+
+def notices(scene: Scene) -> dict[str, str]:
+    """The nodes that announce their end, with the taint."""
+    return {
+        node.name: taint.key
+        for node in scene.nodes
+        for taint in reversed(node.spec.taints)
+        if taint.key in scene.rules.notice_taints
+    }
+
+
+def drop_lost(draft: Draft, scene: Scene, rules: Rules, now: Time) -> None:
+    """Workers on idle capacity that were preempted or deleted, were refused by the scheduler, or got no pod."""
+    for member in [each for each in draft.members.values() if each.surplus]:
+        pod = member.pod
+        if pod is None and member.index not in draft.record.granted:
+            del draft.members[member.index]
+            draft.record = budget.refused(draft.record, rules, now)
+        elif pod is not None and pod.terminating:
+            draft.leave(member.index, _reclaimed(scene, pod), rules, now)
+        elif pod is not None and pod.pending and claims.is_unschedulable(pod):
+            draft.leave(member.index, Leave(REFUSED, "", "the scheduler found no node"), rules, now)
+            draft.record = dataclasses.replace(budget.refused(draft.record, rules, now), postponed=None)
+    for member in draft.job.departing:
+        if member.surplus and member.pod is not None and member.pod.preempted:
+            draft.leaving[member.index] = _reclaimed(scene, member.pod)
+
+
+def _reclaimed(scene: Scene, pod: PodInfo) -> Leave:
+    """For a pod that was preempted, the one for which the scheduler frees the node."""
+    for claim in claims.find(scene) if pod.preempted else ():
+        if any(each.status.nominated_node_name == pod.spec.node_name for each in claim.pods):
+            return Leave(GAVE_BACK, claim.claimant, claim.words)
+    return Leave(RECLAIMED, "", "pods on idle capacity were preempted or deleted")
+
+
+def round_down(draft: Draft, rules: Rules, now: Time) -> None:
+    """To an allowed size, after others have left."""
+    sizes = [size for size in draft.job.sizes if size <= len(draft.members)]
+    if not draft.leaving or not sizes:
+        return
+    cause = next(iter(draft.leaving.values()))
+    for member in draft.in_order[: max(len(draft.members) - max(sizes), 0)]:
+        draft.leave(member.index, cause, rules, now)
+
+
+def even_out(drafts: list[Draft], room: Room, rules: Rules, now: Time) -> None:
+    """One worker on idle capacity changes sides if the richer job stays at least as rich, and has been richer for long enough."""
+    pairs = [
+        (rich.level - poor.level, rich, poor)
+        for rich in drafts
+        for poor in drafts
+        if rich.job.priority == poor.job.priority and _would_even_out(rich, poor, room)
+    ]
+    rich_uids = {rich.job.uid for _, rich, _ in pairs}
+    for draft in drafts:
+        since = draft.record.richer_since or now if draft.job.uid in rich_uids else None
+        draft.record = dataclasses.replace(draft.record, richer_since=since)
+    _, rich, poor = max(pairs, key=lambda pair: (pair[0], pair[1].job.uid), default=(0.0, None, None))
+    if rich is None or poor is None or rich.record.richer_since is None:
+        return
+    lasted = now - rich.record.richer_since >= dt.timedelta(seconds=rules.even_out_after)
+    able = all(each.record.credit >= budget.price(each.job.cost) for each in (rich, poor))
+    leaver = _leaver(rich)
+    if lasted and able and leaver is not None:
+        _change_sides(rich, poor, leaver, rules, now)
+
+
+def _would_even_out(rich: Draft, poor: Draft, room: Room) -> bool:
+    if rich is poor or rich.leaving or poor.leaving or not poor.job.running or not poor.job.grows:
+        return False
+    if len(rich.members) <= rich.job.wanted or not poor.job.wanted <= len(poor.members) < poor.job.most:
+        return False
+    return rich.level - rich.step >= poor.level + poor.step and _fits_instead(rich, poor, room)
+
+
+def _fits_instead(rich: Draft, poor: Draft, room: Room) -> bool:
+    """Whether a worker of the poorer job fits when one of the richer job is gone."""
+    leaver = _leaver(rich)
+    if leaver is None or leaver.pod is None:
+        return False
+    room.remove(leaver.pod)
+    placed = room.place(poor.job.shape, strict=True)
+    if placed is not None:
+        room.remove(placed)
+    room.add(leaver.pod)
+    return placed is not None
+
+
+def _leaver(rich: Draft) -> Member | None:
+    return next((each for each in rich.in_order if each.pod is not None and each.pod.spec.node_name), None)
+
+
+def _change_sides(rich: Draft, poor: Draft, leaver: Member, rules: Rules, now: Time) -> None:
+    words = f"{poor.job.reference} has {len(poor.members)} workers"
+    rich.leave(leaver.index, Leave(EVENED_OUT, poor.job.reference, words), rules, now)
+    paid = dataclasses.replace(rich.record, credit=rich.record.credit - budget.price(rich.job.cost), richer_since=None)
+    rich.record = paid

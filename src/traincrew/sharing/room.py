@@ -1,0 +1,80 @@
+"""The free capacity of the cluster while a decision is made, judged by the filters of the scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from traincrew.scheduling import filters, scores
+from traincrew.scheduling.node_info import NodeInfo
+from traincrew.scheduling.objects import Node
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Snapshot
+from traincrew.scheduling.volumes import StorageObjects
+
+
+class Room:
+    def __init__(self, nodes: Iterable[Node], pods: Iterable[PodInfo], overcommitted: frozenset[str]) -> None:
+        self._snapshot = Snapshot(nodes, overcommitted, StorageObjects(), {})
+        self._overcommitted = overcommitted
+        for pod in pods:
+            if pod.spec.node_name:
+                self._snapshot.add_pod(pod, pod.spec.node_name)
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        return frozenset(self._snapshot.node_infos)
+
+    def remove(self, pod: PodInfo) -> None:
+        self._snapshot.remove_pod(pod, pod.spec.node_name)
+
+    def add(self, pod: PodInfo) -> None:
+        self._snapshot.add_pod(pod, pod.spec.node_name)
+
+    def place(self, pod: PodInfo, *, strict: bool = False) -> PodInfo | None:
+        """The pod on a node that it fits, where it stays. strict: no resource may be overcommitted."""
+        self._snapshot.overcommitted = frozenset() if strict else self._overcommitted
+        feasible = [each for each in self._snapshot.node_infos.values() if self._fits(pod, each)]
+        return self._put(pod, scores.select_host(pod, feasible, self._snapshot).node.name) if feasible else None
+
+    def place_on(self, pod: PodInfo, node: str) -> PodInfo | None:
+        self._snapshot.overcommitted = self._overcommitted
+        node_info = self._snapshot.node_infos.get(node)
+        return self._put(pod, node) if node_info is not None and self._fits(pod, node_info) else None
+
+    def reserve(self, pod: PodInfo, node: str) -> PodInfo:
+        """The pod on a node that is being freed for it."""
+        return self._put(pod, node)
+
+    def place_all(self, pods: Sequence[PodInfo]) -> list[PodInfo] | None:
+        """All of the pods or none."""
+        placed: list[PodInfo] = []
+        for pod in pods:
+            if (one := self.place(pod)) is None:
+                for each in placed:
+                    self.remove(each)
+                return None
+            placed.append(one)
+        return placed
+
+    def free(self, names: Iterable[str]) -> dict[str, int]:
+        """The sums over all nodes."""
+        infos = self._snapshot.node_infos.values()
+        return {name: sum(max(each.free.get(name, 0), 0) for each in infos) for name in names}
+
+    def reasons(self, pod: PodInfo) -> str:
+        """Why the pod fits no node, in the words of the scheduler."""
+        self._snapshot.overcommitted = frozenset()
+        counts: dict[str, int] = {}
+        for node_info in self._snapshot.node_infos.values():
+            status = filters.run_filters(pod, node_info, self._snapshot)
+            for reason in status.reasons if status is not None else ():
+                counts[reason] = counts.get(reason, 0) + 1
+        return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "there is no node"
+
+    def _fits(self, pod: PodInfo, node_info: NodeInfo) -> bool:
+        return filters.run_filters(pod, node_info, self._snapshot) is None
+
+    def _put(self, pod: PodInfo, node: str) -> PodInfo:
+        placed = pod.with_node(node)
+        self._snapshot.add_pod(placed, node)
+        return placed

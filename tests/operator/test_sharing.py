@@ -1,0 +1,242 @@
+"""Elastic jobs on a real API server with a real scheduler, in virtual time: growth, giving back, rights, and what is watched."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import pathlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+import msgspec
+from tests.cluster.manifests import job
+from tests.operator.operator_cluster import NAMESPACE, PYTORCH, Cluster, FaultyClient, Object, cluster
+from tests.operator.virtual_time import in_virtual_time
+
+from traincrew import errors, settings
+from traincrew.client import interfaces
+from traincrew.embedded.scheduler import Scheduler
+from traincrew.model.resources import AUTOSCALERS, PODS, Resource
+from traincrew.scheduling.decisions import Profile
+
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+GPU = "nvidia.com/gpu"
+ONE_NAMESPACE = settings.Operator(namespaces=(NAMESPACE,), metrics_address="0", health_address="0")
+
+
+class ReadingClient(FaultyClient):
+    """Records what is read, and may forbid it."""
+
+    def __init__(self, inner: interfaces.Client, forbidden: str = "") -> None:
+        super().__init__(inner)
+        self.read: set[tuple[str, str]] = set()
+        """Plural and label selector of every list."""
+        self.watches: list[tuple[str, str]] = []
+        """Of every watch that is open now."""
+        self.forbidden = forbidden
+
+    async def pages(self, resource: Resource, namespace: str | None, **options: Any) -> AsyncGenerator[interfaces.Page, None]:
+        self.read.add((resource.plural, options.get("labels", "")))
+        if resource.plural == self.forbidden:
+            raise errors.Forbidden(f"{resource.plural} is forbidden")
+        async with contextlib.aclosing(super().pages(resource, namespace, **options)) as pages:
+            async for page in pages:
+                yield page
+
+    async def watch(
+        self, resource: Resource, namespace: str | None, **options: Any
+    ) -> AsyncGenerator[interfaces.WatchEvent, None]:
+        entry = (resource.plural, options.get("labels", ""))
+        self.watches.append(entry)
+        try:
+            async with contextlib.aclosing(super().watch(resource, namespace, **options)) as changes:
+                async for change in changes:
+                    yield change
+        finally:
+            self.watches.remove(entry)
+
+    def reads_of_sharing(self) -> set[tuple[str, str]]:
+        return {entry for entry in self.read if entry in SHARING}
+
+
+SHARING = {("nodes", ""), ("pods", ""), ("resourcequotas", ""), ("horizontalpodautoscalers", "")}
+
+
+def elastic_job(workers: int = 2, most: int = 4, **annotations: str) -> Object:
+    made: Object = job("PyTorchJob", Worker=workers, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": most}})
+    texts = {"scaling": "idle", "checkpoint-seconds": "10", **annotations}
+    made["metadata"]["annotations"] = {f"traincrew.kubeflow.org/{name}": text for name, text in texts.items()}
+    container = made["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {GPU: "1"}}
+    return made
+
+
+class Machine:
+    """A node with devices: its scheduler is real, its pods run as soon as they are bound."""
+
+    def __init__(self, on: Cluster) -> None:
+        self._on = on
+
+    async def add_node(self, name: str = "machine", gpus: int = 4) -> None:
+        await self._on.client.create(NODES, None, json.dumps({"metadata": {"name": name}}).encode())
+        amounts = {"cpu": "8", "memory": "64Gi", "pods": "100", GPU: str(gpus)}
+        status = {"status": {"allocatable": amounts, "capacity": amounts}}
+        await self._on.client.patch(NODES, None, name, json.dumps(status).encode(), subresource="status")
+
+    async def run(self) -> None:
+        while True:
+            for pod in await self._on._list(PODS):
+                await self._sync(pod)
+            await asyncio.sleep(1)
+
+    async def _sync(self, pod: Object) -> None:
+        name = pod["metadata"]["name"]
+        if "deletionTimestamp" in pod["metadata"]:
+            with contextlib.suppress(errors.NotFound):
+                await self._on.client.delete(PODS, NAMESPACE, name, grace=0)
+        elif pod["spec"].get("nodeName") and pod["status"]["phase"] == "Pending":
+            await self._on.set_phase(name, "Running")
+
+
+@contextlib.asynccontextmanager
+async def machine(on: Cluster, gpus: int = 4) -> AsyncIterator[Machine]:
+    made = Machine(on)
+    await made.add_node(gpus=gpus)
+    scheduler = Scheduler(on.control_plane.system_client("scheduler"), Profile())
+    tasks = [asyncio.create_task(scheduler.run()), asyncio.create_task(made.run())]
+    try:
+        yield made
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def elastic(on: Cluster) -> Object:
+    found: Object = (await on.job())["status"].get("elastic", {})
+    return found
+
+
+async def claim(on: Cluster, name: str, gpus: int) -> None:
+    container = {"name": "main", "image": "x", "resources": {"limits": {GPU: str(gpus)}}}
+    body = {"metadata": {"name": name}, "spec": {"containers": [container], "terminationGracePeriodSeconds": 0}}
+    await on.client.create(PODS, NAMESPACE, json.dumps(body).encode())
+
+
+async def pod(on: Cluster, name: str) -> Object:
+    found: Object = msgspec.json.decode(await on.client.get(PODS, NAMESPACE, name))
+    return found
+
+
+@in_virtual_time
+async def test_without_a_job_that_asks_for_it_nothing_new_is_read(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on):
+        client = ReadingClient(on.control_plane.system_client("operator"))
+        async with on.operator(client):
+            await on.create(elastic_job(scaling="manual"))
+            await asyncio.sleep(120)
+            assert not client.reads_of_sharing()
+            assert await on.pods() == ["j-worker-0", "j-worker-1"]
+            assert "elastic" not in (await on.job())["status"]
+
+
+@in_virtual_time
+async def test_the_watches_begin_with_the_first_job_that_asks_for_them_and_end_with_the_last(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on):
+        client = ReadingClient(on.control_plane.system_client("operator"))
+        async with on.operator(client):
+            await on.create(elastic_job())
+            await asyncio.sleep(30)
+            assert set(client.watches) >= SHARING
+            await on.client.delete(PYTORCH, NAMESPACE, "j")
+            await asyncio.sleep(30)
+            assert not SHARING & set(client.watches)
+
+
+@in_virtual_time
+async def test_a_job_grows_into_idle_devices_gives_them_back_and_grows_again(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        await on.create(elastic_job())
+        await asyncio.sleep(60)
+        assert await on.pods() == [f"j-worker-{index}" for index in range(4)]
+        assert (await pod(on, "j-worker-3"))["spec"]["priority"] == -1000
+        assert (await elastic(on))["why"]["reason"] == "AtMaximum"
+        await asyncio.sleep(120)
+        await claim(on, "other", 2)
+        await asyncio.sleep(20)
+        assert (await pod(on, "other"))["spec"]["nodeName"] == "machine"
+        assert (await elastic(on))["members"] == "0-1"
+        said = await on.events()
+        assert ("GaveBack", f"scaled from 4 to 2 workers: Pod default/other waits for 2 {GPU}") in said
+        assert (await on.job())["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+        assert not (await on.job())["status"].get("restarts", {}).get("disruptions")
+        await on.client.delete(PODS, NAMESPACE, "other")
+        await asyncio.sleep(3000)
+        assert (await elastic(on))["members"] == "0-3"
+
+
+@in_virtual_time
+async def test_a_claim_that_must_not_preempt_is_served_too(tmp_path: pathlib.Path) -> None:
+    """The operator gives back what the scheduler cannot take, down to the minimum."""
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        await on.create(elastic_job(workers=4))
+        await asyncio.sleep(200)
+        await claim(on, "other", 3)
+        await asyncio.sleep(300)
+        assert (await pod(on, "other"))["spec"].get("nodeName") == "machine"
+        assert (await elastic(on))["members"] == "0"
+
+
+@in_virtual_time
+async def test_without_rights_the_job_says_so_and_is_scaled_by_hand(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on):
+        client = ReadingClient(on.control_plane.system_client("operator"), forbidden="nodes")
+        async with on.operator(client):
+            await on.create(elastic_job())
+            await asyncio.sleep(60)
+            state = await elastic(on)
+            assert (state["scaling"], state["why"]["reason"]) == ("manual", "NotShared")
+            assert "may not read nodes" in state["why"]["message"]
+            change = {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}}}
+            await on.client.patch(PYTORCH, NAMESPACE, "j", json.dumps(change).encode())
+            await asyncio.sleep(60)
+            assert await on.pods() == [f"j-worker-{index}" for index in range(3)]
+
+
+@in_virtual_time
+async def test_an_operator_for_one_namespace_says_that_it_cannot_see_nodes(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on):
+        client = ReadingClient(on.control_plane.system_client("operator"))
+        async with on.operator(client, ONE_NAMESPACE):
+            await on.create(elastic_job())
+            await asyncio.sleep(60)
+            assert "single namespaces cannot see nodes" in (await elastic(on))["why"]["message"]
+            assert "nodes" not in {plural for plural, _ in client.read}
+
+
+@in_virtual_time
+async def test_a_job_with_an_autoscaler_of_its_own_gets_no_idle_devices(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        target = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "j"}
+        spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 4, "metrics": []}
+        body = {"metadata": {"name": "hpa"}, "spec": spec}
+        await on.client.create(AUTOSCALERS, NAMESPACE, json.dumps(body).encode())
+        await on.create(elastic_job())
+        await asyncio.sleep(200)
+        state = await elastic(on)
+        assert (state["members"], state["why"]["reason"]) == ("0-1", "Autoscaler")
+        assert "HorizontalPodAutoscaler hpa" in state["why"]["message"]
+
+
+@in_virtual_time
+async def test_a_new_operator_continues_with_the_recorded_workers(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on):
+        async with on.operator():
+            await on.create(elastic_job())
+            await asyncio.sleep(60)
+        before = {name: (await pod(on, name))["metadata"]["uid"] for name in await on.pods()}
+        async with on.operator():
+            await asyncio.sleep(120)
+        assert {name: (await pod(on, name))["metadata"]["uid"] for name in await on.pods()} == before
+        assert len(before) == 4

@@ -1,0 +1,190 @@
+"""Decisions about elastic jobs, one rule at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import Any
+
+import msgspec
+import pytest
+from tests.scheduling import builders
+from tests.sharing.worlds import EAGER, GPU, NOW, applied, claim, elastic, gpu_node, scene, worker
+
+from traincrew.kinds.elasticity import ResizeCost
+from traincrew.sharing import share
+from traincrew.sharing.scene import ElasticJob, Member, Rules, Scene, Shares
+
+GANG = {"scheduling.x-k8s.io/pod-group": "gang"}
+
+
+def after(seconds: float) -> dt.datetime:
+    return NOW + dt.timedelta(seconds=seconds)
+
+
+def count(result: Shares, uid: str = "e") -> int:
+    return len(result.jobs[uid].members)
+
+
+def replayed(state: Scene, *, seconds: float, step: float = 5.0) -> Scene:
+    """The scene after this time, in which decisions are carried out at once."""
+    passed = 0.0
+    while passed <= seconds:
+        state = applied(state, share(state, after(passed)))
+        passed += step
+    return state
+
+
+def numbers(state: Scene) -> dict[str, int]:
+    return {job.uid: len(job.members) for job in state.jobs}
+
+
+def test_a_job_takes_all_idle_devices_up_to_its_maximum() -> None:
+    result = share(scene([gpu_node("a", 8)], jobs=[elastic("e", ["a"])]), NOW)
+    assert count(result) == 4
+    assert result.jobs["e"].surplus == {1, 2, 3}
+    assert set(result.jobs["e"].hints.values()) == {"a"}
+
+
+def test_idle_devices_must_stay_idle_for_a_while_first() -> None:
+    state = scene([gpu_node("a", 8)], jobs=[elastic("e", ["a"])], rules=Rules())
+    first = share(state, NOW)
+    assert (count(first), first.jobs["e"].reason, first.look_again) == (1, "Settling", after(10))
+    assert count(share(dataclasses.replace(state, memory=first.memory), after(10))) == 4
+
+
+def test_two_jobs_that_both_could_have_all_get_half_each_and_a_third_gets_its_minimum() -> None:
+    jobs = [elastic("e", ["a", "a", "a"]), elastic("f", ["a"])]
+    state = replayed(scene([gpu_node("a", 4)], jobs=jobs), seconds=900)
+    assert numbers(state) == {"e": 2, "f": 2}
+    third = claim("third")
+    given = share(dataclasses.replace(state, pods=(*state.pods, *third)), after(1000))
+    assert sorted((count(given, "e"), count(given, "f"))) == [1, 2]
+
+
+def test_a_gang_gets_all_that_it_waits_for_or_nothing() -> None:
+    job = elastic("e", ["a", "a", "a"])
+    gang = [dataclasses.replace(pod, metadata=_labelled(pod)) for pod in claim("gang", 1, 3)]
+    assert count(share(scene([gpu_node("a", 3)], gang, [job]), NOW)) == 3
+    assert count(share(scene([gpu_node("a", 4)], gang, [job]), NOW)) == 1
+
+
+def _labelled(pod: Any) -> Any:
+    return msgspec.structs.replace(pod.metadata, labels=GANG)
+
+
+def test_workers_that_the_job_asks_for_are_given_to_equals_but_not_to_lower_priorities() -> None:
+    job = elastic("e", ["a", "a"], wanted=2, priority=5)
+    for priority, left in ((5, 1), (0, 2)):
+        assert count(share(scene([gpu_node("a", 2)], claim("c", priority=priority), [job]), NOW)) == left
+
+
+def test_the_scheduler_may_preempt_first() -> None:
+    fresh = claim("c", age=0)
+    state = scene([gpu_node("a", 2)], fresh, [elastic("e", ["a", "a"])])
+    first = share(state, NOW)
+    assert (count(first), first.look_again) == (2, after(2))
+    assert count(share(dataclasses.replace(state, memory=first.memory), after(2))) == 1
+
+
+def test_a_pod_that_must_not_preempt_is_served_at_once() -> None:
+    fresh = claim("c", age=0, spec={"preemptionPolicy": "Never"})
+    assert count(share(scene([gpu_node("a", 2)], fresh, [elastic("e", ["a", "a"])]), NOW)) == 1
+
+
+def test_the_worker_on_the_node_that_the_claim_needs_leaves() -> None:
+    job = elastic("e", ["a", "b", "c"])
+    selecting = claim("c", spec={"nodeSelector": {"kubernetes.io/hostname": "b"}})
+    result = share(scene([gpu_node(name, 1) for name in "abc"], selecting, [job]), NOW)
+    assert set(result.jobs["e"].members) == {0, 2}
+    assert result.jobs["e"].leaving[1].claimant == "TFJob team/c"
+
+
+def test_workers_leave_a_node_that_announces_its_end_and_are_asked_for_elsewhere() -> None:
+    taint = {"taints": [{"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule"}]}
+    job = elastic("e", ["a", "b", "b"], wanted=2, most=6)
+    result = share(scene([gpu_node("a", 2), gpu_node("b", 4, spec=taint)], [], [job]), NOW)
+    given = result.jobs["e"]
+    assert set(given.leaving) == {1, 2}
+    assert set(given.members) == {0, 3}
+    assert given.members[3] == ""
+    assert 3 not in given.surplus
+
+
+def test_a_worker_that_the_scheduler_refuses_is_removed_and_the_next_try_is_later() -> None:
+    refused = claim("x")[0].status
+    pod = dataclasses.replace(worker("e", 1, None, surplus=True), status=refused)
+    job = elastic("e", ["a"])
+    job = dataclasses.replace(job, members=(*job.members, Member(1, pod, True)))
+    state = Scene((gpu_node("a", 1),), (*[m.pod for m in job.members if m.pod],), (job,), rules=EAGER)
+    result = share(state, NOW)
+    assert count(result) == 1
+    record = result.memory.jobs["e"]
+    assert record.backoff_until == after(30)
+    again = share(dataclasses.replace(state, memory=result.memory), after(40))
+    assert again.memory.jobs["e"].backoff_until == after(100)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        pytest.param({"rules": Rules(settle=0.0, headroom={GPU: 3})}, "Headroom", id="headroom"),
+        pytest.param({"quotas": {"team": {GPU: 0}}}, "Quota", id="quota"),
+    ],
+)
+def test_limits_of_the_administrator_stop_growth(changes: dict[str, Any], reason: str) -> None:
+    result = share(scene([gpu_node("a", 4)], [], [elastic("e", ["a"])], **changes), NOW)
+    assert (count(result), result.jobs["e"].reason) == (1, reason)
+
+
+def test_only_allowed_sizes_are_taken() -> None:
+    job = elastic("e", ["a"], sizes=frozenset({1, 2, 4}))
+    assert count(share(scene([gpu_node("a", 3)], [], [job]), NOW)) == 2
+    larger = elastic("e", ["a"] * 4, sizes=frozenset({1, 2, 4}))
+    assert count(share(scene([gpu_node("a", 4)], claim("c"), [larger]), NOW)) == 2
+
+
+def test_a_template_without_requests_does_not_grow() -> None:
+    job = elastic("e", ["a"])
+    job = dataclasses.replace(job, shape=builders.pod("shape"))
+    assert share(scene([gpu_node("a", 4)], [], [job]), NOW).jobs["e"].reason == "NothingAsked"
+
+
+def test_a_change_that_does_not_pay_is_not_made() -> None:
+    job = elastic("e", ["a", "a"], wanted=2, cost=ResizeCost(20.0, 20.0, 150.0))
+    assert share(scene([gpu_node("a", 3)], [], [job]), NOW).jobs["e"].reason == "Unprofitable"
+
+
+def test_fewer_replicas_in_the_spec_end_workers_and_more_are_asked_for_without_room() -> None:
+    job = elastic("e", ["a", "a", "a"], wanted=3, most=6)
+    fewer = dataclasses.replace(job, wanted=1)
+    before = share(scene([gpu_node("a", 3)], [], [job]), NOW)
+    state = scene([gpu_node("a", 3)], [], [fewer], memory=before.memory)
+    assert count(share(state, NOW)) == 1
+    more = dataclasses.replace(job, wanted=5)
+    result = share(scene([gpu_node("a", 3)], [], [more], memory=before.memory), NOW)
+    assert (count(result), result.jobs["e"].surplus) == (5, frozenset())
+
+
+@pytest.mark.parametrize("period", [10, 60, 600, 3600])
+def test_claims_that_come_and_go_cost_growth_its_budget_at_most(period: int) -> None:
+    """A square wave: giving back is never delayed, growth is."""
+    rules, job = Rules(), elastic("e", ["a"])
+    state, spent, served = scene([gpu_node("a", 4)], [], [job], rules=rules), 0.0, True
+    wave = claim("wave", 3)
+    for second in range(0, 4 * 3600, 5):
+        waits = second // period % 2 == 1
+        pods = tuple(pod for pod in state.pods if pod not in wave)
+        state = dataclasses.replace(state, pods=(*pods, *(wave if waits else [])))
+        result = share(state, after(second))
+        spent += 10.0 if result.jobs["e"].hints else 0.0
+        state = applied(state, result)
+        served &= not waits or len(state.jobs[0].members) == 1
+    assert served
+    assert spent <= rules.budget * 4 * 3600 + 10.0
+
+
+def test_a_job_for_which_an_autoscaler_chooses_replicas_gives_back_what_is_idle() -> None:
+    job: ElasticJob = elastic("e", ["a", "a"], grows=False, yields_only="an autoscaler chooses replicas")
+    result = share(scene([gpu_node("a", 4)], [], [job]), NOW)
+    assert (count(result), result.jobs["e"].leaving[1].reason) == (1, "Resized")
