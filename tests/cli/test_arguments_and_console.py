@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
+import pathlib
 import pty
+import subprocess
 
 import pytest
+from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS
 
 from traincrew import errors
 from traincrew.cli.jobs import interrupts, time_arguments
@@ -35,6 +39,35 @@ def test_a_misspelt_kind_gets_a_suggestion() -> None:
 def test_an_invalid_job_reference_is_rejected(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="KIND/NAME"):
         job_references.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        (["lss"], 2, "unknown command 'lss'. Did you mean `traincrew ls`?"),
+        (["kill"], 2, "unknown command 'kill'. Did you mean `traincrew delete`?"),
+        (["zzzz"], 2, "unknown command 'zzzz'. Run `traincrew --help` to list the commands."),
+        (
+            ["logs", "j", "--tail", "x"],
+            2,
+            "invalid value for '--tail': 'x' is not a valid whole number. Run `traincrew logs --help`",
+        ),
+        (["logs"], 2, "missing argument 'JOB'. Run `traincrew logs --help` for the arguments."),
+        (["logs", "j", "--since", "yesterday"], 2, "or an RFC 3339 time such as 2026-01-31T10:00:00Z"),
+        (["ls", "--data", "/nosuch"], 1, "no cluster found"),
+        (["kubeconfig", "--data", "/nosuch"], 1, "no cluster exists in /nosuch"),
+        (["why", "--kubeconfig", "/nosuch", "j"], 2, "cannot read the kubeconfig '/nosuch'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_errors_are_one_line_with_a_remedy(arguments: list[str], code: int, error: str, tmp_path: pathlib.Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "TRAINCREW_DATA": str(tmp_path / "data")}
+    environment.pop("KUBECONFIG", None)
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env=environment, timeout=TIMEOUT_SECONDS)
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert error in line
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import pathlib
 import re
 import signal
@@ -309,10 +310,21 @@ async def test_a_directory_is_rejected(job_cluster: JobCluster, tmp_path: pathli
     assert (code, err) == (2, f"error: {tmp_path} is a directory. Specify its files, such as {tmp_path}/*.yaml.\n")
 
 
-async def test_an_output_format_requires_dry_run(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_detach_prints_the_created_jobs_on_standard_output(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    for name, form in (("named", "name"), ("shown", "json")):
+        path = write_manifests(tmp_path, manifests.job("PyTorchJob", name, Master=1), name=f"{name}.yaml")
+        code, out, err = await job_cluster("run", "--detach", "-o", form, path)
+        assert (code, f"pytorchjob/{name} keeps running" in err) == (0, True)
+        if form == "name":
+            assert out == "pytorchjob.kubeflow.org/named\n"
+        else:
+            assert json.loads(out)["metadata"]["name"] == "shown"
+
+
+async def test_an_output_format_requires_dry_run_or_detach(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster("run", "-o", "json", write_manifests(tmp_path, JOB))
     assert code == 2
-    assert "-o requires --dry-run" in err
+    assert "-o requires --dry-run or --detach" in err
     assert job_cluster.job() is None
 
 

@@ -44,7 +44,7 @@ def reason(*pods: dict[str, Any], together: bool = True, nodes: int = 1) -> str:
             id="a node selector that nothing satisfies",
         ),
         pytest.param([pod("0/1 nodes are available: 1 Insufficient memory.", memory="9Gi")],
-                     "a pod needs 9Gi memory, and the node has 8Gi", id="memory"),
+                     "a pod needs 9 GiB of memory, and the node has 8 GiB", id="memory"),
     ],
 )  # fmt: skip
 def test_the_reason_names_what_the_machine_lacks(pods: list[dict[str, Any]], expected: str) -> None:

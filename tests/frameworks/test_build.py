@@ -118,6 +118,19 @@ def test_patterns_are_ones_that_the_image_file_takes_and_none_is_there_twice() -
     assert image_map.parse(image_map.render(entries), "trial") == tuple(entries)
 
 
+def test_the_images_mount_a_copy_of_the_examples_that_does_not_depend_on_the_clone(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
+    cache_paths.root().mkdir(parents=True)
+    copied = images.copied_examples()
+    assert copied.is_relative_to(tmp_path)
+    assert images.copied_examples() == copied
+    assert [path.name for path in cache_paths.root().iterdir()] == [copied.name]
+    own = {path.relative_to(images.EXAMPLES): path.read_bytes() for path in images.EXAMPLES.rglob("*.py")}
+    assert {path.relative_to(copied): path.read_bytes() for path in copied.rglob("*.py")} == own
+
+
 def test_mounts_of_images_are_there() -> None:
     for image in images.IMAGES:
         for source, _ in image.mounts:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,8 +109,8 @@ IMAGES: tuple[Image, ...] = (
 )
 
 
-def entries() -> tuple[ImageMapEntry, ...]:
-    """For every environment that is built, and for no other."""
+def entries(examples: Path = EXAMPLES) -> tuple[ImageMapEntry, ...]:
+    """For every environment that is built, and for no other. examples: the directory that the images mount."""
     found: list[ImageMapEntry] = []
     for image in IMAGES:
         recipe = named(image.recipe)
@@ -115,12 +119,12 @@ def entries() -> tuple[ImageMapEntry, ...]:
         except BuildFailed:
             continue
         if cache_paths.built(folder) is not None:
-            found += _entries(image, folder)
+            found += _entries(image, folder, examples)
     return tuple(found)
 
 
-def _entries(image: Image, folder: Path) -> list[ImageMapEntry]:
-    mounts = [MountEntry(str(EXAMPLES / source), path, True) for source, path in image.mounts]
+def _entries(image: Image, folder: Path, examples: Path) -> list[ImageMapEntry]:
+    mounts = [MountEntry(str(examples / source), path, True) for source, path in image.mounts]
     variables = {name: value.format(here=folder) for name, value in named(image.recipe).variables}
     if image.ssh:
         mounts = [MountEntry(str(source), path) for source, path in ssh.provide(folder, variables)] + mounts
@@ -137,9 +141,24 @@ def _entries(image: Image, folder: Path) -> list[ImageMapEntry]:
     ]
 
 
+def copied_examples() -> Path:
+    """A copy of examples/ in the cache, by its content. The images keep it if the clone is moved or deleted."""
+    files = sorted(path for path in EXAMPLES.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(EXAMPLES)}\0".encode() + path.read_bytes())
+    target = cache_paths.root() / f"examples-{digest.hexdigest()[:8]}"
+    if not target.is_dir():
+        with tempfile.TemporaryDirectory(dir=cache_paths.root()) as unfinished:
+            copy = shutil.copytree(EXAMPLES, Path(unfinished) / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+            with contextlib.suppress(OSError):  # another process was faster
+                copy.rename(target)
+    return target
+
+
 def register() -> Path:
     """Adds the entries to the image map of the user. Entries of the user for the same names are kept."""
-    ours = entries()
+    ours = entries(copied_examples())
     where = image_map_files.user_path()
     image_map_files.change(where, lambda known: merged(known, ours))
     (cache_paths.root() / image_map_files.NAME).write_text(image_map.render(ours))

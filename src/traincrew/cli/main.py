@@ -49,11 +49,30 @@ VERBS = {
 }
 
 
+_SYNONYMS = {
+    "list": "ls", "get": "ls", "ps": "ls", "jobs": "ls", "log": "logs", "rm": "delete", "kill": "delete", "stop": "down",
+    "start": "up", "submit": "run", "create": "run", "apply": "run", "train": "run", "events": "describe", "show": "describe",
+    "images": "image", "shell": "exec", "ssh": "exec", "pause": "suspend", "config": "kubeconfig", "check": "doctor",
+    "explain": "why", "version": "--version", "help": "--help",
+}  # fmt: skip
+"""Verbs of other tools, and those of ours."""
+
+
 class _Verbs(click.Group):
     """Imports a verb only when it is used: `traincrew validate` does not need the HTTP library."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in VERBS and not name.startswith("-"):
+            from traincrew.apimachinery import suggestions
+
+            meant = _SYNONYMS.get(name) or suggestions.nearest(name, VERBS)
+            remedy = f"Did you mean `traincrew {meant}`?" if meant else "Run `traincrew --help` to list the commands."
+            raise errors.SettingsError(f"unknown command {name!r}. {remedy}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
@@ -94,15 +113,34 @@ def traincrew() -> None:
 
 def main() -> None:
     try:
-        traincrew()
+        sys.exit(traincrew(standalone_mode=False, prog_name="traincrew"))
     except SystemExit as end:
         _exit(end)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        _report_usage(error)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(128 + signal.SIGINT)
+    except errors.NotRunning as error:
+        terminal.echo(f"error: {error}", err=True)
+        sys.exit(1)
     except errors.UserError as error:
         terminal.echo(f"error: {error}", err=True)
         sys.exit(2)
     except errors.TraincrewError as error:
         terminal.echo(f"error: {error}", err=True)
         sys.exit(1)
+
+
+def _report_usage(error: click.ClickException) -> None:
+    """In the words of the other errors, without the usage, which `--help` prints."""
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "traincrew"
+    terminal.echo(f"error: {message[:1].lower()}{message[1:]}. Run `{path} --help` for the arguments.", err=True)
 
 
 def _exit(end: SystemExit) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from traincrew import errors, settings
+from traincrew.cli.whole_number import WholeNumber
 
 ISOLATION_LEVELS = ("auto", "root", "user", "none")
 OVERCOMMIT = ("cpu", "memory", "none")
@@ -31,7 +32,7 @@ _OPTIONS = (
     ),
     click.option("--driver-root", metavar="DIR", default="/", hidden=True, help="Root directory of the driver's /proc and /dev."),
     click.option(
-        "--pod-pids", type=click.IntRange(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
+        "--pod-pids", type=WholeNumber(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
         help="Maximum number of processes and threads per pod. 0 disables the limit.",
     ),
     click.option(

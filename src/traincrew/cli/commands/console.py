@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from traincrew.cli import cluster_target
+from traincrew.cli.whole_number import WholeNumber
 
 DEFAULT_PORT = 8470
 
@@ -13,7 +14,7 @@ DEFAULT_PORT = 8470
 @click.option("--open", "open_browser", is_flag=True, help="Open the link in the browser.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
     metavar="N",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import Any
 
 import click
@@ -56,8 +58,9 @@ def _file_options(command: Any) -> Any:
     help="Environment variable. May be repeated. NAME alone takes the value from the current environment.",
 )
 @click.option("--libraries", is_flag=True, help="Add the environment's lib directory to LD_LIBRARY_PATH.")
+@output_options.option()
 @_file_options
-def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
+def set_(pattern: str, data: str, cluster: bool, form: str, **flags: Any) -> None:
     """Map the images that match PATTERN to an environment. An existing mapping of PATTERN is replaced.
 
     `*` matches any characters and `?` matches one. A pattern without a tag matches every tag. The most specific pattern wins.
@@ -71,7 +74,10 @@ def set_(pattern: str, data: str, cluster: bool, **flags: Any) -> None:
 
     entry = image_mappings.parse_entry(pattern, flags)
     image_mappings.set_entry(image_mappings.file(data, cluster), entry)
-    terminal.echo(f"image {pattern!r} mapped to {image_mappings.describe(entry)}")
+    if form in ("json", "yaml"):
+        serialization.show(entry.plain(), form)
+    else:
+        terminal.echo(pattern if form == "name" else f"image {pattern!r} mapped to {image_mappings.describe(entry)}")
 
 
 @image.command("list")
@@ -89,7 +95,7 @@ def list_(data: str, cluster: bool, form: str) -> None:
     elif not found:
         terminal.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
     else:
-        terminal.echo(image_mappings.table(found))
+        terminal.echo(image_mappings.table(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else 0))
 
 
 @image.command("rm")

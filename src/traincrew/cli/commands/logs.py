@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from traincrew.cli import cluster_target, completions, output_options, replica_options
+from traincrew.cli.whole_number import WholeNumber
 
 
 @click.command()
@@ -21,7 +22,7 @@ from traincrew.cli import cluster_target, completions, output_options, replica_o
     default="",
     help="Print only lines after TIME: an age such as 90s, 5m, 1h30m or 2d, or an RFC 3339 time.",
 )
-@click.option("--tail", type=click.IntRange(0), metavar="N", help="Print only the last N lines of each replica.")
+@click.option("--tail", type=WholeNumber(0), metavar="N", help="Print only the last N lines of each replica.")
 @click.option("-p", "--previous", is_flag=True, help="Print the logs of the previous run of each container.")
 @click.option("--timestamps", is_flag=True, help="Print a timestamp before each line.")
 @click.option(

@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from traincrew import errors
 from traincrew.cli import cluster_target, completions
 from traincrew.cli.render import terminal
+from traincrew.cli.whole_number import WholeNumber
 
 
 @click.command()
@@ -24,7 +24,7 @@ from traincrew.cli.render import terminal
     help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.",
 )
 @click.option(
-    "--workers", type=click.IntRange(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
+    "--workers", type=WholeNumber(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
 )
 @click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
 @click.option(
@@ -52,7 +52,7 @@ from traincrew.cli.render import terminal
 )
 @click.option("--cpu", metavar="N", default="", help="CPU of each worker, such as 2 or 500m.")
 @click.option("--memory", metavar="SIZE", default="", help="Memory of each worker, such as 4Gi.")
-@click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="Number of GPUs of each worker.")
+@click.option("--gpus", type=WholeNumber(0), default=0, metavar="N", help="Number of GPUs of each worker.")
 @click.option(
     "-e",
     "--env",
@@ -61,13 +61,16 @@ from traincrew.cli.render import terminal
     help="Environment variable. May be repeated. NAME alone takes the value from the current environment.",
 )
 @click.option(
-    "--retries", type=click.IntRange(0), metavar="N", help="Number of restarts after failures. Default: 0, or 3 for elastic jobs."
+    "--retries", type=WholeNumber(0), metavar="N", help="Number of restarts after failures. Default: 0, or 3 for elastic jobs."
 )
 @click.option("--name", metavar="NAME", default="", help="Name of the job. Default: generated from the name of the script.")
 @click.option("--no-mount", is_flag=True, help="Do not mount the current directory.")
 @click.option("--dry-run", is_flag=True, help="Validate and print the objects without submitting them.")
 @click.option(
-    "-o", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Output format of --dry-run."
+    "-o",
+    "form",
+    type=click.Choice(["yaml", "json", "name"]),
+    help="Output format of --dry-run (default: yaml), or print the created jobs of --detach.",
 )
 @click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
 @click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
@@ -96,8 +99,9 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
 
     if not arguments:
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
-    if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not flags["dry_run"]:
-        raise errors.SettingsError("-o requires --dry-run. Use `traincrew ls -o json` to print jobs of the cluster.")
+    if flags["form"] and not flags["dry_run"] and not flags["detach"]:
+        raise errors.SettingsError("-o requires --dry-run or --detach. Use `traincrew ls -o json` to print jobs of the cluster.")
+    flags["form"] = flags["form"] or ""
     chosen = {name: flags.pop(name) for name in run_job.OPTION_NAMES}
     timeout = time_arguments.parse_age(flags.pop("timeout") or "0s")
     options = run_job.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))

@@ -9,6 +9,7 @@ import click
 
 from traincrew import errors
 from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli.whole_number import WholeNumber
 
 
 class _Scale(click.Command):
@@ -21,7 +22,7 @@ class _Scale(click.Command):
 
 @click.command(cls=_Scale)
 @click.argument("job", metavar="JOB", shell_complete=completions.jobs)
-@click.argument("replicas", type=click.IntRange(0), metavar="N")
+@click.argument("replicas", type=WholeNumber(0), metavar="N")
 @click.option(
     "--force", is_flag=True, help="Scale beyond the limits of the elastic policy, and scale running jobs that are not elastic."
 )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli.whole_number import WholeNumber
 
 
 @click.command()
@@ -27,7 +28,7 @@ from traincrew.cli import cluster_target, completions, output_options
     help="Image that has TensorBoard. Default: the image of the job.",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=6006, show_default=True, metavar="N", help="Local port. 0: any free port."
+    "--port", type=WholeNumber(0, 65535), default=6006, show_default=True, metavar="N", help="Local port. 0: any free port."
 )
 @output_options.option()
 @cluster_target.options

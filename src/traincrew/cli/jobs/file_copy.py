@@ -156,8 +156,16 @@ class ContainerCopier:
                     sending.cancel()
                     await asyncio.gather(sending, return_exceptions=True)
         if code:
-            text = messages.decode(errors="replace").strip() or f"tar exited with code {code}"
-            raise errors.SettingsError(f"cannot copy in pod {self.position.pod}: {text}")
+            raise errors.SettingsError(_failure(self.position.pod, messages.decode(errors="replace"), code))
+
+
+def _failure(pod: str, output: str, code: int) -> str:
+    """The first line of tar without its name. The others say that it stopped because of the first."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if not lines:
+        return f"cannot copy in pod {pod}: tar exited with code {code}"
+    text = re.sub(r"^(?:\S*/)?tar: ", "", lines[0]).replace(": Cannot stat: ", ": ").replace(": Cannot open: ", ": ")
+    return f"cannot copy in pod {pod}: {text}"
 
 
 def _name(path: pathlib.Path) -> str:

@@ -17,7 +17,8 @@ from traincrew.inspection import manifests
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
     dry_run: bool = False
-    form: str = "yaml"
+    form: str = ""
+    """Of --dry-run, whose default is yaml, and of --detach, which prints no objects without it."""
     detach: bool = False
     remove: bool = False
     replace: bool = False
@@ -54,7 +55,9 @@ async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.
 
 def _print(parsed: manifests.ParsedManifests, form: str) -> None:
     documents = [each.document for each in parsed.objects]
-    if form == "json":
+    if form == "name":
+        sys.stdout.write(serialization.names(documents))
+    elif form == "json":
         sys.stdout.write(serialization.dump(documents[0] if len(documents) == 1 else serialization.as_list(documents), "json"))
     else:
         sys.stdout.write("---\n".join(serialization.dump(document, "yaml") for document in documents))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import deletion, permanent_failure, query, unmanaged_objects, unmapped_images
+from traincrew.cli.jobs import action_report, deletion, permanent_failure, query, unmanaged_objects, unmapped_images
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
@@ -78,6 +78,8 @@ class RunSession:
 
     async def _follow(self, jobs: list[CreatedObject], options: RunOptions) -> int:
         if options.detach or not jobs:
+            if options.form:
+                await self._print_jobs(jobs, options.form)
             _print_next_steps(jobs, self.console)
             return 0
         # Imported after the submission: the import takes time, in which the cluster works.
@@ -96,6 +98,13 @@ class RunSession:
         if self.target.local is not None:
             self.console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
         return code
+
+    async def _print_jobs(self, jobs: Sequence[CreatedObject], form: str) -> None:
+        """On standard output, for the next command."""
+        report = action_report.ActionReport(form)
+        for job in jobs:
+            report.add("", await self.client.get(job.key.resource, job.key.namespace, job.key.name))
+        report.close()
 
     def _jobs(self) -> list[CreatedObject]:
         return [created for created in self.submission.created if created.wanted.job is not None]

@@ -25,4 +25,7 @@ def parse_time(text: str, now: dt.datetime) -> dt.datetime:
         except ValueError:
             raise errors.SettingsError(f"invalid time {text!r}: expected an RFC 3339 time such as 2026-01-31T10:00:00Z") from None
         return found if found.tzinfo else found.astimezone()
-    return now - dt.timedelta(seconds=parse_age(text))
+    try:
+        return now - dt.timedelta(seconds=parse_age(text))
+    except errors.SettingsError as error:
+        raise errors.SettingsError(f"{error}, or an RFC 3339 time such as 2026-01-31T10:00:00Z") from None

@@ -12,6 +12,7 @@ from traincrew.model import objects
 Object = dict[str, Any]
 _SELECTOR = re.compile(r"(\d+) node\(s\) didn't match Pod's node affinity/selector")
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
+_BYTES = ("memory", "ephemeral-storage")
 _INVALID_IMAGE = "InvalidImageName"
 
 
@@ -54,11 +55,27 @@ def _shortage(resource: str, pods: Sequence[Object], nodes: Sequence[Object], *,
     available = [str(node["status"].get("allocatable", {}).get(resource, "0")) for node in nodes]
     largest = max(amounts, key=quantities.nanos, default="0")
     if quantities.nanos(largest) > max(map(quantities.nanos, available)):
-        return f"a pod needs {largest} {resource}, and the node has {max(available, key=quantities.nanos)}"
+        most = max(available, key=quantities.nanos)
+        return f"a pod needs {_amount(resource, largest)}{_of(resource)}, and the node has {_amount(resource, most)}"
     total, capacity = quantities.add([*amounts, "0"]), quantities.add([*available, "0"])
     if together and quantities.nanos(total) > quantities.nanos(capacity):
-        return f"the pods need {total} {resource} together, and the node has {capacity}"
+        together_needed = f"{_amount(resource, total)}{_of(resource)} together"
+        return f"the pods need {together_needed}, and the node has {_amount(resource, capacity)}"
     return ""
+
+
+def _amount(resource: str, quantity: str) -> str:
+    """Bytes in a unit that people compare: nodes report their memory in Ki."""
+    if resource not in _BYTES:
+        return quantity
+    number, units = float(quantities.value(quantity)), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while number >= 1024 and len(units) > 1:
+        number, units = number / 1024, units[1:]
+    return f"{number:.4g} {units[0]}"
+
+
+def _of(resource: str) -> str:
+    return f" of {resource}" if resource in _BYTES else f" {resource}"
 
 
 def _requests(pod: Object, resource: str) -> list[str]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import shlex
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,9 +116,16 @@ def describe(entry: ImageMapEntry) -> str:
     return ", ".join(parts)
 
 
-def table(found: list[tuple[pathlib.Path, ImageMapEntry]]) -> str:
+def table(found: list[tuple[pathlib.Path, ImageMapEntry]], columns: int = 0) -> str:
+    """columns: the width of the screen; 0: any. What does not fit is printed below its image."""
     width = max(len(entry.pattern) for _, entry in found)
     user = image_map_files.user_path()
-    return "\n".join(
-        f"{entry.pattern:<{width}}  {describe(entry)}{'' if path == user else f'  (in {path})'}" for path, entry in found
-    )
+    lines = []
+    for path, entry in found:
+        text = f"{describe(entry)}{'' if path == user else f'  (in {path})'}"
+        if not columns or width + 2 + len(text) <= columns:
+            lines.append(f"{entry.pattern:<{width}}  {text}")
+        else:
+            parts = textwrap.wrap(text, columns - 4, break_long_words=False, break_on_hyphens=False)
+            lines += [entry.pattern, *(f"    {part}" for part in parts)]
+    return "\n".join(lines)

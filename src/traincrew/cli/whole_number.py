@@ -1,0 +1,11 @@
+"""Numbers of the command line."""
+
+from __future__ import annotations
+
+import click
+
+
+class WholeNumber(click.IntRange):
+    """An integer within limits. Its name is part of the error: `'x' is not a valid whole number.`"""
+
+    name = "whole number"
