@@ -5,6 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 INSTALLED := .venv/.installed
 NODE := .venv/.node
+PLAYWRIGHT := .venv/.playwright
 PYTEST := $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
 # Each of two test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
@@ -33,7 +34,7 @@ APT_INSTALL = { dpkg --status $(1) > /dev/null 2>&1 || { apt-get update -qq && a
 KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptables conntrack iproute2
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup demo check test test-cli test-console test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
+.PHONY: help help-all setup demo check test test-cli test-console test-console-browser test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
   console check-console checklist golden generate recording schemas bench image test-kubelet release lock clean
 
@@ -104,6 +105,14 @@ test-cli: $(READY) ## every command of the CLI against clusters and pods
 
 test-console: $(READY) #: the web console's server against a cluster on this machine
 	$(PYTEST) tests/console -q --durations=10 $(TWO_PROCESSES)
+
+$(PLAYWRIGHT): requirements/browser.txt | $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/browser.txt
+	@touch $@
+
+test-console-browser: $(READY) $(PLAYWRIGHT) console #: the page of the console in Debian's Chromium, with real jobs (installs Chromium and a Chinese font)
+	@$(call APT_INSTALL,chromium fonts-noto-cjk)
+	$(PYTEST) tests/console_browser -q --durations=10
 
 test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and networks (as root: more)
 	$(PYTEST) tests/node tests/embedded/kubelet --ignore=tests/embedded/kubelet/lifecycle -q --durations=10 $(TWO_PROCESSES)

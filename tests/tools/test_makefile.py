@@ -8,8 +8,9 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
 TARGETS = (
-    "test", "test-cli", "test-console", "test-node", "test-resilience", "test-hostile", "test-operator", "test-cluster",
-    "test-chaos", "test-agreement", "test-differential", "test-install", "test-frameworks", "test-ecosystem", "test-kubelet",
+    "test", "test-cli", "test-console", "test-console-browser", "test-node", "test-resilience", "test-hostile", "test-operator",
+    "test-cluster", "test-chaos", "test-agreement", "test-differential", "test-install", "test-frameworks",
+    "test-ecosystem", "test-kubelet",
 )  # fmt: skip
 CONTINUOUS = (
     "setup check test test-cli test-node test-resilience test-operator kube test-cluster test-install test-frameworks-core"

@@ -1,10 +1,25 @@
-import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const SANS =
   'system-ui, -apple-system, "Segoe UI", Roboto, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif';
 const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace';
 
+/** From the brightest text to the darkest surface, in the hue of the page. */
+const DARK: MantineColorsTuple = [
+  '#d7dde6',
+  '#b7c0cc',
+  '#9da7b4',
+  '#76818f',
+  '#3a434f',
+  '#262d36',
+  '#1c222a',
+  '#171b21',
+  '#12161b',
+  '#0c0f13',
+];
+
 export const theme = createTheme({
+  colors: { dark: DARK },
   fontFamily: SANS,
   fontFamilyMonospace: MONO,
   primaryColor: 'blue',

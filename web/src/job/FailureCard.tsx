@@ -5,7 +5,7 @@ import { clock, dateAndTime } from '../format/time';
 import { CopyIcon, FailedIcon } from '../icons';
 import { ButtonLink } from '../shell/ButtonLink';
 import { useJobAddress } from './jobContext';
-import { Card, Remedies } from './OverviewTab';
+import { Card, Remedies, Sentences } from './OverviewTab';
 
 interface Props {
   readonly job: JobDetail;
@@ -49,8 +49,14 @@ export function FailureCard({ job, failure }: Props) {
           {t('failure.victims', { count: failure.victims.length })} {failure.victims.join(', ')}
         </p>
       )}
-      {failure.advice !== '' && <p className="failure-advice">{failure.advice}</p>}
+      {failure.advice !== '' && !job.diagnosis.remedies.includes(failure.advice) && (
+        <p className="failure-advice">{failure.advice}</p>
+      )}
       <Remedies diagnosis={job.diagnosis} />
+      <details className="data-table">
+        <summary>{t('failure.details')}</summary>
+        <Sentences lines={[...job.diagnosis.causes, ...job.diagnosis.pods, ...job.diagnosis.warnings]} />
+      </details>
       <Group gap="xs" mt="sm">
         <ButtonLink
           size="xs"

@@ -121,7 +121,7 @@ function Tabs({ job }: { readonly job: JobDetail }) {
           key={tab.name}
           to={tab.to}
           params={params}
-          className={index === current ? 'tab active' : 'tab'}
+          className={index === current ? 'tab current' : 'tab'}
           aria-current={index === current ? 'page' : undefined}
         >
           {t(`tabs.${tab.name}`)}

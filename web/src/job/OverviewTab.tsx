@@ -49,13 +49,11 @@ function Why({ job }: { readonly job: JobDetail }) {
   const { t } = useTranslation();
   const now = useNow();
   const { summary, diagnosis } = job;
-  const failed = diagnosis.failure?.final === true;
-  if (summary.why === null && summary.stalled === '' && (isEmpty(diagnosis) || failed)) return null;
+  // The card of the failure has it all.
+  if (diagnosis.failure?.final === true) return null;
+  if (summary.why === null && summary.stalled === '' && isEmpty(diagnosis)) return null;
   return (
-    <Card
-      title={t('why.title')}
-      {...(summary.status === 'Failed' || summary.stalled ? { tone: 'warning' as const } : {})}
-    >
+    <Card title={t('why.title')} {...(summary.stalled !== '' ? { tone: 'warning' as const } : {})}>
       <Stack gap={6}>
         {summary.stalled !== '' && <Text size="sm">{summary.stalled}</Text>}
         {summary.why && (
@@ -67,14 +65,14 @@ function Why({ job }: { readonly job: JobDetail }) {
         <Sentences lines={diagnosis.causes} />
         <Sentences lines={diagnosis.pods} />
         <Sentences lines={diagnosis.warnings} />
-        {!failed && diagnosis.evidence.length > 0 && <pre className="evidence">{diagnosis.evidence.join('\n')}</pre>}
-        {!failed && <Remedies diagnosis={diagnosis} />}
+        {diagnosis.evidence.length > 0 && <pre className="evidence">{diagnosis.evidence.join('\n')}</pre>}
+        <Remedies diagnosis={diagnosis} />
       </Stack>
     </Card>
   );
 }
 
-function Sentences({ lines }: { readonly lines: readonly string[] }) {
+export function Sentences({ lines }: { readonly lines: readonly string[] }) {
   return (
     <>
       {lines.map((line) => (

@@ -40,13 +40,15 @@ export function ReplicaTab() {
       </p>
       {replica.why !== '' && <p className="note warning">{replica.why}</p>}
       <Card title={t('replica.containers')}>
-        {replica.containers.map((container) => (
-          <ContainerState
-            key={container.name}
-            container={container}
-            spec={data.containers.find((each) => each.name === container.name)}
-          />
-        ))}
+        {[...replica.containers]
+          .sort((a, b) => Number(a.init) - Number(b.init))
+          .map((container) => (
+            <ContainerState
+              key={container.name}
+              container={container}
+              spec={data.containers.find((each) => each.name === container.name)}
+            />
+          ))}
       </Card>
       {data.events.length > 0 && (
         <Card title={t('tabs.events')}>

@@ -1,3 +1,4 @@
+import { useElementSize } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
 import type { JobDetail } from '../api/contract.gen';
 import { clock, duration } from '../format/time';
@@ -8,7 +9,7 @@ import { type Bar, type Chart, chartOf, ticks } from './timelineScale';
 const ROW = 22;
 const HEAD = 20;
 const LABEL = 120;
-const WIDTH = 1000;
+const SMALLEST = 480;
 
 /** The phases of every replica over time. The table below it has the same facts. */
 export function Timeline({ job }: { readonly job: JobDetail }) {
@@ -30,29 +31,40 @@ export function Timeline({ job }: { readonly job: JobDetail }) {
 
 function Gantt({ chart }: { readonly chart: Chart }) {
   const { t, i18n } = useTranslation();
-  const x = (time: number) => LABEL + ((time - chart.start) / (chart.end - chart.start)) * (WIDTH - LABEL - 12);
+  // One unit is one pixel: the text has its size at every width.
+  const { ref, width: available } = useElementSize();
+  const width = Math.max(SMALLEST, available);
+  const x = (time: number) => LABEL + ((time - chart.start) / (chart.end - chart.start)) * (width - LABEL - 16);
   const height = HEAD + chart.rows.length * ROW;
   return (
-    <svg className="gantt" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={t('timeline.label')}>
-      {ticks(chart.start, chart.end).map((tick) => (
-        <g key={tick} className="gantt-tick">
-          <line x1={x(tick)} x2={x(tick)} y1={HEAD - 4} y2={height} />
-          <text x={Math.min(x(tick), WIDTH - 30)} y={HEAD - 8} textAnchor="middle">
-            {clock(tick, i18n.language)}
-          </text>
-        </g>
-      ))}
-      {chart.rows.map((row, index) => (
-        <g key={row.replica} transform={`translate(0 ${HEAD + index * ROW})`}>
-          <text x={0} y={ROW / 2 + 4} className="gantt-name">
-            {row.replica}
-          </text>
-          {row.bars.map((bar) => (
-            <PhaseBar key={`${bar.name}${bar.start}`} bar={bar} x={x} />
-          ))}
-        </g>
-      ))}
-    </svg>
+    <div ref={ref} className="scrolls">
+      <svg
+        className="gantt"
+        viewBox={`0 0 ${width} ${height}`}
+        height={height}
+        role="img"
+        aria-label={t('timeline.label')}
+      >
+        {ticks(chart.start, chart.end).map((tick) => (
+          <g key={tick} className="gantt-tick">
+            <line x1={x(tick)} x2={x(tick)} y1={HEAD - 4} y2={height} />
+            <text x={Math.min(x(tick), width - 30)} y={HEAD - 8} textAnchor="middle">
+              {clock(tick, i18n.language)}
+            </text>
+          </g>
+        ))}
+        {chart.rows.map((row, index) => (
+          <g key={row.replica} transform={`translate(0 ${HEAD + index * ROW})`}>
+            <text x={0} y={ROW / 2 + 4} className="gantt-name">
+              {row.replica}
+            </text>
+            {row.bars.map((bar) => (
+              <PhaseBar key={`${bar.name}${bar.start}`} bar={bar} x={x} />
+            ))}
+          </g>
+        ))}
+      </svg>
+    </div>
   );
 }
 

@@ -39,6 +39,7 @@ export function FilterBar({ list, counts, search, change }: Props) {
       <TextInput
         ref={input}
         className="search"
+        size="xs"
         type="search"
         aria-label={t('jobs.search')}
         placeholder={t('jobs.search')}

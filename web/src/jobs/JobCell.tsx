@@ -73,7 +73,7 @@ function Age({ job }: { readonly job: JobSummary }) {
 
 function Duration({ job }: { readonly job: JobSummary }) {
   const now = useNow();
-  return <>{between(job.started, job.ended, now)}</>;
+  return <>{job.status === 'Queued' ? '' : between(job.started, job.ended, now)}</>;
 }
 
 export function ProgressBar({ progress }: { readonly progress: Progress }) {

@@ -59,7 +59,9 @@ function LogView({ feed, search, change }: ViewProps) {
     if (!line) return;
     setFollow(false);
     setChosen(extend && chosen ? [chosen[0], index] : [index, index]);
-    window.history.replaceState(window.history.state, '', `#${lineFragment(line)}`);
+    // The whole address: a fragment alone would be relative to <base href>.
+    const { pathname, search: query } = window.location;
+    window.history.replaceState(window.history.state, '', `${pathname}${query}#${lineFragment(line)}`);
   };
   const jump = (test: (index: number) => boolean, step: 1 | -1 = 1) => {
     const start = chosen ? chosen[1] : step === 1 ? -1 : lines.length;

@@ -36,9 +36,9 @@ export function Frame() {
   ]);
   return (
     <div className="frame">
-      <a className="skip" href="#main">
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         {t('frame.skip')}
-      </a>
+      </button>
       <header className="header">
         <Link to="/jobs" className="brand">
           <img src={logo} alt="" width={22} height={22} />
@@ -75,8 +75,8 @@ export function Frame() {
         <AwayBanner />
         <Outlet />
       </main>
-      <ShortcutSheet opened={shortcuts} onClose={() => setShortcuts(false)} />
-      <Palette opened={palette} onClose={() => setPalette(false)} />
+      {shortcuts && <ShortcutSheet onClose={() => setShortcuts(false)} />}
+      {palette && <Palette onClose={() => setPalette(false)} />}
     </div>
   );
 }

@@ -8,23 +8,23 @@ import { select } from '../jobs/jobFilters';
 import { StatusIcon } from '../jobs/StatusBadge';
 
 interface Props {
-  readonly opened: boolean;
   readonly onClose: () => void;
 }
 
 const SHOWN = 12;
 
 /** Opens any job by a part of its name. */
-export function Palette({ opened, onClose }: Props) {
+export function Palette({ onClose }: Props) {
   const { t } = useTranslation();
   return (
     <Modal
-      opened={opened}
+      opened
       onClose={onClose}
       withCloseButton={false}
       padding={0}
       size="lg"
-      aria-label={t('palette.title')}
+      title={t('palette.title')}
+      classNames={{ header: 'hidden-title' }}
     >
       <Choices onClose={onClose} />
     </Modal>

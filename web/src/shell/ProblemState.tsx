@@ -18,7 +18,7 @@ export function ProblemState({ problem, retry }: Props) {
         <span className="problem-icon">
           <FailedIcon size={28} />
         </span>
-        <Title order={2} size="h4" ta="center">
+        <Title order={1} size="h4" ta="center">
           {problem.reason === CONSOLE_AWAY
             ? t('problem.away')
             : problem.tried === ''

@@ -16,19 +16,13 @@ const KEYS = [
 ] as const;
 
 interface Props {
-  readonly opened: boolean;
   readonly onClose: () => void;
 }
 
-export function ShortcutSheet({ opened, onClose }: Props) {
+export function ShortcutSheet({ onClose }: Props) {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t('shortcuts.title')}
-      closeButtonProps={{ 'aria-label': t('dialog.close') }}
-    >
+    <Modal opened onClose={onClose} title={t('shortcuts.title')} closeButtonProps={{ 'aria-label': t('dialog.close') }}>
       <Table>
         <Table.Tbody>
           {KEYS.map(([keys, name]) => (

@@ -57,6 +57,8 @@ export function YamlEditor({ text, label }: Props) {
         ],
       }),
     });
+    // The keyboard scrolls what is only read.
+    view.scrollDOM.tabIndex = 0;
     return () => view.destroy();
   }, [text, label]);
   return <div ref={host} className="yaml" />;

@@ -1,0 +1,96 @@
+"""The list of jobs, and from it to a job and its logs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.console_browser.console_process import Machine
+
+
+def test_the_list_shows_every_job_with_its_status_and_reason(page: Page) -> None:
+    page.goto("/jobs")
+    for name, status in (("digits", "Running"), ("broken", "Failed"), ("evaluate", "Succeeded"), ("paused", "Suspended")):
+        expect(page.get_by_role("row", name=name)).to_contain_text(status)
+    expect(page.get_by_role("row", name="large-model")).to_contain_text("nvidia.com/gpu")
+    expect(page.get_by_role("row", name="broken")).to_contain_text("no column label")
+
+
+def test_filters_are_in_the_address_and_come_back_with_it(page: Page) -> None:
+    page.goto("/jobs")
+    page.get_by_role("button", name=re.compile("^Failed")).click()
+    expect(page).to_have_url(re.compile(r"status=Failed"))
+    expect(page.get_by_role("link", name="digits")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("link", name="broken")).to_be_visible()
+    expect(page.get_by_role("link", name="digits")).to_have_count(0)
+    page.get_by_role("searchbox").fill("nothing has this name")
+    expect(page.get_by_text("No job matches these filters.")).to_be_visible()
+    page.get_by_role("button", name="Clear filters").last.click()
+    expect(page.get_by_role("link", name="digits")).to_be_visible()
+
+
+def test_a_job_is_opened_with_the_keyboard_alone(page: Page) -> None:
+    page.goto("/jobs?sort=name")
+    page.get_by_role("link", name="broken").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="broken")).to_be_visible()
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile("/replicas$"))
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type("evalu")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="evaluate")).to_be_visible()
+
+
+def test_a_failed_job_is_understood_from_its_page(page: Page) -> None:
+    page.goto("/jobs")
+    page.get_by_role("link", name="broken").click()
+    card = page.get_by_role("region", name="First failure")
+    expect(card).to_contain_text("worker-1")
+    expect(card).to_contain_text("exit code 1")
+    expect(card).to_contain_text("ValueError: the data set /data/train.csv has no column label")
+    card.get_by_role("link", name="Logs at that time").click()
+    expect(page.get_by_role("log")).to_contain_text("Traceback (most recent call last)")
+
+
+def test_jobs_appear_and_disappear_without_reload(page: Page, machine: Machine) -> None:
+    page.goto("/jobs")
+    page.get_by_role("link", name="digits").wait_for()
+    template = {"spec": {"containers": [{"name": "jax", "image": "python", "command": ["sleep", "600"]}]}}
+    spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 1, "template": template}}}
+    machine.create([{"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "short"}, "spec": spec}])
+    expect(page.get_by_role("row", name="short")).to_contain_text("Running", timeout=60_000)
+
+    page.get_by_role("checkbox", name="Select short").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Suspend").click()
+    page.get_by_role("dialog").get_by_role("button", name="Suspend").click()
+    expect(page.get_by_role("row", name="short")).to_contain_text("Suspended", timeout=60_000)
+
+    page.get_by_role("checkbox", name="Select short").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    confirm = page.get_by_role("dialog").get_by_role("button", name="Delete")
+    expect(confirm).to_be_disabled()
+    page.get_by_role("dialog").get_by_role("textbox").fill("short")
+    confirm.click()
+    expect(page.get_by_role("row", name="short")).to_have_count(0, timeout=60_000)
+
+
+def test_a_job_that_does_not_exist(page: Page) -> None:
+    page.goto("/jobs/default/pytorchjob/nothing")
+    expect(page.get_by_role("alert")).to_contain_text("nothing")
+
+
+@pytest.mark.parametrize("page", [{"locale": "zh-CN"}], indirect=True)
+def test_the_page_speaks_chinese(page: Page) -> None:
+    page.goto("/jobs")
+    expect(page.get_by_role("heading", name="任务")).to_be_visible()
+    expect(page.get_by_role("row", name="broken")).to_contain_text("失败")
+    page.get_by_role("link", name="broken").click()
+    expect(page.get_by_role("region", name="首个故障")).to_contain_text("退出码 1")
+    page.get_by_role("button", name="语言").click()
+    page.get_by_role("menuitem", name="English").click()
+    expect(page.get_by_role("region", name="First failure")).to_be_visible()

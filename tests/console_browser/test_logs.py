@@ -1,0 +1,71 @@
+"""The logs of a job that runs."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+LOGS = "/jobs/default/pytorchjob/digits/logs"
+
+
+def test_lines_of_all_replicas_follow(page: Page) -> None:
+    page.goto(LOGS)
+    log = page.get_by_role("log")
+    for replica in ("master-0", "worker-0", "worker-1"):
+        expect(log).to_contain_text(replica)
+    last = log.locator(".log-row").last
+    before = last.inner_text()
+    expect(last).not_to_have_text(before)
+
+
+def test_output_is_shown_as_a_terminal_shows_it_and_never_as_html(page: Page) -> None:
+    page.goto(f"{LOGS}?all=1&replica=master-0&q=%5E(.*download|.*script|.*starts)&regex=1")
+    log = page.get_by_role("log")
+    expect(log.locator(".log-text", has_text="download")).to_have_text("download 100%")
+    expect(log).to_contain_text("<script>alert(1)</script> <b>bold?</b>")
+    assert log.locator("script, b").count() == 0
+    green = log.get_by_text("INFO", exact=True).evaluate("each => getComputedStyle(each).color")
+    plain = log.locator(".log-text").first.evaluate("each => getComputedStyle(each).color")
+    assert green != plain
+
+
+def test_replica_level_and_text_select_lines(page: Page) -> None:
+    page.goto(LOGS)
+    page.get_by_role("button", name="worker-1").click()
+    expect(page).to_have_url(re.compile("replica=worker-1"))
+    log = page.get_by_role("log")
+    expect(log).not_to_contain_text("master-0")
+    page.get_by_role("searchbox").fill("OVERFLOW")
+    expect(page.get_by_role("status").filter(has_text="match")).to_contain_text(re.compile(r"[1-9]\d* match"))
+    expect(log).not_to_contain_text("loss")
+    assert log.locator(".log-match").first.inner_text().lower() == "overflow"
+
+
+def test_a_link_to_a_line_shows_that_line(page: Page) -> None:
+    page.goto(f"{LOGS}?replica=worker-0&all=1")
+    row = page.get_by_role("log").locator(".log-row").first
+    page.get_by_role("switch", name="Follow").uncheck()
+    page.get_by_role("log").evaluate("each => { each.scrollTop = 0 }")
+    text = row.locator(".log-text").inner_text()
+    row.get_by_role("button").click()
+    address = page.url
+    assert "#L=worker-0/" in address
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator(".log-row.chosen .log-text")).to_have_text(text)
+
+
+def test_the_end_of_a_log_is_shown_with_its_exit_code(page: Page) -> None:
+    page.goto("/jobs/default/tfjob/evaluate/logs")
+    expect(page.get_by_role("log")).to_contain_text("accuracy 0.97")
+    expect(page.get_by_text("worker-1: exit code 0")).to_be_visible()
+    expect(page.get_by_text("All logs have ended.")).to_be_visible()
+
+
+def test_all_lines_can_be_downloaded(page: Page) -> None:
+    page.goto("/jobs/default/tfjob/evaluate/logs")
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="All lines").click()
+    assert download.value.path().read_text().count("accuracy 0.97") == 2
