@@ -9,18 +9,40 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shlex
+import sys
+import uuid
 
 import pytest
 from tests.frameworks import local_jobs
 
-_KUBECTL = """#!/bin/sh
-# exec POD -- /bin/sh -c COMMAND
-pod=$2; shift 3
-hosts=$(mktemp {hosts}.XXXXXX)
-(cat {hosts}; echo "10.9.0.1 $pod") > "$hosts"
-enter='hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"'
-exec env -i {environment} unshare --uts --mount sh -c "$enter" "$pod" "$hosts" "$@"
+from traincrew.kinds.mpi import host_discovery, lost_peers
+from traincrew.model import meta, objects
+
+ADDRESS = "10.9.0.1"
+_KUBECTL = """#!{python}
+# kubectl exec POD [--stdin] -- /bin/sh -c COMMAND. As with the real one, its end does not end the processes in the pod.
+import os, shutil, signal, subprocess, sys, tempfile, threading
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+pod, command = sys.argv[2], sys.argv[sys.argv.index("--") + 1 :]
+handle, hosts = tempfile.mkstemp(dir={directory!r}, prefix="hosts.")
+with open(handle, "w") as lines, open({hosts!r}) as known:
+    lines.write(known.read() + "10.9.0.1 " + pod + "\\n")
+enter = 'hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"'
+process = subprocess.Popen(
+    ["unshare", "--uts", "--mount", "sh", "-c", enter, pod, hosts, *command], env={environment!r},
+    stdin=subprocess.PIPE if "--stdin" in sys.argv else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    start_new_session=True,
+)
+def copy(source, target):
+    while data := os.read(source, 65536):
+        os.write(target, data)
+pumps = [threading.Thread(target=copy, args=(each.fileno(), n)) for n, each in ((1, process.stdout), (2, process.stderr))]
+if process.stdin is not None:
+    threading.Thread(target=copy, args=(0, process.stdin.fileno()), daemon=True).start()
+for each in pumps: each.start()
+code = process.wait()
+for each in pumps: each.join()
+os._exit(code if code >= 0 else 128 - code)
 """
 
 _POD = """set -e
@@ -57,11 +79,13 @@ def of_example(path: str, where: pathlib.Path) -> local_jobs.LocalJob:
     mpi.mkdir()
     for key, text in files.items():
         _program(mpi / key, text)
-    environment = " ".join(shlex.quote(f"{key}={value}") for key, value in worker.env.items())
     # A pod knows its own name, a worker also the launcher's. The launcher must not know workers: they would be itself.
     hosts = where / "hosts"
     hosts.write_text(f"127.0.0.1 localhost\n10.9.0.1 {name}\n")
-    _program(where / "kubectl", _KUBECTL.format(environment=environment, hosts=hosts))
+    _program(
+        where / "kubectl",
+        _KUBECTL.format(python=sys.executable, directory=str(where), hosts=str(hosts), environment=dict(worker.env)),
+    )
     layers = where / "layers"
     layers.mkdir()
     script = _POD.format(layers=layers, mpi=mpi, hosts=hosts, launcher=name)
@@ -69,11 +93,29 @@ def of_example(path: str, where: pathlib.Path) -> local_jobs.LocalJob:
     return local_jobs.LocalJob({"launcher": launcher})
 
 
-def discover(where: pathlib.Path, names: list[str]) -> None:
-    """Update the host files, as the operator does when workers are added or removed."""
+def discover(where: pathlib.Path, names: list[str], lost: tuple[str, ...] = ()) -> None:
+    """Update the host files, as the operator does when workers are added or removed. lost: workers on lost nodes."""
+    pods = [
+        objects.Pod(metadata=meta.Meta(name=name, uid=uuid.uuid4().hex), status=objects.PodStatus(pod_ip=ADDRESS))
+        for name in lost
+    ]
     beside = where / "mpi" / ".discover_hosts.sh"
-    _program(beside, "#!/bin/sh\n" + "".join(f"echo {name}:1\n" for name in names))
+    lines = [*(f"echo {name}:1" for name in names), *host_discovery.lost_lines(pods, host_discovery.POD_NAMES, ":1")]
+    _program(beside, "\n".join(("#!/bin/sh", *lines, *lost_peers.comments(pods))))
     beside.replace(where / "mpi" / "discover_hosts.sh")
+
+
+def processes(worker: str) -> list[int]:
+    """The processes that Horovod has started on the worker."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            environment = pathlib.Path("/proc", pid, "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if f"HOROVOD_HOSTNAME={worker}".encode() in environment:
+            found.append(int(pid))
+    return found
 
 
 def _program(path: pathlib.Path, text: str) -> None:

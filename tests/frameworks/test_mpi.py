@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pathlib
+import signal
 
 import pytest
 import yaml
@@ -86,6 +88,28 @@ def test_elastic_training_follows_the_workers_there_are(tmp_path: pathlib.Path) 
         launcher.says("launcher", r"world=1 host=horovod-elastic-worker-0 batch=\d+ ")
         batches = [int(line[1]) for line in launcher.lines(r"rank=0 .* batch=(\d+) loss")]
         assert len(batches) > 1
+        assert all(later >= earlier - 10 for earlier, later in itertools.pairwise(batches))
+
+
+def test_training_continues_without_a_silent_worker_when_its_node_is_lost(tmp_path: pathlib.Path) -> None:
+    """The processes of the worker are stopped: its connections stay open, and nothing ends a collective but the operator."""
+    launcher = mpi_workers.of_example("mpi/horovod-elastic/job.yaml", tmp_path)
+    launcher.processes["launcher"].env["HOROVOD_GLOO_TIMEOUT_SECONDS"] = "3600"
+    names = [f"horovod-elastic-worker-{index}" for index in range(2)]
+    mpi_workers.discover(tmp_path, names)
+    with launcher:
+        launcher.says("launcher", r"world=2 host=\S+ batch=20 ")
+        stopped = mpi_workers.processes(names[1])
+        assert stopped
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            mpi_workers.discover(tmp_path, names[:1], lost=(names[1],))
+            launcher.says("launcher", r"world=1 host=horovod-elastic-worker-0 batch=\d+ ")
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGKILL)
+        batches = [int(line[1]) for line in launcher.lines(r"host=horovod-elastic-worker-0 .*batch=(\d+) loss")]
         assert all(later >= earlier - 10 for earlier, later in itertools.pairwise(batches))
 
 

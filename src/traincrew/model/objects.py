@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from traincrew.model.meta import Meta, Struct, Time
 
 
@@ -52,6 +54,7 @@ class PodStatus(Struct):
     reason: str = ""
     message: str = ""
     start_time: Time | None = None
+    pod_ip: str = msgspec.field(name="podIP", default="")
     conditions: list[PodCondition] = []
     init_container_statuses: list[ContainerStatus] = []
     container_statuses: list[ContainerStatus] = []
@@ -95,6 +98,20 @@ class Pod(Struct):
     def ready(self) -> bool:
         condition = self.status.condition("Ready")
         return self.active and condition is not None and condition.status == "True"
+
+    @property
+    def node_lost(self) -> bool:
+        """Whether the node no longer responds: its kubelet would not report ready containers in a pod that is not ready.
+
+        The controller of nodes marks the pods of a lost node as not ready, and does not touch the condition of their containers.
+        """
+        if self.status.phase == "Unknown":
+            return True
+        ready, containers = self.status.condition("Ready"), self.status.condition("ContainersReady")
+        if self.finished or not self.spec.node_name or ready is None or containers is None:
+            return False
+        # A kubelet reports this too while a readiness gate is not met.
+        return ready.status == "False" and containers.status == "True" and ready.reason != "ReadinessGatesNotReady"
 
 
 class Plain(Struct):

@@ -16,7 +16,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
-from traincrew.planner import clock, failure_records, losses
+from traincrew.planner import clock, failure_records
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 
@@ -95,7 +95,7 @@ def _has_own_cause(kind: JobKind, failure: Loss, new: list[Loss]) -> bool:
 
 
 def _on_lost_nodes(replicas: Replicas, failure: Loss) -> list[Loss]:
-    lost = [slot for slot in replicas.slots if slot.pod is not None and slot.alive and losses.node_lost(slot.pod)]
+    lost = [slot for slot in replicas.slots if slot.pod is not None and slot.alive and slot.pod.node_lost]
     return [Loss(slot.pod, slot.replica, True, None, failure.at) for slot in lost if slot.pod is not None and not slot.done]
 
 

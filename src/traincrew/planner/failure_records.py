@@ -90,7 +90,7 @@ def _reason(loss: Loss, ended: objects.Terminated | None) -> str:
     target = losses.disruption_target(loss.pod)
     if loss.pod.status.reason:
         return loss.pod.status.reason
-    if loss.disruption and losses.node_lost(loss.pod):
+    if loss.disruption and loss.pod.node_lost:
         return "NodeLost"
     if loss.disruption:
         return target.reason if target and target.reason else "Deleted"

@@ -86,20 +86,6 @@ def disruption_target(pod: objects.Pod) -> objects.PodCondition | None:
     return target if target is not None and target.status == "True" else None
 
 
-def node_lost(pod: objects.Pod) -> bool:
-    """Whether the node of a pod no longer responds: its kubelet would not report ready containers in a pod that is not ready.
-
-    The controller of nodes marks the pods of a lost node as not ready, and does not touch the condition of their containers.
-    """
-    if pod.status.phase == "Unknown":
-        return True
-    ready, containers = pod.status.condition("Ready"), pod.status.condition("ContainersReady")
-    if pod.finished or not pod.spec.node_name or ready is None or containers is None:
-        return False
-    # A kubelet reports this too while a readiness gate is not met.
-    return ready.status == "False" and containers.status == "True" and ready.reason != "ReadinessGatesNotReady"
-
-
 def _is_disrupted(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
     """Whether a Failed pod was ended from outside."""
     if any(text in pod.status.message for text in _OWN_EVICTIONS):

@@ -19,7 +19,6 @@ from traincrew.planner import (
     first_failures,
     gang,
     host_ports,
-    losses,
     mounted_files,
     name_conflicts,
     pods_and_services,
@@ -261,4 +260,4 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:
     """A pod on a lost node is recorded only if others failed because of it: it cannot rejoin them."""
-    return pod.metadata.uid in entered and (pod.status.phase == "Failed" or (pod.active and losses.node_lost(pod)))
+    return pod.metadata.uid in entered and (pod.status.phase == "Failed" or (pod.active and pod.node_lost))

@@ -10,7 +10,7 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
 from traincrew.model.status import JobStatus, Why
-from traincrew.planner import clock, gang, host_ports, losses
+from traincrew.planner import clock, gang, host_ports
 from traincrew.planner.actions import ListEvents
 from traincrew.planner.replicas import Replicas
 
@@ -82,7 +82,7 @@ def _overdue(replicas: Replicas, pod: objects.Pod, now: Time) -> Iterator[Waitin
     """States that are normal at first, but last too long."""
     if pod.metadata.deletion_timestamp is not None:
         yield WaitingReason("StuckTerminating", _stuck_terminating(pod), pod.metadata.deletion_timestamp + SLOW_START)
-    elif losses.node_lost(pod):
+    elif pod.node_lost:
         yield WaitingReason(NODE_UNREACHABLE, _lost_node_message(pod))
     elif slow_start_at(pod) is not None and pod.metadata.uid in replicas.observed.pod_events:
         yield WaitingReason("NotStarted", _slow_start(pod), (slow_start_at(pod) or now) + NO_PROGRESS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from traincrew.kinds.mpi import host_discovery, implementations, launch_command
+from traincrew.kinds.mpi import host_discovery, implementations, launch_command, lost_peers, spec
 from traincrew.kinds.mpi.spec import gpu_launcher, launcher_name, slots, worker_names
 from traincrew.model import jobs, naming
 from traincrew.model.observed import Observed
@@ -16,19 +16,25 @@ def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     first = [launcher_name(job)] if gpu_launcher(job) else []
     launcher = [f"echo {name}:{count}\n" for name in first]
     workers = host_discovery.echo_lines(job, observed, host_discovery.POD_NAMES, f":{count}")
+    elastic = {lost_peers.FILE: lost_peers.PROGRAM} if launch_command.is_elastic(job) else {}
+    lost = spec.on_lost_nodes(job, observed.pods) if elastic else []
+    workers += host_discovery.lost_lines(lost, host_discovery.POD_NAMES, f":{count}")
     return {
         "hostfile": "".join(f"{name} slots={count}\n" for name in first + worker_names(job)),
         "kubexec.sh": _kubexec(job),
-        "discover_hosts.sh": "\n".join(("#!/bin/sh", *launcher, *workers)),
+        "discover_hosts.sh": "\n".join(("#!/bin/sh", *launcher, *workers, *lost_peers.comments(lost))),
+        **elastic,
     }
 
 
 def _kubexec(job: jobs.Job) -> str:
     # The API server accepts any string as the name of a container.
     container = f" --container {shlex.quote(job.spec.main_container)}" if job.spec.main_container else ""
-    pod = f"${{1%{host_discovery.ALIAS_SUFFIX}*}}" if launch_command.is_elastic(job) else "$1"
-    lines = ("#!/bin/sh", f"POD_NAME={pod}", "shift")
-    return "\n".join((*lines, f'/opt/kube/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"'))
+    kubectl = f"/opt/kube/kubectl exec ${{POD_NAME}}{container}"
+    if launch_command.is_elastic(job):
+        lines = ("#!/bin/sh", f"POD_NAME=${{1%{host_discovery.ALIAS_SUFFIX}*}}", "shift")
+        return "\n".join((*lines, *lost_peers.remote_shell(spec.MOUNT, f"{kubectl} --stdin")))
+    return "\n".join(("#!/bin/sh", "POD_NAME=$1", "shift", f'{kubectl} -- /bin/sh -c "$*"'))
 
 
 def ssh_files(job: jobs.Job, observed: Observed) -> dict[str, str]:

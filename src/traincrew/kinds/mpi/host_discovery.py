@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from traincrew.kinds.mpi import launch_command
+from traincrew.kinds.mpi import launch_command, lost_peers
 from traincrew.kinds.mpi.spec import launcher_name, reachable, worker_names
 from traincrew.model import jobs, naming, objects
 from traincrew.model.observed import Observed
@@ -53,11 +53,18 @@ def echo_lines(job: jobs.Job, observed: Observed, names: HostNames, slots: str =
     pods = reachable(job, observed.pods)
     if not launch_command.is_elastic(job):
         return [f"echo {names.host(pod.name)}{slots}" for pod in pods]
-    lines = []
-    for pod in pods:
-        host, variant = names.host(pod.name), _variant(pod)
-        lines.append(f"echo {names.alias(host, variant) if variant else host}{slots}")
+    lines = [f"echo {_spelling(pod, names)}{slots}" for pod in pods]
     return [*lines, _refresh_line(names.host(pods[0].name), names)] if _has_late_worker(job, observed, pods) else lines
+
+
+def lost_lines(lost: list[objects.Pod], names: HostNames, slots: str) -> list[str]:
+    """Shell code that prints lost workers until Horovod knows that they have failed."""
+    return [lost_peers.listed_until_ended(pod, f"echo {_spelling(pod, names)}{slots}") for pod in lost]
+
+
+def _spelling(pod: objects.Pod, names: HostNames) -> str:
+    host, variant = names.host(pod.name), _variant(pod)
+    return names.alias(host, variant) if variant else host
 
 
 def _refresh_line(host: str, names: HostNames) -> str:

@@ -72,6 +72,12 @@ def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
     return [usable[name] for name in worker_names(job) if name in usable]
 
 
+def on_lost_nodes(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
+    """Workers that were running on nodes that no longer respond, by index. They may be terminating."""
+    lost = {pod.name: pod for pod in pods if pod.node_lost}
+    return [lost[name] for name in worker_names(job) if name in lost]
+
+
 def _unready(pod: objects.Pod) -> bool:
     ready = pod.status.condition("Ready")
     return ready is not None and ready.status == "False"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates, validation_rules, violations
 from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, orderly_leave, spec
+from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, lost_peers, orderly_leave, spec
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 from traincrew.kinds.replica import Env, Manifest, Replica, Role
 from traincrew.model import jobs, naming, resources
@@ -41,6 +41,8 @@ def default_env(replica: Replica) -> Env:
 def customize(pod: Manifest, replica: Replica) -> None:
     job, main = replica.job, pod["spec"]["containers"][0]
     modes = _LAUNCHER_FILES if replica.role.name == "Launcher" else _WORKER_FILES
+    if replica.role.name == "Worker" and launch_command.is_elastic(job):
+        modes = {**modes, lost_peers.FILE: 0o444}
     pod_templates.mount(KIND, pod, spec.CONFIG_VOLUME, MOUNT, spec.config_volume(job, modes))
     if replica.role.name == "Worker":
         if not main.get("command"):
