@@ -8,14 +8,16 @@ NODE := .venv/.node
 PLAYWRIGHT := .venv/.playwright
 PYTEST := $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
-# Each of two test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
-PARALLEL := $(if $(KUBECONFIG),,$(TWO_PROCESSES))
+# For tests that wait for clusters and pods more than they compute.
+FOUR_PROCESSES := -n 4 --dist loadfile
+# Each of the test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
+PARALLEL := $(if $(KUBECONFIG),,$(FOUR_PROCESSES))
 export PYTHONDONTWRITEBYTECODE := 1
 
 # `make test`: packages that decide, the API server and controllers in the process of the test, and two light end-to-end tests
 # (the operator on the embedded API server; `make demo`, in which a cluster on this machine runs a job).
 UNIT := $(addprefix tests/,apimachinery client diagnosis docs golden kinds model operator planner scheduling tools validation)
-EMBEDDED := $(addprefix tests/embedded/,apiserver controllers file_trees up kubelet/lifecycle)
+EMBEDDED := $(addprefix tests/embedded/,apiserver controllers file_trees serving up kubelet/lifecycle)
 END_TO_END := tests/cluster/test_first_job.py tests/cli/test_demo.py
 # Tests of the operator on the embedded API server. They use kubectl if it is built already.
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1 TRAINCREW_OPERATOR=inside
@@ -26,6 +28,8 @@ CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_network_fa
 # Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
 AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py authorization_kubectl.py gang_scheduled.py)
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
+# What every change of chart, manifests or rights needs. The other tests of tests/install build releases and install them.
+INSTALL := $(addprefix tests/install/test_,chart_values.py kustomize.py permissions.py)
 ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator kueue/manager jobset/manager volcano/vc-scheduler volcano/vc-controller-manager
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
@@ -35,7 +39,7 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-console test-console-browser test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
-  test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-clients test-all test-frameworks test-frameworks-core frameworks \
+  test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-release test-clients test-all test-frameworks test-frameworks-core frameworks \
   console check-console checklist golden generate recording schemas bench image test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
@@ -101,7 +105,7 @@ test: $(READY) ## unit tests, the planner's invariants, golden files, the API se
 	$(ON_EMBEDDED) $(PYTEST) -q $(TWO_PROCESSES) $(UNIT) $(EMBEDDED) $(END_TO_END)
 
 test-cli: $(READY) ## every command of the CLI against clusters and pods
-	$(PYTEST) tests/cli -q --durations=10 $(TWO_PROCESSES)
+	$(PYTEST) tests/cli -q --durations=10 $(FOUR_PROCESSES)
 
 test-console: $(READY) #: the web console's server against a cluster on this machine
 	$(PYTEST) tests/console -q --durations=10 $(TWO_PROCESSES)
@@ -115,7 +119,7 @@ test-console-browser: $(READY) $(PLAYWRIGHT) console #: the page of the console 
 	$(PYTEST) tests/console_browser -q --durations=10
 
 test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and networks (as root: more)
-	$(PYTEST) tests/node tests/embedded/kubelet --ignore=tests/embedded/kubelet/lifecycle -q --durations=10 $(TWO_PROCESSES)
+	$(PYTEST) tests/node tests/embedded/kubelet --ignore=tests/embedded/kubelet/lifecycle -q --durations=10 $(FOUR_PROCESSES)
 
 test-resilience: $(READY) ## the embedded API server under load, invalid requests, crashes and full disks
 	$(PYTEST) tests/embedded/resilience -q --durations=10 $(TWO_PROCESSES)
@@ -142,9 +146,13 @@ test-embedded: kube #: all tests of the operator on the embedded API server, ove
 test-agreement: kube #: parts of the embedded API server compared with a real one; kubectl of several versions (builds two more)
 	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
 
-test-install: kube #: the Helm chart, the kustomize directories and the files of a release (builds helm and kustomize once)
+test-install: kube #: the Helm chart, the kustomize directories and the operator's rights (builds helm and kustomize once)
 	@$(BIN)/python -m tools.clients.go_programs helm kustomize
-	$(PYTEST) tests/install -q --durations=10 $(TWO_PROCESSES)
+	$(PYTEST) $(INSTALL) -q --durations=10 $(FOUR_PROCESSES)
+
+test-release: kube #: the files of a release, installed: Helm releases, the wheel, the operator, the commands of the pages
+	@$(BIN)/python -m tools.clients.go_programs helm kustomize
+	$(PYTEST) tests/install $(addprefix --ignore=,$(INSTALL)) -q --durations=10 $(FOUR_PROCESSES)
 
 test-differential: kube #: the same requests to the embedded API server and a real one (docs/compatibility.md lists the differences)
 	$(PYTEST) tests/differential -q
@@ -152,7 +160,7 @@ test-differential: kube #: the same requests to the embedded API server and a re
 test-frameworks-core: $(READY) #: one job of each kind with its real framework, and Horovod Elastic (builds their environments)
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.frameworks.build $(CORE)
-	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
+	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5 $(TWO_PROCESSES)
 
 test-frameworks: kube frameworks #: every job of the seeds and every example with real frameworks (an hour)
 	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
@@ -169,7 +177,7 @@ test-ecosystem: kube #: the real Go operators, Kueue, Volcano and JobSet beside 
 	@$(BIN)/python -m tools.ecosystem.programs $(ECOSYSTEM)
 	$(PYTEST) tests/ecosystem -q --durations=10
 
-test-all: test test-cli test-console test-node test-resilience test-hostile test-operator test-cluster test-install test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+test-all: test test-cli test-console test-node test-resilience test-hostile test-operator test-cluster test-install test-release test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
 
 frameworks: $(INSTALLED) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build

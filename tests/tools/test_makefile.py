@@ -9,7 +9,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).parents[2]
 TARGETS = (
     "test", "test-cli", "test-console", "test-console-browser", "test-node", "test-resilience", "test-hostile", "test-operator",
-    "test-cluster", "test-chaos", "test-agreement", "test-differential", "test-install", "test-frameworks",
+    "test-cluster", "test-chaos", "test-agreement", "test-differential", "test-install", "test-release", "test-frameworks",
     "test-ecosystem", "test-kubelet",
 )  # fmt: skip
 CONTINUOUS = (
