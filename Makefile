@@ -8,15 +8,16 @@ NODE := .venv/.node
 PLAYWRIGHT := .venv/.playwright
 PYTEST := $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
-# For tests that wait for clusters and pods more than they compute.
-FOUR_PROCESSES := -n 4 --dist loadfile
+# For tests that wait for clusters and pods more than they compute. In the order of collection: the long files come first.
+FOUR_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
 # Each of the test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
 PARALLEL := $(if $(KUBECONFIG),,$(FOUR_PROCESSES))
-export PYTHONDONTWRITEBYTECODE := 1
+# Tests start hundreds of processes. Without bytecode files, each of them would compile the modules that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 # `make test`: packages that decide, the API server and controllers in the process of the test, and two light end-to-end tests
 # (the operator on the embedded API server; `make demo`, in which a cluster on this machine runs a job).
-UNIT := $(addprefix tests/,apimachinery client diagnosis docs golden kinds model operator planner scheduling tools validation)
+UNIT := $(addprefix tests/,apimachinery client diagnosis docs golden kinds model operator planner scheduling sharing tools validation)
 EMBEDDED := $(addprefix tests/embedded/,apiserver controllers file_trees serving up kubelet/lifecycle)
 END_TO_END := tests/cluster/test_first_job.py tests/cli/test_demo.py
 # Tests of the operator on the embedded API server. They use kubectl if it is built already.

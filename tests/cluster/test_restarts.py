@@ -13,6 +13,8 @@ from tests.cluster.submitted_job import Submit, SubmittedJob
 
 KINDS = ("TFJob", "PyTorchJob", "XGBoostJob")
 POLICIES = ("Never", "OnFailure", "Always", "ExitCode")
+PROGRAM_ERROR = "ValueError: the learning rate must be positive"
+"""The output of a failure with a cause of its own: it never belongs to the loss of another replica."""
 
 
 def started(job: SubmittedJob, kubelet: FakeKubelet, count: int) -> dict[str, str]:
@@ -97,7 +99,7 @@ def test_the_next_attempt_is_accounted_for_separately(submit: Submit, kubelet: F
     kubelet.run("j-worker-1")
     eventually(lambda: not job.status["restarts"].get("open"))
 
-    kubelet.fail("j-worker-1", code=1)
+    kubelet.fail("j-worker-1", code=1, message=PROGRAM_ERROR)
 
     job.becomes("Failed")
     assert job.status["failure"]["exitCode"] == 1
@@ -129,7 +131,7 @@ def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Fak
     kubelet.run("j-worker-1")
     # As long as the others have not come back, what fails beside a disruption is taken for its consequence.
     eventually(lambda: not job.status["restarts"].get("open"))
-    kubelet.fail("j-worker-0", code=1)
+    kubelet.fail("j-worker-0", code=1, message=PROGRAM_ERROR)
 
     assert job.becomes("Failed")["message"] == "Job j has failed because it has reached the specified backoff limit"
     assert job.restart_counts() == (0, 1)

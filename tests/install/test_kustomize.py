@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from collections.abc import Iterator
 
@@ -36,15 +37,21 @@ def installed(kube: cluster.Cluster, tmp_path_factory: pytest.TempPathFactory) -
     return "elsewhere"
 
 
+@functools.cache
+def build(directory: str) -> str:
+    """The output of kustomize for a directory of the manifests."""
+    return helm.kustomize(MANIFESTS / directory)
+
+
 def objects(directory: str) -> dict[tuple[str, str], Object]:
-    return helm.by_name(helm.kustomize(MANIFESTS / directory))
+    return helm.by_name(build(directory))
 
 
 @pytest.mark.parametrize("directory", DIRECTORIES)
 def test_kustomize_and_kubectl_build_the_same(kube: cluster.Cluster, directory: str) -> None:
     built = kube.kubectl("kustomize", str(MANIFESTS / directory))
     assert built.returncode == 0, built.stderr
-    assert built.stdout == helm.kustomize(MANIFESTS / directory)
+    assert built.stdout == build(directory)
 
 
 def test_the_overlay_is_accepted_by_client_side_apply_and_the_definitions_are_listed(kube: cluster.Cluster) -> None:
@@ -57,7 +64,7 @@ def test_the_overlay_is_accepted_by_client_side_apply_and_the_definitions_are_li
 
 def test_the_output_of_kustomize_is_accepted_from_standard_input(kube: cluster.Cluster) -> None:
     for directory in ("namespace", "crds", "base"):
-        done = kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=helm.kustomize(MANIFESTS / directory))
+        done = kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=build(directory))
         assert done.returncode == 0, done.stderr
 
 
