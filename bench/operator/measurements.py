@@ -113,32 +113,34 @@ async def measure_lifecycle(kube: cluster.Cluster, make: Any, jobs: int, pods: i
         await workload.submit(target, namespace, bodies)
         mark = kube.audit_size()
         async with workload.running_operator(kube, namespace) as operator:
-            await _until_made(kube, mark, namespace, jobs * (pods + services))
+            await until_made(kube, mark, namespace, jobs * (pods + services))
             await asyncio.sleep(1)
             memory = operator.memory()
-            await _each(
+            await each(
                 bodies,
                 lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, pods), "Running"),
             )
-            await _each(
+            await each(
                 bodies,
                 lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, pods), "Succeeded"),
             )
             await _all_succeeded(target, namespace, bodies)
-            await _quiet(kube)
+            await quiet(kube)
             cpu = operator.cpu()
-    entries = _by_operator(kube, mark)
+    entries = by_operator(kube, mark)
     created = [entry for entry in entries if _is_create(entry, namespace)]
     times = sorted(_seconds(entry) for entry in created)
     span = times[-1] - times[0]
     return Lifecycle(
-        jobs=jobs, rate=len(created) / span, seconds=span, requests=_requests(entries, jobs), cpu=cpu / jobs * 1000,
+        jobs=jobs, rate=len(created) / span, seconds=span, requests=requests(entries, jobs), cpu=cpu / jobs * 1000,
         memory=memory, idle=_idle(entries), reads=sum(entry["verb"] == "get" for entry in entries),
     )  # fmt: skip
 
 
-def _by_operator(kube: cluster.Cluster, mark: int) -> list[dict[str, Any]]:
-    return [entry for entry in kube.audit(since=mark) if workload.AGENT in entry.get("userAgent", "")]
+def by_operator(kube: cluster.Cluster, mark: int) -> list[dict[str, Any]]:
+    """Its requests to resources. At its start it also reads the OpenAPI document."""
+    entries = kube.audit(since=mark)
+    return [entry for entry in entries if "objectRef" in entry and workload.AGENT in entry.get("userAgent", "")]
 
 
 def _is_create(entry: dict[str, Any], namespace: str) -> bool:
@@ -146,7 +148,7 @@ def _is_create(entry: dict[str, Any], namespace: str) -> bool:
     return entry["verb"] == "create" and ref.get("resource") in ("pods", "services") and ref.get("namespace") == namespace
 
 
-async def _until_made(kube: cluster.Cluster, mark: int, namespace: str, wanted: int) -> None:
+async def until_made(kube: cluster.Cluster, mark: int, namespace: str, wanted: int) -> None:
     """Reads the audit log: lists of thousands of pods would distort the measurement."""
     while wanted > 0:
         await asyncio.sleep(0.5)
@@ -160,7 +162,7 @@ def _seconds(entry: dict[str, Any]) -> float:
     return dt.datetime.fromisoformat(entry["stageTimestamp"]).timestamp()
 
 
-def _requests(entries: list[dict[str, Any]], jobs: int) -> dict[str, float]:
+def requests(entries: list[dict[str, Any]], jobs: int) -> dict[str, float]:
     counted: collections.Counter[str] = collections.Counter()
     for entry in entries:
         if entry["verb"] not in ("list", "watch"):
@@ -176,7 +178,7 @@ def _idle(entries: list[dict[str, Any]]) -> int:
     )
 
 
-async def _each(bodies: list[dict[str, Any]], work: Any) -> None:
+async def each(bodies: list[dict[str, Any]], work: Any) -> None:
     gate = asyncio.Semaphore(32)
 
     async def one(job: dict[str, Any]) -> None:
@@ -197,7 +199,7 @@ async def _all_succeeded(target: RemoteClient, namespace: str, bodies: list[dict
         await asyncio.sleep(0.3)
 
 
-async def _quiet(kube: cluster.Cluster) -> None:
+async def quiet(kube: cluster.Cluster) -> None:
     """Until the operator has posted its last event."""
     size = -1
     while size != (now := kube.audit_size()):
@@ -225,7 +227,7 @@ async def finished_jobs(kube: cluster.Cluster, namespace: str, number: int) -> N
             await workload.post(target, resource, namespace, job)
             await target.patch(resource, namespace, job["metadata"]["name"], status, subresource="status")
 
-        await _each([workload.pytorch(f"old{index:06d}") for index in range(number)], one)
+        await each([workload.pytorch(f"old{index:06d}") for index in range(number)], one)
 
 
 async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: float) -> list[float]:
@@ -234,7 +236,7 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
         bodies = [workload.pytorch(f"lat{index:05d}", 2) for index in range(jobs)]
         await workload.submit(target, namespace, bodies)
         await workload.until_count(target, resources.PODS, namespace, jobs * 2)
-        await _each(bodies, lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, 2), "Running"))
+        await each(bodies, lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, 2), "Running"))
         await asyncio.sleep(2)
         ended: dict[str, float] = {}
         seen: dict[str, float] = {}
@@ -284,16 +286,16 @@ async def measure_many_jobs(kube: cluster.Cluster, namespace: str, jobs: int) ->
         await workload.submit(target, namespace, bodies)
         mark = kube.audit_size()
         async with workload.running_operator(kube, namespace) as operator:
-            await _until_made(kube, mark, namespace, jobs * 8)
-            await _each(
+            await until_made(kube, mark, namespace, jobs * 8)
+            await each(
                 bodies,
                 lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, 4), "Running"),
             )
-            await _quiet(kube)
+            await quiet(kube)
             memory = operator.memory()
     mark = kube.audit_size()
     async with workload.running_operator(kube, namespace) as operator:
         await asyncio.sleep(10)
         afresh = operator.memory()
-    writes = sum(entry["verb"] not in ("get", "list", "watch") for entry in _by_operator(kube, mark))
+    writes = sum(entry["verb"] not in ("get", "list", "watch") for entry in by_operator(kube, mark))
     return ManyJobs(jobs * 4, memory, writes, afresh)

@@ -292,6 +292,8 @@ def test_a_value_of_an_optional_object_has_its_effect(helm: Helm, path: str) -> 
         pytest.param("metrics.enabled=5", r"at '/metrics/enabled': got number, want boolean", id="a number for a boolean"),
         pytest.param("enabledKinds={PodJob}", r"at '/enabledKinds/0': value must be one of 'TFJob'", id="an unknown kind"),
         pytest.param("watchNamespaces={A_b}", r"at '/watchNamespaces/0': 'A_b' does not match pattern", id="not a namespace"),
+        pytest.param("image.repository=x/y:1", r'image.repository: "x/y:1" has a tag. Set it with image.tag', id="a tag"),
+        pytest.param("image.repository=https://x/y", r"image.repository: .* has a scheme", id="a URL"),
         pytest.param("image.pullPolicy=Often", r"at '/image/pullPolicy': value must be one of", id="an unknown policy"),
         pytest.param("livenessProbe.periodSeconds=0", r"at '/livenessProbe/periodSeconds': minimum", id="too small"),
         pytest.param("extraEnv[0].value=x", r"at '/extraEnv/0': missing property 'name'", id="a variable without a name"),

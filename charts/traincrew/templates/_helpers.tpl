@@ -50,6 +50,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not $image.repository -}}
 {{- fail (printf (.Files.Get "files/no-image.txt") .Chart.AppVersion .Chart.AppVersion .Chart.AppVersion) -}}
 {{- end -}}
+{{- if contains "://" $image.repository -}}
+{{- fail (printf "image.repository: %q has a scheme. Write the name without it, such as registry.example.com/traincrew." $image.repository) -}}
+{{- end -}}
+{{- if contains ":" (last (splitList "/" $image.repository)) -}}
+{{- fail (printf "image.repository: %q has a tag. Set it with image.tag." $image.repository) -}}
+{{- end -}}
 {{- $name := include "traincrew.inRegistry" (dict "registry" .Values.imageRegistry "name" $image.repository) -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $name $image.digest -}}
