@@ -126,6 +126,18 @@ def test_the_recorded_workers_stay_while_a_new_operator_has_not_decided() -> Non
     assert workers(simulation) == ["j-worker-0", "j-worker-1", "j-worker-3"]
 
 
+def test_a_worker_on_idle_capacity_that_went_while_no_operator_ran_is_not_created_again() -> None:
+    simulation, cluster = started(horovod())
+    give(simulation, [0, 1, 3], [3])
+    cluster.preempt("j-worker-3")
+    cluster.finish_deletions()
+    simulation.share = None
+    simulation.restart_operator()
+    simulation.settle()
+    assert workers(simulation) == ["j-worker-0", "j-worker-1"]
+    assert simulation.status["elastic"]["members"] == "0-1"
+
+
 def test_without_a_decision_or_the_annotation_replicas_is_the_number() -> None:
     simulation, cluster = started(horovod())
     give(simulation, [0, 3], [3])

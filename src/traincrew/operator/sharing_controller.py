@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 DEBOUNCE = 0.2
 """Seconds between a change of the cluster and the decision: changes come in groups."""
+LARGEST_LOAD = 0.1
+"""The part of its time that the operator spends on decisions in a large cluster that changes all the time."""
 RETRY_SECONDS = 5.0
 ONE_NAMESPACE = (
     "an operator that watches single namespaces cannot see nodes and other pods: install it for all namespaces, "
@@ -93,22 +95,24 @@ class SharingController:
         while self._opted_in:
             again: dt.datetime | None = None
             self._changed.clear()
+            began = asyncio.get_running_loop().time()
             if self._is_allowed(informers) and informers.synced:
                 try:
                     again = self._decide(informers)
                 except Exception:  # jobs run on with the workers that they have
                     log.exception("sharing failed", extra={"retry_in": RETRY_SECONDS})
                     again = self._now() + dt.timedelta(seconds=RETRY_SECONDS)
-            await self._next_change(again)
+            spent = asyncio.get_running_loop().time() - began
+            await self._next_change(again, max(DEBOUNCE, spent / LARGEST_LOAD))
 
-    async def _next_change(self, again: dt.datetime | None) -> None:
+    async def _next_change(self, again: dt.datetime | None, pause: float) -> None:
         timeout = max((again - self._now()).total_seconds(), DEBOUNCE) if again is not None else None
         try:
             async with asyncio.timeout(timeout):
                 await self._changed.wait()
         except TimeoutError:
             return
-        await asyncio.sleep(DEBOUNCE)
+        await asyncio.sleep(pause)
 
     def _is_allowed(self, informers: SharingInformers) -> bool:
         forbidden = informers.forbidden

@@ -37,7 +37,7 @@ def elastic_job(
         return None
     recorded = frozenset(job.members.get(elasticity.ROLE, range(wish.wanted)))
     workers = _workers(job, pods)
-    members = tuple(_member(index, workers.get(index)) for index in sorted(recorded))
+    members = _members(recorded, workers, wish.wanted)
     departing = tuple(_member(index, pod) for index, pod in sorted(workers.items()) if index not in recorded)
     shape = next((pod for pod in workers.values() if not pod.terminating), None) or _shape(kind, job)
     autoscaler = _autoscaler(kind, job, wish, autoscalers)
@@ -66,6 +66,15 @@ def _workers(job: jobs.Job, pods: Iterable[PodInfo]) -> dict[int, PodInfo]:
     prefix = naming.replica(job.name, elasticity.ROLE, 0).removesuffix("0")
     found = ((pod.metadata.name.removeprefix(prefix), pod) for pod in pods if pod.metadata.name.startswith(prefix))
     return {int(text): pod for text, pod in found if text.isdecimal()}
+
+
+def _members(recorded: frozenset[int], workers: Mapping[int, PodInfo], wanted: int) -> tuple[Member, ...]:
+    """Workers without a pod are those that the job asks for, as far as it asks for so many."""
+    found = [_member(index, workers.get(index)) for index in sorted(recorded)]
+    asked = wanted - sum(each.pod is not None and not each.surplus for each in found)
+    missing = [each.index for each in found if each.pod is None]
+    beyond = missing[max(asked, 0) :]
+    return tuple(dataclasses.replace(each, surplus=True) if each.index in beyond else each for each in found)
 
 
 def _member(index: int, pod: PodInfo | None) -> Member:

@@ -44,8 +44,15 @@ def _members(replicas: Replicas, wish: Scaling, now: Time) -> tuple[int, ...]:
     recorded = replicas.job.members.get(elasticity.ROLE)
     if share is None and recorded is None:
         return tuple(range(wish.wanted))
-    chosen: Sequence[int] = tuple(share.members) if share is not None else recorded or ()
+    chosen: Sequence[int] = tuple(share.members) if share is not None else _existing(replicas, recorded or (), wish.wanted)
     return tuple(sorted(index for index in chosen if not _is_withdrawn(replicas, index, now)))
+
+
+def _existing(replicas: Replicas, recorded: Sequence[int], wanted: int) -> list[int]:
+    """The recorded workers. Those without a pod may have used idle capacity, so they only fill up to the requested number."""
+    present = [index for index in recorded if _pod(replicas.own_pods, replicas.replica(elasticity.ROLE, index)) is not None]
+    missing = [index for index in recorded if index not in present]
+    return present + missing[: max(wanted - len(present), 0)]
 
 
 def _is_withdrawn(replicas: Replicas, index: int, now: Time) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
-from traincrew.scheduling import filters, scores
+from traincrew.scheduling import filters
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
@@ -16,6 +16,10 @@ class Room:
     def __init__(self, nodes: Iterable[Node], pods: Iterable[PodInfo], overcommitted: frozenset[str]) -> None:
         self._snapshot = Snapshot(nodes, overcommitted, StorageObjects(), {})
         self._overcommitted = overcommitted
+        self._infos = list(self._snapshot.node_infos.values())
+        self._tried: dict[Hashable, int] = {}
+        """How many of the first nodes have no room for a pod of a kind. There are thousands of nodes, and pods are alike."""
+        self._reasons: dict[Hashable, str] = {}
         for pod in pods:
             if pod.spec.node_name:
                 self._snapshot.add_pod(pod, pod.spec.node_name)
@@ -25,16 +29,27 @@ class Room:
         return frozenset(self._snapshot.node_infos)
 
     def remove(self, pod: PodInfo) -> None:
+        self._tried.clear()
         self._snapshot.remove_pod(pod, pod.spec.node_name)
 
     def add(self, pod: PodInfo) -> None:
         self._snapshot.add_pod(pod, pod.spec.node_name)
 
     def place(self, pod: PodInfo, *, strict: bool = False) -> PodInfo | None:
-        """The pod on a node that it fits, where it stays. strict: no resource may be overcommitted."""
+        """The pod on the first node that it fits, where it stays. strict: no resource may be overcommitted.
+
+        Nodes are filled one after the other, so that whole nodes stay free for others.
+        """
         self._snapshot.overcommitted = frozenset() if strict else self._overcommitted
-        feasible = [each for each in self._snapshot.node_infos.values() if self._fits(pod, each)]
-        return self._put(pod, scores.select_host(pod, feasible, self._snapshot).node.name) if feasible else None
+        alike = _equivalence(pod, strict)
+        for position in range(self._tried.get(alike, 0) if alike is not None else 0, len(self._infos)):
+            if self._fits(pod, self._infos[position]):
+                if alike is not None:
+                    self._tried[alike] = position
+                return self._put(pod, self._infos[position].node.name)
+        if alike is not None:
+            self._tried[alike] = len(self._infos)
+        return None
 
     def place_on(self, pod: PodInfo, node: str) -> PodInfo | None:
         self._snapshot.overcommitted = self._overcommitted
@@ -64,12 +79,16 @@ class Room:
     def reasons(self, pod: PodInfo) -> str:
         """Why the pod fits no node, in the words of the scheduler."""
         self._snapshot.overcommitted = frozenset()
+        if (known := self._reasons.get(alike := _equivalence(pod, True))) is not None and alike is not None:
+            return known
         counts: dict[str, int] = {}
         for node_info in self._snapshot.node_infos.values():
             status = filters.run_filters(pod, node_info, self._snapshot)
             for reason in status.reasons if status is not None else ():
                 counts[reason] = counts.get(reason, 0) + 1
-        return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "there is no node"
+        text = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "there is no node"
+        self._reasons[alike] = text
+        return text
 
     def _fits(self, pod: PodInfo, node_info: NodeInfo) -> bool:
         return filters.run_filters(pod, node_info, self._snapshot) is None
@@ -78,3 +97,12 @@ class Room:
         placed = pod.with_node(node)
         self._snapshot.add_pod(placed, node)
         return placed
+
+
+def _equivalence(pod: PodInfo, strict: bool) -> Hashable:
+    """Equal for pods that every node treats alike. None if that depends on other pods or on volumes."""
+    spec = pod.spec
+    if spec.affinity or spec.volumes or spec.topology_spread_constraints or pod.ports:
+        return None
+    tolerations = tuple((each.key, each.operator, each.value, each.effect) for each in spec.tolerations)
+    return (strict, tuple(sorted(pod.requests.items())), tuple(sorted(spec.node_selector.items())), tolerations)
