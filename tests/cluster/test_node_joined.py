@@ -65,6 +65,7 @@ def test_jobs_keep_communicating_while_the_kubelet_is_killed(machine: JoinedNode
     for name in pods:
         machine.running(name)
     eventually(lambda: "step 20\n" in machine.logs("ddp-worker-1"))
+    pod_programs.wait_for_remote_commands(machine, "replicas-worker-0", "replicas-worker-1")
     machine.kill()
     machine.up()
     over.touch()

@@ -88,7 +88,8 @@ print("steps", step, flush=True)
 """Sends a number of each rank to rank 0 and the sum back to all, repeatedly, like an all-reduce of gradients."""
 
 REMOTE = f"""
-import os, time
+import os, socket, time
+open({NOTES!r} + "/remote-" + socket.gethostname(), "w").close()
 number = 0
 while not os.path.exists({NOTES!r} + "/over"):
     print("line", number, flush=True)
@@ -129,6 +130,12 @@ def notes_directory(cluster: LocalCluster) -> pathlib.Path:
 def starts(cluster: LocalCluster, name: str) -> int:
     path = notes_directory(cluster) / f"starts-{name}"
     return len(path.read_text()) if path.exists() else 0
+
+
+def wait_for_remote_commands(cluster: LocalCluster, *workers: str) -> None:
+    """Waits until the command of LAUNCHER runs on these pods."""
+    for name in workers:
+        eventually((notes_directory(cluster) / f"remote-{name}").exists, 120, because=f"no command was started on {name}")
 
 
 def volumes(cluster: LocalCluster) -> dict[str, Any]:

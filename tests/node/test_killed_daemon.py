@@ -59,6 +59,7 @@ def killed(request: pytest.FixtureRequest) -> Iterator[Killed]:
         )
         for name in ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "mpi-launcher"):
             cluster.running(name)
+        pod_programs.wait_for_remote_commands(cluster, "mpi-worker-0", "mpi-worker-1")
         for number, moment in enumerate(moments(share)):
             _die(cluster, number, moment)
         (pod_programs.notes_directory(cluster) / "over").touch()
