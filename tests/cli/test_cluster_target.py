@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.cluster_fixture import COMMAND, Cluster, JobCluster, write_manifests
+from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS, Cluster, JobCluster, write_manifests
 from tests.cluster import manifests
 
 from traincrew import errors
@@ -96,6 +96,19 @@ def test_run_starts_the_local_cluster_if_none_is_named_or_running(tmp_path: path
         assert "PyTorchJob" in traincrew("ls", "--data", str(data)).stdout
     finally:
         traincrew("down", "--data", str(data))
+
+
+def test_run_starts_the_local_cluster_in_a_shell_that_traincrew_env_has_prepared(tmp_path: pathlib.Path) -> None:
+    data = tmp_path / "data"
+    variables = {**os.environ, "TRAINCREW_DATA": str(data), "KUBECONFIG": str(data / "kubeconfig")}
+    command = [*COMMAND, "run", "--detach", "--kind", "PyTorchJob", "--", "true"]
+    try:
+        for _ in range(2):
+            done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=TIMEOUT_SECONDS, cwd=tmp_path)
+            assert (done.returncode, "Started the cluster on this machine" in done.stderr) == (0, True), done.stderr
+            assert subprocess.run([*COMMAND, "down"], env=variables, capture_output=True, check=False).returncode == 0
+    finally:
+        subprocess.run([*COMMAND, "down"], env=variables, capture_output=True, check=False)
 
 
 def test_run_starts_no_cluster_if_one_is_named(tmp_path: pathlib.Path) -> None:

@@ -35,6 +35,12 @@ class TargetOptions:
         """Whether the user names a cluster."""
         return bool(self.kubeconfig or self.context or os.environ.get("KUBECONFIG"))
 
+    def names_other_cluster(self) -> bool:
+        """Whether the user names a cluster that `run` cannot start. The shell of `traincrew env` names that of this machine."""
+        own = os.path.realpath(self.data_directory.kubeconfig)
+        by_env = not self.kubeconfig and not self.context and os.path.realpath(os.environ.get("KUBECONFIG") or "") == own
+        return self.names_cluster() and not by_env
+
 
 @dataclasses.dataclass(frozen=True)
 class ClusterTarget:

@@ -97,6 +97,8 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     """
     from traincrew.cli.jobs import run_input, run_job, time_arguments
 
+    if not arguments and kind:
+        raise errors.SettingsError(f"specify the command after --, such as: traincrew run --kind {kind} -- python train.py")
     if not arguments:
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
     if flags["form"] and not flags["dry_run"] and not flags["detach"]:

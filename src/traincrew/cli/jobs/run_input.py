@@ -117,7 +117,7 @@ def _with_flag_names(parsed: manifests.ParsedManifests) -> manifests.ParsedManif
 
 def _local_cluster(target_options: cluster_target.TargetOptions) -> data_directory.DataDirectory | None:
     """None if the user names a remote cluster."""
-    if target_options.names_cluster():
+    if target_options.names_other_cluster():
         return cluster_target.resolve(target_options).local
     return target_options.data_directory
 

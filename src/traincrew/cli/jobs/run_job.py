@@ -44,7 +44,7 @@ async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.
     if options.dry_run:
         _print(parsed, options.form)
         return 0
-    if not target_options.names_cluster():
+    if not target_options.names_other_cluster():
         unmanaged_objects.reject(parsed.objects)
     _ensure_cluster(target_options, console)
     # Imported after the cluster has been started: the import takes time, in which the cluster works.
@@ -66,7 +66,7 @@ def _print(parsed: manifests.ParsedManifests, form: str) -> None:
 def _ensure_cluster(target_options: cluster_target.TargetOptions, console: Console) -> None:
     """Start the cluster on this machine unless the user names another one or it is running."""
     directory = target_options.data_directory
-    if target_options.names_cluster() or directory.running() is not None:
+    if target_options.names_other_cluster() or directory.running() is not None:
         return
     from traincrew.cli.local_cluster import background
 

@@ -26,6 +26,10 @@ def describe(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -
     return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))
 
 
+def _created(moment: Time | None, now: Time) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC ({durations.age(moment, now)} ago)" if moment is not None else "-"
+
+
 def _summary(observed: ObservedJob, now: Time) -> str:
     job, status = observed.job, observed.job.status
     policy = job.policy
@@ -34,7 +38,7 @@ def _summary(observed: ObservedJob, now: Time) -> str:
         ["namespace", job.namespace],
         ["kind", f"{observed.kind.kind} ({observed.kind.version})"],
         ["state", observed.state],
-        ["created", f"{job.metadata.creation_timestamp} ({durations.age(job.metadata.creation_timestamp, now)} ago)"],
+        ["created", _created(job.metadata.creation_timestamp, now)],
         ["duration", tables.duration(observed, now)],
         ["restarts", f"{status.restarts.charged} after failures, {status.restarts.disruptions} after disruptions"],
         ["backoff limit", _or_none(policy.backoff_limit)],
