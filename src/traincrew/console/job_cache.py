@@ -86,6 +86,7 @@ class JobCache:
             while not self.synced.is_set():
                 if (failure := self.failure()) is not None:
                     raise failure
+                changed.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(0.2):
                         await changed.wait()

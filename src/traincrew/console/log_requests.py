@@ -82,9 +82,8 @@ def _contains(text: str, *, regex: bool) -> Callable[[str], bool]:
         return lambda line: wanted in line.lower()
     options = re2.Options()
     options.log_errors = False
-    options.case_sensitive = False
     try:
-        pattern = re2.compile(text, options)
+        pattern = re2.compile(f"(?i){text}", options)
     except re2.error as error:
         raise errors.SettingsError(f"q: {text!r} is not a regular expression: {error}") from None
     return lambda line: pattern.search(line) is not None

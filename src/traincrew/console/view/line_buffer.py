@@ -8,9 +8,16 @@ from typing import NamedTuple
 from traincrew.console.contract.logs import LogLine
 from traincrew.console.view import log_lines
 
-MAX_LINES, MAX_CHARACTERS = 50_000, 32_000_000
-"""What waits for a page that reads slowly. The oldest lines are dropped first."""
-MESSAGE_LINES, MESSAGE_CHARACTERS = 2000, 1_000_000
+
+class BufferLimits(NamedTuple):
+    lines: int = 50_000
+    """What waits for a page that reads slowly. The oldest lines are dropped first."""
+    characters: int = 32_000_000
+    message_lines: int = 2000
+    message_characters: int = 1_000_000
+
+
+LIMITS = BufferLimits()
 
 
 class Taken(NamedTuple):
@@ -19,7 +26,8 @@ class Taken(NamedTuple):
 
 
 class LineBuffer:
-    def __init__(self) -> None:
+    def __init__(self, limits: BufferLimits = LIMITS) -> None:
+        self._limits = limits
         self._lines: collections.deque[LogLine] = collections.deque()
         self._characters = 0
         self._skipped = 0
@@ -30,7 +38,7 @@ class LineBuffer:
     def add(self, line: LogLine) -> None:
         self._lines.append(line)
         self._characters += len(line.text)
-        while len(self._lines) > MAX_LINES or self._characters > MAX_CHARACTERS:
+        while len(self._lines) > self._limits.lines or self._characters > self._limits.characters:
             self._characters -= len(self._lines.popleft().text)
             self._skipped += 1
 
@@ -41,7 +49,8 @@ class LineBuffer:
     def take(self) -> Taken:
         """The first lines, as many as a message may have."""
         lines, characters = list[LogLine](), 0
-        while self._lines and len(lines) < MESSAGE_LINES and (not lines or characters < MESSAGE_CHARACTERS):
+        limits = self._limits
+        while self._lines and len(lines) < limits.message_lines and (not lines or characters < limits.message_characters):
             lines.append(self._lines.popleft())
             characters += len(lines[-1].text)
         self._characters -= characters

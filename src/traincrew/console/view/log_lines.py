@@ -94,7 +94,8 @@ def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
 @dataclasses.dataclass(frozen=True)
 class LineFilter:
     level: str = ""
+    """Lines of this level and above. Empty: all lines."""
     contains: Callable[[str], bool] = lambda text: True
 
     def matches(self, line: LogLine) -> bool:
-        return LEVELS[line.level] >= LEVELS.get(self.level, 0) and self.contains(line.text)
+        return (not self.level or LEVELS[line.level] >= LEVELS[self.level]) and self.contains(line.text)
