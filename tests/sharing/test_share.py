@@ -13,6 +13,7 @@ from tests.sharing.worlds import EAGER, GPU, NOW, applied, claim, elastic, gpu_n
 
 from traincrew.kinds.elasticity import ResizeCost
 from traincrew.sharing import share
+from traincrew.sharing.notices import SHUTTING_DOWN
 from traincrew.sharing.scene import ElasticJob, Member, Rules, Scene, Shares
 
 GANG = {"scheduling.x-k8s.io/pod-group": "gang"}
@@ -100,12 +101,26 @@ def test_the_worker_on_the_node_that_the_claim_needs_leaves() -> None:
     assert result.jobs["e"].leaving[1].claimant == "TFJob team/c"
 
 
-def test_workers_leave_a_node_that_announces_its_end_and_are_asked_for_elsewhere() -> None:
-    taint = {"taints": [{"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule"}]}
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        *(
+            pytest.param({"spec": {"taints": [{"key": key, "effect": "NoSchedule"}]}}, key, id=key)
+            for key in ("aws-node-termination-handler/spot-itn", "node.kubernetes.io/unreachable")
+        ),
+        pytest.param(
+            {"conditions": [{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": SHUTTING_DOWN}]},
+            SHUTTING_DOWN,
+            id="shutting down",
+        ),
+    ],
+)
+def test_workers_leave_a_node_that_ends_and_are_asked_for_elsewhere(node: dict[str, Any], words: str) -> None:
     job = elastic("e", ["a", "b", "b"], wanted=2, most=6)
-    result = share(scene([gpu_node("a", 2), gpu_node("b", 4, spec=taint)], [], [job]), NOW)
+    result = share(scene([gpu_node("a", 2), gpu_node("b", 4, **node)], [], [job]), NOW)
     given = result.jobs["e"]
     assert set(given.leaving) == {1, 2}
+    assert words in given.leaving[1].message
     assert set(given.members) == {0, 3}
     assert given.members[3] == ""
     assert 3 not in given.surplus

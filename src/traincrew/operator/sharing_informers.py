@@ -19,6 +19,7 @@ from traincrew.model.resources import Resource
 from traincrew.scheduling import objects as scheduling_objects
 from traincrew.scheduling import pod_info
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing import notices
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
@@ -119,7 +120,11 @@ def _state(pod: PodInfo) -> tuple[object, ...]:
 
 def _is_node_change(old: scheduling_objects.Node, new: scheduling_objects.Node) -> bool:
     """Not the heartbeats."""
-    return (old.spec, old.status.allocatable, old.metadata.labels) != (new.spec, new.status.allocatable, new.metadata.labels)
+    return _node_state(old) != _node_state(new)
+
+
+def _node_state(node: scheduling_objects.Node) -> tuple[object, ...]:
+    return (node.spec, node.status.allocatable, node.metadata.labels, notices.find(node, ()))
 
 
 def _is_other_spec(old: objects.Autoscaler, new: objects.Autoscaler) -> bool:

@@ -9,6 +9,7 @@ from traincrew.model.meta import Time
 from traincrew.model.shares import EVENED_OUT, GAVE_BACK, RECLAIMED, Leave
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import budget, claims
+from traincrew.sharing import notices as node_notices
 from traincrew.sharing.draft import Draft
 from traincrew.sharing.room import Room
 from traincrew.sharing.scene import Member, Rules, Scene
@@ -17,13 +18,9 @@ REFUSED = "Refused"
 
 
 def notices(scene: Scene) -> dict[str, str]:
-    """The nodes that announce their end, with the taint."""
-    return {
-        node.name: taint.key
-        for node in scene.nodes
-        for taint in reversed(node.spec.taints)
-        if taint.key in scene.rules.notice_taints
-    }
+    """The nodes that announce their end, or do not respond, with the words for it."""
+    found = {node.name: node_notices.find(node, scene.rules.notice_taints) for node in scene.nodes}
+    return {name: words for name, words in found.items() if words}
 
 
 def drop_lost(draft: Draft, scene: Scene, rules: Rules, now: Time) -> None:

@@ -19,9 +19,11 @@ NOTICE_TAINTS = (
     "aws-node-termination-handler/spot-itn",
     "cloud.google.com/impending-node-termination",
     "karpenter.sh/disrupted",
+    "node.kubernetes.io/out-of-service",
+    "node.kubernetes.io/unreachable",
     "remediator.kubernetes.azure.com/unschedulable",
 )
-"""Taints by which a node announces its end."""
+"""Taints by which a node announces its end, or that Kubernetes sets when it does not respond."""
 
 
 @dataclasses.dataclass(frozen=True)

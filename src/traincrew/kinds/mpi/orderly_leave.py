@@ -14,8 +14,9 @@ GRACE_SECONDS = 30
 """The grace period of a pod whose template names none."""
 KILL_SECONDS = 5
 """The last part of the grace period, in which the containers end."""
-WORKER_COMMAND = ["sh", "-c", "trap 'exit 0' TERM; sleep 365d & wait"]
-"""`sleep` as the first process of a container would ignore SIGTERM and hold the devices for the whole grace period."""
+WORKER_COMMAND = ["sh", "-c", "trap 'exit 143' TERM; sleep 365d & wait"]
+"""`sleep` as the first process of a container would ignore SIGTERM and hold the devices for the whole grace period.
+A worker that is evicted must not exit with 0: it would have succeeded, and would not be replaced."""
 
 
 def customize(pod: Manifest, replica: Replica) -> None:
