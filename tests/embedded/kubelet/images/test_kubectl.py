@@ -91,6 +91,18 @@ async def test_an_unreachable_server_is_reported(kubectl: Kubectl, tmp_path: pat
     assert (code, message[:34]) == (1, b"Unable to connect to the server: [")
 
 
+async def test_a_connection_that_is_lost_before_the_start_of_the_command_is_reported(
+    node: Node, authority: certificates.Authority, tmp_path: pathlib.Path
+) -> None:
+    async with streaming_apiserver.serve(node, authority) as api_server:
+        api_server.add("ns", "pod", "main")
+        api_server.lost_streams = 1
+        kubectl = Kubectl(tmp_path, api_server.kubeconfig(tmp_path / "kubeconfig"))
+        result = await kubectl("exec", "pod", "-n", "ns", "--", "touch", str(tmp_path / "started"))
+    assert result == (1, b"", b"error: the connection to the API server was lost before the command was started\n")
+    assert not (tmp_path / "started").exists()
+
+
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[RunningCluster, InProcessClient]]:
     async with cluster(tmp_path / "cluster") as stopped:

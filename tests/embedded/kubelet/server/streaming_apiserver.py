@@ -40,6 +40,8 @@ class StreamingApiServer:
         self.url = ""
         self.create_only = False
         """Rejects `get` of streams, and with it WebSockets."""
+        self.lost_streams = 0
+        """The number of streams whose connection is lost when they are open."""
         self.app = web.Application(middlewares=[_status_errors])
         self.app.on_shutdown.append(self._cancel_streams)
         self._open: set[asyncio.Task[object]] = set()
@@ -81,6 +83,9 @@ class StreamingApiServer:
         if self.create_only and request.method == "GET":
             message = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no right to get", "code": 403}
             return web.json_response(message, status=403)
+        if self.lost_streams:
+            self.lost_streams -= 1
+            return await _lose(request)
         ask = SUBRESOURCES[request.match_info["sub"]]
         target = self._target(ask(self._pod(request), list(request.query.items())))
         task = asyncio.current_task()
@@ -101,6 +106,14 @@ class StreamingApiServer:
 
     def _target(self, stream: location.Location) -> tunnel.KubeletEndpoint:
         return tunnel.KubeletEndpoint(self.host, self.port, stream.path, stream.query, self.node.ssl, self.node.headers)
+
+
+async def _lose(request: web.Request) -> web.StreamResponse:
+    opened = web.WebSocketResponse(protocols=("v5.channel.k8s.io",))
+    await opened.prepare(request)
+    assert request.transport is not None
+    request.transport.abort()
+    return opened
 
 
 def _respond_with(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

@@ -113,10 +113,14 @@ _OUTPUT = (("stdout", "true"), ("stderr", "true"))
 
 def _request_ticket(access: api.ApiAccess, path: str) -> dict[str, str] | None:
     """Socket and secret of a ticket; None: the API server does not issue tickets."""
-    output = bytearray()
+    received = {exec_channels.STDOUT: bytearray(), exec_channels.STDERR: bytearray(), exec_channels.ERROR: bytearray()}
     connection = exec_channels.connect(access, path, False)
-    connection.pump(None, lambda channel, data: output.extend(data) if channel == exec_channels.STDOUT else None)
+    connection.pump(None, lambda channel, data: received[channel].extend(data) if channel in received else None)
     connection.close()
+    output = received[exec_channels.STDOUT]
+    if not received[exec_channels.ERROR]:
+        # Without a ticket the command would depend on the API server, which may just have been restarted.
+        raise api.CommandError("error: the connection to the API server was lost before the command was started")
     if not output.startswith(b"{"):
         return None
     import json
