@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
 from tests.console_browser import console_process
 from tests.console_browser.console_process import Console, Machine
 
@@ -56,6 +56,11 @@ def session(chromium: Browser, console: Console, tmp_path_factory: pytest.TempPa
     return kept
 
 
+def is_fault(message: ConsoleMessage, origin: str) -> bool:
+    """Browsers report every response with an error code; those of the API are the business of the page."""
+    return message.type == "error" and not message.location["url"].startswith(f"{origin}/api/")
+
+
 @pytest.fixture
 def page(chromium: Browser, console: Console, session: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A signed-in tab. Errors of the page and violations of its Content-Security-Policy fail the test."""
@@ -63,7 +68,7 @@ def page(chromium: Browser, console: Console, session: pathlib.Path, request: py
     context = chromium.new_context(base_url=console.origin, storage_state=session, **options)
     found, faults = context.new_page(), list[str]()
     found.on("pageerror", lambda error: faults.append(str(error)))
-    found.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    found.on("console", lambda message: faults.append(message.text) if is_fault(message, console.origin) else None)
     found.on("request", lambda sent: None if sent.url.startswith((console.origin, "data:", "blob:")) else faults.append(sent.url))
     yield found
     context.close()

@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 JOB = "/jobs/default/pytorchjob"
 PAGES = {
     "jobs": "/jobs",
+    "new job": "/jobs/new",
     "failed job": f"{JOB}/broken",
     "running job": f"{JOB}/digits",
     "replicas": f"{JOB}/digits/replicas",

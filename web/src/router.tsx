@@ -26,6 +26,16 @@ const jobs = createRoute({
   component: JobsPage,
 });
 
+const newJob = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs/new',
+  validateSearch: (raw: Record<string, unknown>): { kind?: string; from?: string } => ({
+    ...(typeof raw.kind === 'string' && raw.kind !== '' ? { kind: raw.kind } : {}),
+    ...(typeof raw.from === 'string' && /^[^/]+\/[^/]+\/[^/]+$/.test(raw.from) ? { from: raw.from } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./wizard/NewJobPage'), 'NewJobPage'),
+});
+
 const job = createRoute({ getParentRoute: () => root, path: '/jobs/$namespace/$kind/$name', component: JobPage });
 
 const overview = createRoute({ getParentRoute: () => job, path: '/', component: OverviewTab });
@@ -61,7 +71,7 @@ const yaml = createRoute({
   component: lazyRouteComponent(() => import('./job/YamlTab'), 'YamlTab'),
 });
 
-const tree = root.addChildren([home, jobs, job.addChildren([overview, replicas, replica, logs, events, yaml])]);
+const tree = root.addChildren([home, jobs, newJob, job.addChildren([overview, replicas, replica, logs, events, yaml])]);
 
 export const router = createRouter({
   routeTree: tree,

@@ -8,6 +8,7 @@ import { asProblem } from '../api/http';
 import { RestartingIcon, RunningIcon, ScaleIcon, SuspendedIcon, TrashIcon } from '../icons';
 import { act } from '../jobs/actions';
 import { ConfirmAction } from '../jobs/ConfirmAction';
+import { ButtonLink } from '../shell/ButtonLink';
 import { ProblemText } from '../shell/ProblemState';
 
 const ICONS = {
@@ -55,6 +56,14 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
             </Tooltip>
           );
         })}
+      <ButtonLink
+        size="xs"
+        variant="default"
+        to="/jobs/new"
+        search={{ from: `${job.summary.namespace}/${job.summary.kind}/${job.summary.name}` }}
+      >
+        {t('wizard.copy')}
+      </ButtonLink>
       {asked === 'scale' && <ScaleDialog job={job} onClose={close} />}
       {asked !== null && asked !== 'scale' && (
         <ConfirmAction action={asked} jobs={[job.summary]} onClose={close} onDone={done} />

@@ -5,7 +5,8 @@ import { useTranslation } from 'react-i18next';
 import type { JobList } from '../api/contract.gen';
 import { jobId } from '../api/patches';
 import { useIsAway, useJobs } from '../api/topics';
-import { WarningIcon } from '../icons';
+import { PlusIcon, WarningIcon } from '../icons';
+import { ButtonLink } from '../shell/ButtonLink';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
 import { BulkActions } from './BulkActions';
@@ -20,9 +21,14 @@ export function JobsPage() {
   const away = useIsAway();
   return (
     <div className={`page jobs-page${away ? ' stale' : ''}`}>
-      <Title order={1} className="page-title">
-        {t('jobs.title')}
-      </Title>
+      <div className="page-head">
+        <Title order={1} className="page-title">
+          {t('jobs.title')}
+        </Title>
+        <ButtonLink to="/jobs/new" size="xs" leftSection={<PlusIcon size={13} />}>
+          {t('wizard.title')}
+        </ButtonLink>
+      </div>
       {data === null ? error ? <ProblemState problem={error} /> : <Waiting /> : <Jobs list={data} />}
     </div>
   );

@@ -1,38 +1,28 @@
 import { ActionIcon, Menu, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Capabilities } from '../api/contract.gen';
-import { request } from '../api/http';
 import { useStreamState } from '../api/topics';
 import { LANGUAGES, setLanguage } from '../i18n';
 import logo from '../icon.svg';
-import { JobsIcon, KeyboardIcon, LanguageIcon, MoonIcon, SearchIcon, SunIcon } from '../icons';
+import { JobsIcon, KeyboardIcon, LanguageIcon, MoonIcon, PlusIcon, SearchIcon, SunIcon } from '../icons';
 import { AwayBanner } from './AwayBanner';
 import { Palette } from './Palette';
 import { ShortcutSheet } from './ShortcutSheet';
-
-export function useCapabilities(): Capabilities | undefined {
-  const { connection } = useStreamState();
-  return useQuery({
-    queryKey: ['capabilities', connection === 'open'],
-    queryFn: ({ signal }) => request<Capabilities>('GET', 'capabilities', { signal }),
-    placeholderData: (before) => before,
-    staleTime: 60_000,
-  }).data;
-}
+import { useCapabilities } from './useCapabilities';
 
 export function Frame() {
   const { t } = useTranslation();
   const navigate = useNavigate();
+  const creating = useMatchRoute()({ to: '/jobs/new' }) !== false;
   const [shortcuts, setShortcuts] = useState(false);
   const [palette, setPalette] = useState(false);
   useHotkeys([
     ['mod+K', () => setPalette(true)],
     ['shift+?', () => setShortcuts(true)],
     ['g', () => void navigate({ to: '/jobs' })],
+    ['n', () => void navigate({ to: '/jobs/new' })],
   ]);
   return (
     <div className="frame">
@@ -66,9 +56,13 @@ export function Frame() {
         <ThemeSwitch />
       </header>
       <nav className="rail" aria-label={t('frame.navigation')}>
-        <Link to="/jobs" className="rail-link" activeProps={{ className: 'rail-link active' }}>
+        <Link to="/jobs" className={creating ? 'rail-link' : 'rail-link current'}>
           <JobsIcon />
           <span>{t('jobs.title')}</span>
+        </Link>
+        <Link to="/jobs/new" className={creating ? 'rail-link current' : 'rail-link'}>
+          <PlusIcon />
+          <span>{t('wizard.title')}</span>
         </Link>
       </nav>
       <main className="main" id="main" tabIndex={-1}>

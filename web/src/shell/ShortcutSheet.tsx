@@ -5,6 +5,7 @@ const KEYS = [
   ['⌘K', 'palette'],
   ['?', 'sheet'],
   ['g', 'jobs'],
+  ['n', 'newJob'],
   ['/', 'find'],
   ['j k', 'move'],
   ['Enter', 'open'],

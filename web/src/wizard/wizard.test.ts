@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import type { KindInfo } from '../api/contract.gen';
+import { isName, processCheck, totalOf, withoutSecondRunner } from './checks';
+import { containerPath, edited, parse, project } from './manifest';
+import { numberOf, showNumber } from './quantities';
+import { joinWords, splitWords } from './shellWords';
+import { starterText } from './starters';
+
+const MPI: KindInfo = {
+  kind: 'mpijob',
+  kindName: 'MPIJob',
+  apiVersions: ['kubeflow.org/v1', 'kubeflow.org/v2beta1'],
+  replicasField: 'mpiReplicaSpecs',
+  roles: ['Launcher', 'Worker'],
+  installed: true,
+  scalable: false,
+};
+
+const starter = () => starterText(MPI, 'kubeflow.org/v1', 'default');
+const form = (text: string) => project(parse(text).document, [MPI]);
+
+describe('the text is the only state', () => {
+  test('comments, order and unknown keys stay', () => {
+    const text = `# mine
+apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {name: a} # short
+spec:
+  mpiReplicaSpecs:
+    Worker:
+      replicas: 2 # two
+      template:
+        spec:
+          dnsConfig: {options: [{name: ndots, value: "1"}]}
+          containers:
+            - name: x
+              image: y
+`;
+    const after = edited(text, [[['spec', 'mpiReplicaSpecs', 'Worker', 'replicas'], 4]]);
+    expect(after).toContain('replicas: 4 # two');
+    expect(after.replace('replicas: 4', 'replicas: 2').replaceAll(/[{} ]/g, '')).toBe(text.replaceAll(/[{} ]/g, ''));
+  });
+
+  test('an absent key is created and deleted again', () => {
+    const path = ['metadata', 'annotations', 'traincrew.kubeflow.org/description'];
+    const described = edited(starter(), [[path, 'benchmarks: MPI']]);
+    expect(form(described).description).toBe('benchmarks: MPI');
+    expect(form(edited(described, [[path, undefined]])).description).toBe('');
+  });
+
+  test('broken text has its line', () => {
+    expect(parse('a: 1\nb: [\nc: 2\n').problems[0]?.line).toBeGreaterThan(1);
+  });
+
+  test('values of other types do not break the form', () => {
+    expect(form('kind: MPIJob\nmetadata: 7\nspec: {mpiReplicaSpecs: {Worker: [1]}}').roles[0]?.image).toBe('');
+  });
+
+  test('a long command stays on one line', () => {
+    const words = splitWords(`mpirun ${'-x A=1 '.repeat(60)} python train.py`);
+    const text = edited(starter(), [[[...containerPath(MPI, 'Launcher'), 'command'], words]]);
+    expect(form(text).roles[0]?.command).toEqual(words);
+  });
+});
+
+describe('totals are computed', () => {
+  test('seed: one launcher and two workers are three replicas', () => {
+    const total = totalOf(form(starter()));
+    expect(total).toMatchObject({ replicas: 3, sum: '1 Launcher + 2 Worker' });
+    expect(Object.fromEntries(total.resources)).toEqual({ cpu: '6', memory: '12Gi' });
+  });
+
+  test('quantities', () => {
+    expect(['100m', '2', '4Gi', '1k', '1.5', 'x', ''].map(numberOf)).toEqual([
+      0.1,
+      2,
+      4 * 2 ** 30,
+      1000,
+      1.5,
+      null,
+      null,
+    ]);
+    expect(showNumber('memory', 1.5 * 2 ** 30)).toBe('1.5Gi');
+  });
+});
+
+describe('MPI', () => {
+  const launcher = (command: string[], args: string[]) => ({
+    name: 'Launcher',
+    replicas: 1,
+    image: '',
+    command,
+    args,
+    requests: {},
+    limits: {},
+    restartPolicy: '',
+  });
+
+  test('-np is compared with the slots', () => {
+    expect(processCheck(form(starter()))).toEqual({ processes: 2, slots: 2 });
+    const text = edited(starter(), [[['spec', 'slotsPerWorker'], 4]]);
+    expect(processCheck(form(text))).toEqual({ processes: 2, slots: 8 });
+  });
+
+  test('a doubled mpirun is noticed, as words and as one text', () => {
+    expect(withoutSecondRunner(launcher(['mpirun'], ['mpirun', '-np', '2', 'python']))).toEqual(['-np', '2', 'python']);
+    expect(withoutSecondRunner(launcher(['mpirun'], ['mpirun -np 2 \\\n python a.py']))).toEqual([
+      '-np',
+      '2',
+      'python',
+      'a.py',
+    ]);
+    expect(withoutSecondRunner(launcher(['mpirun'], ['-np', '2']))).toBeNull();
+    expect(withoutSecondRunner(launcher(['bash', '-c'], ['mpirun -np 2']))).toBeNull();
+  });
+});
+
+test.each([
+  ['mpirun -np 2 \\\n  -x A=1', ['mpirun', '-np', '2', '-x', 'A=1']],
+  ["python -c 'print(1)' \"a b\" c\\ d ''", ['python', '-c', 'print(1)', 'a b', 'c d', '']],
+  ['  ', []],
+])('%j is split as a shell does', (text, words) => {
+  expect(splitWords(text)).toEqual(words);
+  expect(splitWords(joinWords(words))).toEqual(words);
+});
+
+test('names', () => {
+  expect(['a', 'my-job', 'A', '1a', 'a-', '', 'x'.repeat(64)].map(isName)).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
