@@ -8,7 +8,7 @@ from tests.console import console_fixture
 from tests.console.console_fixture import Browser, Machine
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     found = Machine(tmp_path_factory.mktemp("console") / "data")
     found.up()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from traincrew.console.contract.jobs import JobKey, JobSummary, ReplicaCounts
 from traincrew.console.view import requests, status_words
 from traincrew.inspection import observed_job
@@ -80,5 +84,24 @@ def _priority(job: jobs.Job) -> str:
     policy = job.policy.scheduling_policy
     if policy is not None and policy.priority_class:
         return policy.priority_class
-    templates = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in job.roles.values())
-    return job.metadata.labels.get(KUEUE_PRIORITY) or next((str(name) for name in templates if name), "")
+    classes = (_priority_class(bytes(role.template)) for role in job.roles.values())
+    return job.metadata.labels.get(KUEUE_PRIORITY) or next(filter(None, classes), "")
+
+
+class _TemplateSpec(msgspec.Struct, rename="camel"):
+    priority_class_name: Any = ""
+
+
+class _Template(msgspec.Struct):
+    spec: _TemplateSpec | None = None
+
+
+def _priority_class(template: bytes) -> str:
+    """Templates of jobs that the operator rejects may be anything."""
+    if b"priorityClassName" not in template:
+        return ""
+    try:
+        found = msgspec.json.decode(template, type=_Template)
+    except msgspec.DecodeError:
+        return ""
+    return str(found.spec.priority_class_name or "") if found.spec is not None else ""
