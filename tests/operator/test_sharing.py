@@ -316,3 +316,15 @@ async def test_a_status_that_somebody_else_has_emptied_is_restored_from_the_pods
         await asyncio.sleep(120)
         assert (await elastic(on))["members"] in ("0-1", "0-3")
         assert len(await on.pods()) <= 4
+
+
+@in_virtual_time
+async def test_a_job_in_a_queue_of_kueue_gets_no_idle_devices(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        queued = elastic_job()
+        queued["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+        await on.create(queued)
+        await asyncio.sleep(200)
+        state = await elastic(on)
+        assert (state["members"], state["why"]["reason"]) == ("0-1", "Autoscaler")
+        assert "Kueue admits the job with 2 workers" in state["why"]["message"]

@@ -49,7 +49,8 @@ async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -
         pods = [item async for page in client.pages(resources.PODS, None) for item in page.items]
     except errors.Forbidden:
         return []  # the user may not list the pods of all namespaces
-    return [line for resource in insufficient if (line := resource_usage.users_of(resource, pods))]
+    lines = (line(resource, pods) for resource in insufficient for line in (resource_usage.users_of, resource_usage.leaving))
+    return [line for line in dict.fromkeys(lines) if line]
 
 
 async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[events.ListedEvent]:

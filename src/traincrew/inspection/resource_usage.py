@@ -37,6 +37,16 @@ def users_of(resource: str, pods: Iterable[bytes]) -> str:
     return f"{resource} is used by {', '.join(users[:MAX_NAMES])}{rest}" if users else ""
 
 
+def leaving(resource: str, pods: Iterable[bytes]) -> str:
+    """One line about pods that end and free the resource, such as workers of elastic jobs; empty if there are none."""
+    names: dict[str, list[str]] = {}
+    for pod in map(msgspec.json.decode, pods):
+        if pod["metadata"].get("deletionTimestamp") and pod["spec"].get("nodeName") and _requests(pod, resource):
+            names.setdefault(_owner(pod), []).append(pod["metadata"]["name"])
+    parts = [f"{owner} gives back {', '.join(found[:MAX_NAMES])}" for owner, found in names.items()]
+    return "; ".join(parts[:MAX_NAMES])
+
+
 def _owner(pod: dict[str, Any]) -> str:
     meta = pod["metadata"]
     job = meta.get("labels", {}).get(naming.JOB_NAME)

@@ -22,6 +22,8 @@ from traincrew.scheduling import pod_info, resource_requests
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing.scene import ElasticJob, Member
 
+QUEUE = "kueue.x-k8s.io/queue-name"
+"""Label of jobs that Kueue admits."""
 _REQUESTS = "requests."
 _PLANNING = settings.Planning()
 
@@ -114,6 +116,8 @@ def _autoscaler(kind: JobKind, job: jobs.Job, wish: Scaling, autoscalers: Iterab
         target = each.spec.get("scaleTargetRef") or {}
         if each.metadata.namespace == job.namespace and (target.get("kind"), target.get("name")) == (kind.kind, job.name):
             return f"HorizontalPodAutoscaler {each.metadata.name} chooses replicas: delete it, or use {elasticity.YIELD}"
+    if QUEUE in job.metadata.labels:
+        return f"Kueue admits the job with {wish.wanted} workers, and its quota does not know of more: use {elasticity.YIELD}"
     if wish.elasticity.autoscaled:
         return f"spec.elasticPolicy.metrics lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
     return ""
