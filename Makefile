@@ -41,7 +41,7 @@ KUBELET_PACKAGES := mmdebstrap containerd runc containernetworking-plugins iptab
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup demo check test test-cli test-console test-console-browser test-node test-resilience test-hostile test-operator kube test-cluster test-chaos \
   test-monitoring test-ecosystem test-embedded test-agreement test-differential test-install test-release test-clients test-all test-frameworks test-frameworks-core frameworks \
-  console check-console checklist golden generate recording schemas bench image test-kubelet release lock clean
+  console check-console checklist golden generate recording schemas bench image test-dockerfile test-kubelet release lock clean
 
 # A target with "##" is for everyday work, one with "#:" for the rest.
 LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -218,6 +218,11 @@ bench: kube #: the benchmarks, each with its table
 image: $(READY) #: build the operator's image as dist/traincrew-VERSION.oci.tar, without a registry (docs/operator-image.md)
 	@command -v mmdebstrap > /dev/null || $(call APT_INSTALL,mmdebstrap)
 	@$(BIN)/python -m tools.image.build $(IMAGE)
+
+test-dockerfile: kube #: the Dockerfile built with buildah on Debian packages instead of base images, and run with runc (root; 10 minutes)
+	@$(call APT_INSTALL,buildah runc mmdebstrap)
+	@$(BIN)/python -m tools.image.dockerfile
+	$(PYTEST) tests/dockerfile -q
 
 test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in containers (root; 20 minutes, downloads Debian packages)
 	@$(call APT_INSTALL,$(KUBELET_PACKAGES))

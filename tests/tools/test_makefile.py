@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 TARGETS = (
     "test", "test-cli", "test-console", "test-console-browser", "test-node", "test-resilience", "test-hostile", "test-operator",
     "test-cluster", "test-chaos", "test-agreement", "test-differential", "test-install", "test-release", "test-frameworks",
-    "test-ecosystem", "test-kubelet",
+    "test-ecosystem", "test-dockerfile", "test-kubelet",
 )  # fmt: skip
 CONTINUOUS = (
     "setup check test test-cli test-node test-resilience test-operator kube test-cluster test-install test-frameworks-core"
