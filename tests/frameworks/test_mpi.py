@@ -40,7 +40,7 @@ def test_ranks_of_every_implementation_run_on_the_workers(name: str, library: st
         assert 3.1 < float(launcher.lines(r"pi is approximately (\S+)")[0][1]) < 3.2
 
 
-@pytest.mark.parametrize("image", ["openmpi:4", "openmpi:5", "mpich"])
+@pytest.mark.parametrize("image", ["openmpi:4", "openmpi:5", "mpich", "intelmpi"])
 def test_ranks_of_a_command_run_on_the_workers(image: str, tmp_path: pathlib.Path) -> None:
     """As `traincrew run --kind MPIJob --workers 2 --image traincrew/mpich -- python pi.py` creates the job."""
     request = job_from_command.CommandRequest(("python", "/examples/mpi/pi/pi.py"), workers=2)

@@ -125,6 +125,14 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         significance="report",
     ),
     Recognizer(
+        "mpi-daemon",
+        r"\[mpiexec@\S+\] Error: Unable to run bstrap_proxy on (?P<node>\S+)",
+        "Check that {node} runs, has the same MPI and reaches the launcher: set I_MPI_HYDRA_IFACE to the network "
+        "interface of the pods, such as eth0.",
+        "mpirun cannot start its daemon on {node}",
+        significance="report",
+    ),
+    Recognizer(
         "mpi-peer-lost",
         r"An MPI communication peer process has unexpectedly disconnected|\*\*\* An error occurred in Socket closed",
         "Check which rank ended first, and whether it called MPI_Finalize.",

@@ -123,16 +123,18 @@ RUN_ENV = {
 
 RUN_SCRIPT = f"""\
 case $(mpirun --version 2>&1) in
-*HYDRA*)
+*HYDRA* | *Intel*MPI*)
   hosts=$(mktemp)
   sed 's/ slots=/:/' {HOSTFILE} > "$hosts"
   address=$(hostname -i | cut -d ' ' -f 1)
+  export I_MPI_HYDRA_IFACE="${{I_MPI_HYDRA_IFACE:-eth0}}" I_MPI_PERHOST="$(sed -n '1s/.*://p' "$hosts")"
   exec mpirun -localhost "$address" -launcher rsh -launcher-exec {MOUNT}/kubexec.sh -f "$hosts" "$@" ;;
 esac
 exec mpirun "$@"
 """
-"""Open MPI learns the hosts and the remote shell from variables. MPICH needs them as arguments, with an address of the launcher
-that the workers can reach. Without them it would run every rank on the launcher, without an error."""
+"""Open MPI learns the hosts and the remote shell from variables. MPICH and Intel MPI need them as arguments, with an address of
+the launcher that the workers can reach; Intel MPI finds that address by its interface, and ignores the slots of the hosts.
+Without them they would run every rank on the launcher, without an error."""
 
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
