@@ -72,7 +72,9 @@ def causing_loss(replicas: Replicas, failure: Loss, new: list[Loss]) -> Loss | N
     """The loss of another replica that caused the failure, although it is noticed later."""
     if _has_own_cause(replicas.kind, failure, new):
         return None
-    later = [loss for loss in new if loss.disruption and loss.at <= failure.at + grace(replicas)]
+    # A failure that does not say why is not excused by a disruption whose time is later.
+    is_consequence = significance(replicas.kind, failure) == "consequence"
+    later = [loss for loss in new if loss.disruption and is_consequence and loss.at <= failure.at + grace(replicas)]
     return next(iter(later or _on_lost_nodes(replicas, failure)), None)
 
 
