@@ -91,3 +91,18 @@ def test_a_container_run_is_numbered_by_restarts(
     pod = objects.Pod(metadata=meta.Meta(name="p"), status=objects.PodStatus(container_statuses=[status]))
     assert container_runs.run(pod, "c") == found
     assert container_runs.run(pod, "other") == container_runs.NONE
+
+
+@given(some.binary(max_size=60), some.lists(some.integers(1, 7), max_size=30))
+def test_lines_do_not_depend_on_the_chunks_in_which_they_arrive(text: bytes, sizes: list[int]) -> None:
+    splitter, found, rest = pod_logs.LineSplitter(), list[bytes](), text
+    for size in (*sizes, len(text)):
+        found += splitter.feed(rest[:size])
+        rest = rest[size:]
+    assert b"\n".join([*found, bytes(splitter.partial)]) == text
+
+
+def test_a_line_beyond_the_limit_is_cut_and_the_next_one_is_whole() -> None:
+    splitter = pod_logs.LineSplitter(max_line=4)
+    found = [line for chunk in (b"abc", b"def", b"g\nhi\njklmno") for line in splitter.feed(chunk)]
+    assert (found, bytes(splitter.partial)) == ([b"abcd", b"hi"], b"jklm")

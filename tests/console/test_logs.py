@@ -169,6 +169,16 @@ async def test_hostile_output_arrives_as_text_and_a_line_of_ten_megabytes_is_cut
         assert len(await response.read()) > 10 * 1024 * 1024
 
 
+async def test_a_line_without_an_end_is_read_to_a_limit_and_the_lines_after_it_follow(browser: Browser) -> None:
+    await browser.create(job("endless", "head -c 41943040 /dev/zero | tr '\\0' x; echo; echo after"))
+    await ended(browser, "endless")
+    page = await browser.get("jobs/default/jaxjob/endless/logs")
+    long, after = page["lines"]
+    assert len(long["text"]) == 64 * 1024
+    assert 15 * 1024 * 1024 < long["bytes"] <= 16 * 1024 * 1024
+    assert after["text"] == "after"
+
+
 @pytest.mark.parametrize(
     "topic",
     ["logs:default/jaxjob/none", "logs:default/none/x", "logs:x", "job:", "nothing", "jobs?sort=x", "logs:a/jaxjob/b?level=loud"],

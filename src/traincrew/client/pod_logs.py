@@ -78,6 +78,8 @@ class PodLogOptions:
     since_seconds: int | None = None
     since: str = ""
     """RFC 3339, in whole seconds."""
+    max_line: int | None = None
+    """Bytes of a line that are kept: a container may print without end and without a newline. None: all."""
 
     def query(self, container: str) -> dict[str, str]:
         query = {"container": container, "timestamps": "true"}
@@ -94,16 +96,40 @@ class PodLogOptions:
         return query
 
 
+class LineSplitter:
+    """Splits chunks into lines."""
+
+    def __init__(self, max_line: int | None = None) -> None:
+        self._max_line = max_line
+        self.partial = bytearray()
+        """The line that is not complete yet."""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that the chunk completes, with their timestamps and without their newlines."""
+        first, *others = chunk.split(b"\n")
+        self._append(first)
+        complete = list[bytes]()
+        for piece in others:
+            complete.append(bytes(self.partial))
+            self.partial = bytearray()
+            self._append(piece)
+        return complete
+
+    def _append(self, piece: bytes) -> None:
+        self.partial += piece
+        if self._max_line is not None:
+            del self.partial[self._max_line :]
+
+
 async def lines(client: RemoteClient, position: LogPosition, options: PodLogOptions) -> AsyncGenerator[list[Line], None]:
     """Batches of lines as they arrive. The first batch is empty: the server has accepted the request. Raises ApiError."""
     stream = client.stream(resources.PODS, position.namespace, position.pod, "log", options.query(position.container))
-    partial = b""
+    splitter = LineSplitter(options.max_line)
     async with contextlib.aclosing(stream) as chunks:
         async for chunk in chunks:
-            *complete, partial = (partial + chunk).split(b"\n")
-            yield [parse(raw) for raw in complete]
-    if partial:
-        yield [parse(partial)._replace(whole=False)]
+            yield [parse(raw) for raw in splitter.feed(chunk)]
+    if splitter.partial:
+        yield [parse(bytes(splitter.partial))._replace(whole=False)]
 
 
 def parse(raw: bytes) -> Line:

@@ -16,6 +16,8 @@ from traincrew.inspection import observed_job
 
 DEFAULT_LIMIT, MAX_LIMIT = 5000, 100_000
 DEFAULT_TAIL, MAX_TAIL = 1000, 100_000
+MAX_LINE = 16 * 1024 * 1024
+"""Bytes of a line that are read. The rest is dropped, as a container may print without end and without a newline."""
 FORMATS = ("json", "ndjson", "text")
 
 
@@ -36,7 +38,13 @@ class LogRequest:
         return not self.replicas or any(observed_job.matches(replica, each) for each in self.replicas)
 
     def options(self) -> pod_logs.PodLogOptions:
-        return pod_logs.PodLogOptions(previous=self.previous, tail=self.tail, since=self.since, since_seconds=self.since_seconds)
+        return pod_logs.PodLogOptions(
+            previous=self.previous,
+            tail=self.tail,
+            since=self.since,
+            since_seconds=self.since_seconds,
+            max_line=MAX_LINE,
+        )
 
 
 def parse(parameters: Mapping[str, str]) -> LogRequest:

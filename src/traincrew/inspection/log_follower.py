@@ -125,8 +125,8 @@ class LogFollower:
     def _resumed(self, first: pod_logs.PodLogOptions, run: int) -> pod_logs.PodLogOptions:
         """Resume at the last line. Without any line of the first run yet, use the selection of the user."""
         if self._position.last:
-            return pod_logs.PodLogOptions(since=self._position.since())
-        return first if self._first_run in (None, run) else pod_logs.PodLogOptions()
+            return pod_logs.PodLogOptions(since=self._position.since(), max_line=first.max_line)
+        return first if self._first_run in (None, run) else pod_logs.PodLogOptions(max_line=first.max_line)
 
     async def _read(self, wanted: pod_logs.PodLogOptions, run: int) -> bool:
         """Return False if the container restarted meanwhile, so that the log may belong to another run."""

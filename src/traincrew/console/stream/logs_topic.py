@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import NamedTuple
 
 from traincrew import errors
@@ -105,7 +106,7 @@ class LogsTopic:
         follower = log_follower.LogFollower(self._client, self._informer, log, on_lines, None)
         first = self._request.options()
         if first.tail is None and not first.since and first.since_seconds is None:
-            first = pod_logs.PodLogOptions(tail=DEFAULT_TAIL)
+            first = dataclasses.replace(first, tail=DEFAULT_TAIL)
         task = asyncio.create_task(follower.follow(first, earlier=read is not None))
         task.add_done_callback(lambda _: self._wake.set())
         self._followed[uid, source.container] = _Followed(follower, task, source, uid)
