@@ -44,9 +44,11 @@ def _brake(draft: Draft, rules: Rules, now: Time) -> Brake | None:
         return Brake("Autoscaler", job.yields_only) if job.yields_only and len(draft.members) >= job.wanted else None
     if not any(value for name, value in job.shape.requests.items() if name != "pods"):
         return Brake("NothingAsked", "the template of the workers requests no resources: set resources.requests")
-    if not job.running or job.departing or draft.leaving or any(each.running_since is None for each in draft.members.values()):
+    if job.departing or draft.leaving or any(each.running_since is None for each in draft.members.values()):
+        return Brake("Starting", "a worker is starting or leaving")
+    if not job.running:
         # The state of the job changes by the operator's own writes, of which nobody is notified.
-        return Brake("Starting", "a worker is starting or leaving", now + dt.timedelta(seconds=rules.look_again))
+        return Brake("Starting", "the job is starting", now + dt.timedelta(seconds=rules.look_again))
     return budget.before_growth(job, draft.record, rules, now)
 
 
