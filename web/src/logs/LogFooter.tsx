@@ -9,7 +9,7 @@ import { CopyIcon, DownloadIcon, LinkIcon } from '../icons';
 import { useCurrentJob } from '../job/jobContext';
 import { jobPath } from '../jobs/actions';
 import type { ChangeLogSearch } from './LogsTab';
-import { type LogSearch, logQuery } from './logSearch';
+import { type LogSearch, logQuery, MOST_OF_THE_PAST } from './logSearch';
 import { plainText } from './terminalLine';
 import type { LogFeed } from './useLogs';
 
@@ -37,6 +37,7 @@ export function LogFooter({ feed, search, change, chosen }: Props) {
       ))}
       <Matches search={search} />
       <span className="quiet">{t('logs.lines', { count: logs.lines.length })}</span>
+      {whole && logs.lines.length >= MOST_OF_THE_PAST && <span className="quiet">{t('logs.older')}</span>}
       {logs.dropped > 0 && <span className="quiet">{t('logs.dropped', { count: logs.dropped })}</span>}
       {logs.skipped > 0 && <span className="quiet">{t('logs.skipped', { count: logs.skipped })}</span>}
       {!whole && logs.lines.length > 0 && (

@@ -19,6 +19,8 @@ export interface LogSearch {
 }
 
 export const LAST_LINES = 5000;
+/** The console sends no more of the past of one log. Older lines are found by search and download. */
+export const MOST_OF_THE_PAST = 100_000;
 /** A browser cannot make an element taller than 33 million pixels; at 20 a row, this is well below. */
 export const MOST_LINES = 1_000_000;
 
@@ -44,7 +46,7 @@ export function logQuery(search: LogSearch, everything = false): URLSearchParams
     if (search.regex) query.set('regex', '1');
   }
   if (search.t) query.set('since', search.t);
-  if (!everything) query.set('tail', String(search.all || search.t ? MOST_LINES : LAST_LINES));
+  if (!everything) query.set('tail', String(search.all || search.t ? MOST_OF_THE_PAST : LAST_LINES));
   return query;
 }
 

@@ -38,12 +38,7 @@ export function ManifestEditor({ text, label, marks, onChange }: Props) {
           history(),
           yaml(),
           lintGutter(),
-          keymap.of([
-            { key: 'Escape', run: (each) => (each.contentDOM.blur(), true) },
-            ...defaultKeymap,
-            ...historyKeymap,
-            indentWithTab,
-          ]),
+          keymap.of([{ key: 'Escape', run: leave }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of((update) => {
             if (
@@ -91,6 +86,11 @@ export function ManifestEditor({ text, label, marks, onChange }: Props) {
   }, [marks]);
 
   return <div ref={host} className="yaml manifest" />;
+}
+
+function leave(view: EditorView): boolean {
+  view.contentDOM.blur();
+  return true;
 }
 
 /** One replacement between the common beginning and the common end: the cursor and the view stay where they are. */
