@@ -9,7 +9,7 @@ import pytest
 from tests.console.console_fixture import Browser, Machine, job
 
 NUMBERS = """
-for number in $(seq 1 {count}); do echo "line $number of $(hostname)"; {pause}; done; {then}
+host=$(hostname); for number in $(seq 1 {count}); do echo "line $number of $host"; {pause}; done; {then}
 """
 
 
@@ -208,7 +208,7 @@ async def test_a_message_that_is_not_valid_gets_an_error_and_the_connection_goes
 
 
 async def test_streams_go_on_after_the_cluster_was_killed_and_started_again(browser: Browser, machine: Machine) -> None:
-    await browser.create(numbers("survives", 400, pause="sleep 0.05", workers=2))
+    await browser.create(numbers("survives", 150, pause="sleep 0.1", workers=2))
     lines: list[dict[str, Any]] = []
     async with browser.stream() as stream:
         await stream.subscribe("jobs?q=survives")
@@ -227,15 +227,18 @@ async def test_streams_go_on_after_the_cluster_was_killed_and_started_again(brow
         assert (await browser.get("jobs?q=survives"))["total"] == 1, "the last state is still there"
         machine.up()
         statuses: list[str] = []
+        sources: dict[str, dict[str, Any]] = {}
         while (message := await stream.next("cluster", "logs.patch", "jobs.patch", "end"))["type"] != "end":
             if message["type"] == "cluster":
                 states.append(message["state"])
             elif message["type"] == "logs.patch":
                 lines += message["data"]["lines"]
+                sources |= {each["source"]: each for each in message["data"]["sources"]}
             else:
                 statuses += [each["status"] for each in message["data"]["changed"]]
         assert states[-1] == "connected"
+        assert {(each["ended"], each["exitCode"], each["error"]) for each in sources.values()} == {(True, 0, "")}
     for index in (0, 1):
-        wanted = [f"line {number} of survives-worker-{index}" for number in range(1, 401)]
+        wanted = [f"line {number} of survives-worker-{index}" for number in range(1, 151)]
         assert texts(lines, f"worker-{index}") == wanted
     await browser.until("jobs?q=survives&status=Succeeded", lambda found: found["total"] == 1)

@@ -137,6 +137,7 @@ class LogFollower:
                 await asyncio.sleep(self._backoff.next())
                 return False
             self._first_run = run if self._first_run is None else self._first_run
+            self.error = ""
             async for batch in batches:
                 self._emit([line for line in batch if resumed.is_new(line)])
         return True
