@@ -31,7 +31,7 @@ AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_a
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 # What every change of chart, manifests or rights needs. The other tests of tests/install build releases and install them.
 INSTALL := $(addprefix tests/install/test_,chart_values.py kustomize.py permissions.py)
-ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator kueue/manager jobset/manager volcano/vc-scheduler volcano/vc-controller-manager
+ECOSYSTEM := training-operator/manager mpi-operator/mpi-operator kueue/manager jobset/manager volcano/vc-scheduler volcano/vc-controller-manager scheduler-plugins/kube-scheduler
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 
 # A machine that has the packages is left alone; without root, apt-get says what is missing.

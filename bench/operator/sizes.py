@@ -58,24 +58,22 @@ async def measure(kube: cluster.Cluster, jobs: int) -> Size:
     return Size(jobs, memory, cpu / jobs * 1000, made, idle * 100, afresh)
 
 
-def table(sizes: list[Size]) -> str:
-    titles = ("running jobs", "pods", "memory, MiB", "after a restart", "CPU per job, ms", "requests per job", "idle CPU, %")
-    lines = ["  ".join(titles)]
-    for size in sizes:
-        values = (f"{size.jobs:,}", f"{size.jobs * PODS:,}", f"{size.memory:.0f}", f"{size.memory_afresh:.0f}")
-        more = (f"{size.cpu:.1f}", f"{size.requests:.1f}", f"{size.idle:.1f}")
-        lines.append("  ".join(value.rjust(len(title)) for title, value in zip(titles, (*values, *more), strict=True)))
-    return "\n".join(lines)
+TITLES = ("running jobs", "  pods", "memory, MiB", "after a restart", "CPU per job, ms", "requests per job", "idle CPU, %")
+
+
+def row(size: Size) -> str:
+    values = (f"{size.jobs:,}", f"{size.jobs * PODS:,}", f"{size.memory:.0f}", f"{size.memory_afresh:.0f}")
+    more = (f"{size.cpu:.1f}", f"{size.requests:.1f}", f"{size.idle:.1f}")
+    return "  ".join(value.rjust(len(title)) for title, value in zip(TITLES, (*values, *more), strict=True))
 
 
 async def run(jobs: list[int]) -> None:
     print(f"calibration: {measurements.calibration():.3f} s for a fixed piece of work of one core (2.2 GHz: about 0.5)")
-    sizes = []
+    print("  ".join(TITLES), flush=True)
     for number in jobs:
         # An API server of its own for each: the jobs of the last would still be listed.
         with workload.api_server_with_crds() as kube:
-            sizes.append(await measure(kube, number))
-    print(table(sizes))
+            print(row(await measure(kube, number)), flush=True)
 
 
 def main() -> None:

@@ -41,7 +41,6 @@ PROGRAMS: dict[str, tuple[Module, str]] = {
     "jobset/manager": (JOBSET, "."),
     "kueue/manager": (KUEUE, "./cmd/kueue"),
     "scheduler-plugins/kube-scheduler": (SCHEDULER_PLUGINS, "./cmd/scheduler"),
-    "scheduler-plugins/controller": (SCHEDULER_PLUGINS, "./cmd/controller"),
     "volcano/vc-scheduler": (VOLCANO, "./cmd/scheduler"),
     "volcano/vc-controller-manager": (VOLCANO, "./cmd/controller-manager"),
 }
