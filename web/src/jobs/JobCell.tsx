@@ -40,11 +40,9 @@ function Replicas({ job }: { readonly job: JobSummary }) {
   const { total, ready, succeeded } = job.replicas;
   const done = job.status === 'Succeeded';
   return (
-    <Tooltip label={t('jobs.replicaCounts', { ...job.replicas })}>
-      <span>
-        {done ? succeeded : ready}/{total}
-      </span>
-    </Tooltip>
+    <span title={t('jobs.replicaCounts', { ...job.replicas })}>
+      {done ? succeeded : ready}/{total}
+    </span>
   );
 }
 

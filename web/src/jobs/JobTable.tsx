@@ -113,8 +113,10 @@ export function JobTable({ jobs, search, change, marked, setMarked }: Props) {
               style={{ ...grid, height: ROW, transform: `translateY(${item.start}px)` }}
             >
               <span role="gridcell">
-                <Checkbox
-                  size="xs"
+                {/* A native control: rows are made anew while the list scrolls. */}
+                <input
+                  type="checkbox"
+                  className="row-check"
                   aria-label={t('jobs.select', { name: job.name })}
                   checked={marked.has(id)}
                   onChange={() => mark(id)}

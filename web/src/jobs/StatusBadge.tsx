@@ -1,4 +1,3 @@
-import { Tooltip } from '@mantine/core';
 import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobSummary, ReplicaState } from '../api/contract.gen';
@@ -54,21 +53,13 @@ export function StatusIcon({ job }: { readonly job: JobSummary }) {
   );
 }
 
-/** The status with its reason on hover and focus. */
+/** The status; its whole reason is shown on hover, and on the page of the job. */
 export function StatusBadge({ job }: { readonly job: JobSummary }) {
-  const text = job.stalled !== '' ? job.stalled : (job.why?.message ?? '');
-  const word = (
-    <span className="status-line">
+  return (
+    <span className="status-line" title={job.stalled !== '' ? job.stalled : (job.why?.message ?? '')}>
       <StatusWord status={statusOf(job)} />
       {job.attempt > 1 && <span className="quiet">{`#${job.attempt}`}</span>}
     </span>
-  );
-  return text === '' ? (
-    word
-  ) : (
-    <Tooltip label={text} multiline maw={480}>
-      {word}
-    </Tooltip>
   );
 }
 
