@@ -13,7 +13,8 @@ TARGETS = (
     "test-ecosystem", "test-dockerfile", "test-kubelet",
 )  # fmt: skip
 CONTINUOUS = (
-    "setup check test test-cli test-node test-resilience test-operator kube test-cluster test-install test-frameworks-core"
+    "setup check test test-cli test-console test-node test-resilience test-operator kube test-cluster test-install "
+    "test-frameworks-core"
 )
 
 
