@@ -25,6 +25,7 @@ def wait_for_the_others():
 print("started", flush=True)
 wait_for_the_others()
 """
+PY_SPY_IMAGE = "traincrew.local/with-py-spy"
 
 
 @pytest.fixture
@@ -73,7 +74,9 @@ async def test_the_stacks_of_every_replica_are_read(machine: Machine, tmp_path: 
     machine.env["TRAINCREW_DATA"] = os.fspath(tmp_path / "none")
     cluster = ("--kubeconfig", os.fspath(remote))
     await waits(*cluster)
-    await waits(*cluster, "--image", "traincrew.local/with-py-spy", "--replica", "worker-0")
+    # The default environment is not seen by pods if this tree is in /tmp.
+    assert (await machine("image", "set", PY_SPY_IMAGE, "--env-dir", sys.prefix, "--data", os.fspath(machine.data)))[0] == 0
+    await waits(*cluster, "--image", PY_SPY_IMAGE, "--replica", "worker-0")
     code, found, _ = await read(machine, *cluster, "--signal", "USR1")
     machine.env["TRAINCREW_DATA"] = os.fspath(machine.data)
     assert code == 0

@@ -41,5 +41,5 @@ def test_down_does_not_mistake_an_unknown_process_for_none(tmp_path: pathlib.Pat
         fcntl.flock(file, fcntl.LOCK_EX)
         command = [sys.executable, "-m", "traincrew.cli.main", "down", "--data", str(tmp_path)]
         down = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (down.returncode, down.stdout) == (2, "")
+    assert (down.returncode, down.stdout) == (1, "")
     assert down.stderr.startswith(f"error: cannot stop the cluster: the process that uses {tmp_path} is not known. ")
