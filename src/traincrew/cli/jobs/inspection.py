@@ -11,13 +11,13 @@ from typing import NamedTuple
 from traincrew.apimachinery.terminal_text import printable
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
-from traincrew.cli.jobs import activity_query, host_stacks, query, time_arguments
+from traincrew.cli.jobs import host_stacks, query, stacks, time_arguments
 from traincrew.cli.jobs.job_selection import JobSelection
 from traincrew.cli.local_cluster import environments
 from traincrew.cli.render import description, serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.diagnosis import hang
-from traincrew.inspection import evidence_query, explanation, failures, observed_job
+from traincrew.inspection import activity_query, evidence_query, explanation, failures, observed_job
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ async def describe(name: str, target_options: cluster_target.TargetOptions, opti
     form = options.form
     async with query.connected(target_options) as (client, target):
         job, stored = await query.get_job(client, target.namespace, name)
-        job = await activity_query.with_hang(client, job, dataclasses.replace(_search(options, target), stacks=False))
+        job = await activity_query.with_hang(client, job, activity_query.HangSearch(limits(options.hang)))
         evidence = await evidence_query.read(client, job, target.log_root)
     if form == "text":
         return printable(f"{description.describe(job, evidence, clock.now())}\n")
@@ -77,7 +77,7 @@ def limits(options: HangOptions) -> hang.HangLimits:
 def _search(options: InspectionOptions, target: cluster_target.ClusterTarget) -> activity_query.HangSearch:
     data = target.local.data if target.local is not None else None
     wanted = options.stacks or (data is not None and host_stacks.is_available())
-    return activity_query.HangSearch(limits(options.hang), stacks=wanted, data=data)
+    return activity_query.HangSearch(limits(options.hang), read_stack=stacks.main_thread_reader(data) if wanted else None)
 
 
 async def list_jobs(

@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator
 
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
-from traincrew.cli.jobs import activity_query, inspection, interrupts, live_screen, query
+from traincrew.cli.jobs import inspection, interrupts, live_screen, query
 from traincrew.cli.jobs.job_selection import JobSelection
 from traincrew.cli.render import serialization, tables, terminal
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import job_list_informer, observed_job
+from traincrew.inspection import activity_query, job_list_informer, observed_job
 
 REFRESH_SECONDS = 1.0
 """Ages grow while nothing changes."""

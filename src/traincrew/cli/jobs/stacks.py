@@ -11,7 +11,7 @@ from traincrew.cli import cluster_target
 from traincrew.cli.jobs import container_stacks, ephemeral_stacks, host_stacks, query, replica_selection, signal_stacks
 from traincrew.cli.render import serialization, stacks, terminal
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import observed_job
+from traincrew.inspection import activity_query, observed_job
 from traincrew.model import objects
 
 
@@ -59,6 +59,15 @@ async def read(
     if not processes:
         return dataclasses.replace(replica, problem="the replica has no Python process")
     return dataclasses.replace(replica, processes=tuple(processes))
+
+
+def main_thread_reader(data: pathlib.Path | None) -> activity_query.StackReader:
+    """data: the data directory, if the cluster runs on this machine."""
+
+    async def read_main_thread(client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod) -> tuple[str, ...]:
+        return (await read(client, job, pod, StacksRequest(), data)).main_thread()
+
+    return read_main_thread
 
 
 def _print(found: list[stacks.ReplicaStacks], form: str) -> None:

@@ -14,12 +14,12 @@ from traincrew.cli.jobs import interrupts, live_screen, query
 from traincrew.cli.render import serialization, terminal, usage
 from traincrew.client import clock, interfaces
 from traincrew.client.remote import RemoteClient
+from traincrew.inspection import activity_query, measured_usage
 from traincrew.model.resources import PODS, Resource
 from traincrew.scheduling import pod_info
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
-POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,15 +81,15 @@ async def read(client: RemoteClient, namespace: str | None) -> usage.ClusterUsag
         query.all_jobs(client, namespace),
         _pods(client, namespace, notes),
         _optional(client, NODES, None, notes),
-        _optional(client, POD_METRICS, namespace, notes),
+        _optional(client, activity_query.POD_METRICS, namespace, notes),
         _optional(client, NODE_METRICS, None, notes),
     )
     return usage.ClusterUsage(
         jobs=query.sort_by_creation(jobs),
         pods=[pod_info.decode(raw) for raw in pods],
         nodes=nodes,
-        pod_usage=usage.pod_usage(pod_metrics),
-        node_usage={each["metadata"]["name"]: usage.parse_usage(each["usage"]) for each in node_metrics},
+        pod_usage=measured_usage.pod_usage(pod_metrics),
+        node_usage={each["metadata"]["name"]: measured_usage.parse_usage(each["usage"]) for each in node_metrics},
         notes=list(dict.fromkeys(notes)),
     )
 

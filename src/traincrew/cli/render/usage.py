@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traincrew.apimachinery import durations, quantities
 from traincrew.cli.render import tables
 from traincrew.inspection import observed_job, waiting_reasons
+from traincrew.inspection.measured_usage import MeasuredUsage
 from traincrew.model import naming
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 
 _GIB, _MIB = 2**30, 2**20
-
-
-@dataclasses.dataclass(frozen=True)
-class MeasuredUsage:
-    cpu: float
-    """Cores."""
-    memory: int
-    """Bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,20 +29,6 @@ class ClusterUsage:
     node_usage: Mapping[str, MeasuredUsage] = dataclasses.field(default_factory=dict)
     notes: Sequence[str] = ()
     """What could not be read, and why."""
-
-
-def parse_usage(usage: Mapping[str, str]) -> MeasuredUsage:
-    return MeasuredUsage(quantities.nanos(usage.get("cpu", "0")) / 1e9, quantities.value(usage.get("memory", "0")))
-
-
-def pod_usage(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], MeasuredUsage]:
-    """From PodMetrics."""
-    found = {}
-    for each in metrics:
-        containers = [parse_usage(container["usage"]) for container in each.get("containers") or ()]
-        key = (each["metadata"].get("namespace", ""), each["metadata"]["name"])
-        found[key] = MeasuredUsage(sum(used.cpu for used in containers), sum(used.memory for used in containers))
-    return found
 
 
 def devices(pod: PodInfo) -> dict[str, int]:

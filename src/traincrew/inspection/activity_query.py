@@ -6,18 +6,15 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from traincrew import errors
 from traincrew.apimachinery import times
-from traincrew.cli.jobs import replica_selection, stacks
-from traincrew.cli.render import usage
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis import hang
-from traincrew.inspection import observed_job
+from traincrew.inspection import measured_usage, observed_job
 from traincrew.model import naming, objects, pod_activity
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -28,6 +25,8 @@ MAX_LOGS = 64
 METRICS_SECONDS = 5.0
 """A metrics server that does not answer must not stop `why`."""
 
+StackReader = Callable[[RemoteClient, observed_job.ObservedJob, objects.Pod], Awaitable[tuple[str, ...]]]
+"""Returns the frames of the replica's main thread, innermost first; empty if they cannot be read."""
 Metrics = Mapping[tuple[str, str], Mapping[str, Any]]
 """PodMetrics by namespace and name."""
 
@@ -39,10 +38,8 @@ class HangSearch:
     limits: hang.HangLimits = hang.HangLimits()
     logs: bool = True
     """Whether the last line of each replica is read, if its node does not report the time of it."""
-    stacks: bool = False
-    """Whether the stacks of the replicas are read once they seem to hang, or print nothing."""
-    data: pathlib.Path | None = None
-    """The data directory, if the cluster runs on this machine."""
+    read_stack: StackReader | None = None
+    """Reads the stacks of the replicas once they seem to hang, or print nothing. None: stacks are not read."""
 
 
 async def with_hang(client: RemoteClient, job: observed_job.ObservedJob, search: HangSearch) -> observed_job.ObservedJob:
@@ -71,10 +68,10 @@ async def _find(client: RemoteClient, job: observed_job.ObservedJob, metrics: Me
         pairs = zip(activities, pods, strict=True)
         activities = await asyncio.gather(*(_with_last_output(client, job, each, pod, metrics) for each, pod in pairs))
     found = hang.find(activities, clock.now(), search.limits)
-    if not search.stacks or (found is None and not hang.may_differ(activities, clock.now(), search.limits)):
+    if search.read_stack is None or (found is None and not hang.may_differ(activities, clock.now(), search.limits)):
         return found
     pairs = zip(activities, pods, strict=True)
-    activities = await asyncio.gather(*(_with_stack(client, job, each, pod, search) for each, pod in pairs))
+    activities = await asyncio.gather(*(_with_stack(client, job, each, pod, search.read_stack) for each, pod in pairs))
     return hang.find(activities, clock.now(), search.limits) or found
 
 
@@ -87,7 +84,7 @@ def activity(job: observed_job.ObservedJob, pod: objects.Pod, metrics: Mapping[s
     """From the pod and its PodMetrics."""
     role = next((each for each in job.kind.roles if each.label == pod.metadata.labels.get(naming.REPLICA_TYPE)), None)
     reported = (metrics or {}).get("metadata", {}).get("annotations") or {}
-    containers = [usage.parse_usage(each["usage"]) for each in (metrics or {}).get("containers") or ()]
+    containers = [measured_usage.parse_usage(each["usage"]) for each in (metrics or {}).get("containers") or ()]
     connections = reported.get(pod_activity.CONNECTIONS)
     return hang.Activity(
         replica=job.replica(pod),
@@ -111,7 +108,7 @@ def _state(job: observed_job.ObservedJob, pod: objects.Pod) -> hang.State:
 
 def _started(job: observed_job.ObservedJob, pod: objects.Pod) -> Time | None:
     running = {each.name: each.state.running for each in pod.status.container_statuses}
-    state = running.get(replica_selection.container(job, pod, "").container)
+    state = running.get(job.training_container(pod))
     return state.started_at if state is not None else None
 
 
@@ -139,7 +136,7 @@ async def _with_last_output(
     reported = metrics.get((pod.metadata.namespace, pod.name), {}).get("metadata", {}).get("annotations") or {}
     if known.state != "Running" or pod_activity.LAST_OUTPUT in reported:
         return known
-    position = replica_selection.container(job, pod, "")
+    position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, job.training_container(pod))
     try:
         lines = [
             line
@@ -155,9 +152,8 @@ async def _with_last_output(
 
 
 async def _with_stack(
-    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, search: HangSearch
+    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, read_stack: StackReader
 ) -> hang.Activity:
     if known.state != "Running":
         return known
-    found = await stacks.read(client, job, pod, stacks.StacksRequest(), search.data)
-    return dataclasses.replace(known, stack=found.main_thread())
+    return dataclasses.replace(known, stack=await read_stack(client, job, pod))
