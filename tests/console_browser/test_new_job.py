@@ -99,3 +99,63 @@ def test_a_job_is_copied_and_changed(page: Page, machine: Machine) -> None:
     machine.wait("tfjob/evaluate-copy", "Succeeded")
     page.get_by_role("link", name="Logs", exact=True).first.click()
     expect(page.get_by_role("log")).to_contain_text("accuracy 0.98")
+
+
+def test_a_reload_keeps_what_was_changed_in_a_copy(page: Page) -> None:
+    page.goto("/jobs/new?from=default/tfjob/evaluate")
+    page.get_by_role("textbox", name="Name").fill("evaluate-better")
+    expect(yaml_of(page)).to_contain_text("name: evaluate-better")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Name")).to_have_value("evaluate-better")
+
+
+def test_an_address_with_a_kind_shows_that_kind_whatever_the_draft(wizard: Page) -> None:
+    wizard.get_by_role("textbox", name="Name").fill("precious")
+    expect(yaml_of(wizard)).to_contain_text("name: precious")
+    wizard.goto("/jobs/new?kind=pytorchjob")
+    expect(yaml_of(wizard)).to_contain_text("kind: PyTorchJob")
+    wizard.goto("/jobs/new")
+    expect(wizard.get_by_role("textbox", name="Name")).to_have_value("precious")
+
+
+def test_another_kind_and_starting_over_lose_nothing(wizard: Page) -> None:
+    wizard.get_by_role("textbox", name="Name").fill("precious")
+    wizard.get_by_role("radiogroup", name="Kind").get_by_text("TFJob").click()
+    expect(yaml_of(wizard)).to_contain_text("kind: TFJob")
+    wizard.get_by_role("button", name="Back to it").click()
+    expect(wizard.get_by_role("textbox", name="Name")).to_have_value("precious")
+    wizard.get_by_role("button", name="Start over").click()
+    expect(wizard.get_by_role("textbox", name="Name")).to_have_value("my-job")
+    wizard.get_by_role("button", name="Back to it").click()
+    expect(wizard.get_by_role("textbox", name="Name")).to_have_value("precious")
+
+
+def test_an_empty_number_is_not_zero_replicas(wizard: Page) -> None:
+    replicas = wizard.get_by_role("group", name="Worker").get_by_role("textbox", name="Replicas")
+    replicas.fill("")
+    expect(wizard.get_by_text("Enter a number.")).to_be_visible()
+    expect(yaml_of(wizard)).to_contain_text("replicas: 2")
+    replicas.fill("3")
+    expect(yaml_of(wizard)).to_contain_text("replicas: 3")
+
+
+def test_roles_that_differ_keep_their_images(wizard: Page) -> None:
+    wizard.goto("/jobs/new?kind=pytorchjob")
+    yaml_of(wizard).get_by_text("pytorch/pytorch:2.5.1").last.dblclick()
+    wizard.keyboard.press("End")
+    wizard.keyboard.type("-worker")
+    expect(wizard.get_by_role("textbox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
+    wizard.get_by_role("textbox", name="Image", exact=True).fill("other")
+    expect(yaml_of(wizard)).to_contain_text("image: other")
+    expect(wizard.get_by_role("textbox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
+
+
+def test_a_job_that_is_not_elastic_is_scaled_only_by_a_second_decision(page: Page, machine: Machine) -> None:
+    page.goto("/jobs/default/pytorchjob/digits")
+    page.get_by_role("button", name="Scale").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("3")
+    dialog.get_by_role("button", name="Scale", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("is not elastic")
+    assert machine.api.get("pytorchjobs", "default", "digits")["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+    expect(dialog.get_by_role("button", name="Scale anyway")).to_be_visible()

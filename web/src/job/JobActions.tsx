@@ -1,15 +1,12 @@
-import { Alert, Button, Group, Modal, NumberInput, Stack, Text, Tooltip } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { Button, Group, Tooltip } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ActionName, ActionResult, ApiError, JobDetail } from '../api/contract.gen';
-import { asProblem } from '../api/http';
+import type { ActionName, ActionResult, JobDetail } from '../api/contract.gen';
 import { RestartingIcon, RunningIcon, ScaleIcon, SuspendedIcon, TrashIcon } from '../icons';
-import { act } from '../jobs/actions';
 import { ConfirmAction } from '../jobs/ConfirmAction';
 import { ButtonLink } from '../shell/ButtonLink';
-import { ProblemText } from '../shell/ProblemState';
+import { ScaleDialog } from './ScaleDialog';
 
 const ICONS = {
   suspend: SuspendedIcon,
@@ -69,66 +66,5 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
         <ConfirmAction action={asked} jobs={[job.summary]} onClose={close} onDone={done} />
       )}
     </Group>
-  );
-}
-
-interface ScaleProps {
-  readonly job: JobDetail;
-  readonly onClose: () => void;
-}
-
-function ScaleDialog({ job, onClose }: ScaleProps) {
-  const { t } = useTranslation();
-  const { elastic } = job;
-  const role = job.roles.find((each) => each.name === elastic?.role) ?? job.roles.at(-1);
-  const before = role?.replicas ?? 1;
-  const [count, setCount] = useState<number>(before);
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const result = await act('scale', job.summary, { replicas: count, force: elastic === null });
-      notifications.show({ message: result.message });
-      onClose();
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-    setBusy(false);
-  };
-  return (
-    <Modal opened onClose={onClose} title={t('scale.title')} closeButtonProps={{ 'aria-label': t('dialog.close') }}>
-      <form onSubmit={(event) => void submit(event)}>
-        <Stack gap="sm">
-          <NumberInput
-            data-autofocus
-            label={t('scale.count', { role: role?.name ?? '' })}
-            description={elastic ? t('scale.limits', { min: elastic.min, max: elastic.max }) : t('scale.notElastic')}
-            value={count}
-            min={elastic?.min ?? 0}
-            {...(elastic ? { max: elastic.max } : {})}
-            allowDecimal={false}
-            onChange={(value) => setCount(Number(value))}
-          />
-          {problem && (
-            <Alert color="red" title={problem.tried}>
-              <ProblemText problem={problem} />
-            </Alert>
-          )}
-          <Text size="sm" c="dimmed">
-            {t('scale.change', { before, after: count })}
-          </Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t('dialog.cancel')}
-            </Button>
-            <Button type="submit" loading={busy} disabled={count === before}>
-              {t('actions.scale')}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
   );
 }

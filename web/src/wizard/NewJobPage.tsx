@@ -1,167 +1,71 @@
-import { Alert, Button, Group, SegmentedControl, Skeleton } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Capabilities, KindInfo, YamlDocument } from '../api/contract.gen';
+import type { Capabilities, YamlDocument } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
-import { ProblemState, ProblemText } from '../shell/ProblemState';
+import { ProblemState } from '../shell/ProblemState';
 import { useCapabilities } from '../shell/useCapabilities';
 import { useTitle } from '../shell/useTitle';
-import { JobForm } from './JobForm';
-import { ManifestEditor, type Mark } from './ManifestEditor';
-import { edited, parse, project } from './manifest';
-import type { Edit } from './RoleFields';
+import { draftOf, loadDrafts, type Origin, originKey, originOf } from './drafts';
+import { edited, parse } from './manifest';
 import { DEFAULT_KIND, hasStarter, starterText } from './starters';
-import { submit, useDryRun } from './useDryRun';
+import { Wizard } from './Wizard';
 
 const FROM = '/jobs/new';
-const DRAFT = 'traincrew.draft';
 
 export function NewJobPage() {
   const { t } = useTranslation();
   useTitle(t('wizard.title'));
   const capabilities = useCapabilities();
-  const { from } = useSearch({ from: FROM });
+  const origin: Origin = useSearch({ from: FROM });
   const copied = useQuery({
-    queryKey: ['copy', from],
-    queryFn: ({ signal }) => request<YamlDocument>('GET', `jobs/${from}/yaml`, { signal }),
-    enabled: from !== undefined,
+    queryKey: ['copy', origin.from],
+    queryFn: ({ signal }) => request<YamlDocument>('GET', `jobs/${origin.from}/yaml`, { signal }),
+    enabled: origin.from !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (copied.error) return <ProblemState problem={asProblem(copied.error)} />;
-  if (!capabilities || (from !== undefined && !copied.data)) return <Skeleton height={400} m="lg" />;
-  const copy = copied.data && copyOf(copied.data.submitted);
-  return <Wizard key={from ?? ''} capabilities={capabilities} copy={copy} />;
+  const [left, setLeft] = useState<Origin | null>(null);
+  const waits = origin.from !== undefined && !copied.data && draftOf(loadDrafts(), origin) === null;
+  if (copied.error && waits) return <ProblemState problem={asProblem(copied.error)} />;
+  if (!capabilities || waits) return <Skeleton height={400} m="lg" />;
+  const beginning = copied.data ? copyOf(copied.data.submitted) : starterOf(capabilities, origin.kind);
+  return <Started key={originKey(origin)} {...{ capabilities, origin, beginning, left, setLeft }} />;
+}
+
+interface StartedProps {
+  readonly capabilities: Capabilities;
+  readonly origin: Origin;
+  readonly beginning: string;
+  readonly left: Origin | null;
+  readonly setLeft: (origin: Origin) => void;
+}
+
+/** The draft is read once for each beginning: what is typed later is the state of the wizard. */
+function Started({ capabilities, origin, beginning, left, setLeft }: StartedProps) {
+  const [draft] = useState(() => draftOf(loadDrafts(), origin));
+  const key = draft?.key ?? (originKey(origin) || `kind=${DEFAULT_KIND}`);
+  return (
+    <Wizard
+      capabilities={capabilities}
+      draft={key}
+      first={draft?.text ?? beginning}
+      beginning={beginning}
+      left={left !== null && originKey(left) !== key ? left : null}
+      onLeave={() => setLeft(originOf(key))}
+    />
+  );
+}
+
+function starterOf(capabilities: Capabilities, wanted: string | undefined): string {
+  const kinds = capabilities.kinds.filter((kind) => kind.installed && hasStarter(kind));
+  const kind = kinds.find((each) => each.kind === (wanted ?? DEFAULT_KIND)) ?? kinds[0];
+  return kind ? starterText(kind, kind.apiVersions[0] ?? '', capabilities.namespace) : '';
 }
 
 /** A copy needs another name. */
 function copyOf(text: string): string {
   const name = parse(text).document.getIn(['metadata', 'name']);
   return edited(text, [[['metadata', 'name'], `${String(name).slice(0, 58)}-copy`]]);
-}
-
-interface WizardProps {
-  readonly capabilities: Capabilities;
-  readonly copy: string | undefined;
-}
-
-function Wizard({ capabilities, copy }: WizardProps) {
-  const { t } = useTranslation();
-  const navigate = useNavigate({ from: FROM });
-  const search = useSearch({ from: FROM });
-  const kinds = capabilities.kinds.filter((kind) => kind.installed && hasStarter(kind));
-  const wanted = kinds.find((kind) => kind.kind === (search.kind ?? DEFAULT_KIND)) ?? kinds[0];
-  const start = (kind: KindInfo) => starterText(kind, kind.apiVersions[0] ?? '', capabilities.namespace);
-  const [text, setText] = useState(() => copy ?? localStorage.getItem(DRAFT) ?? (wanted ? start(wanted) : ''));
-  const parsed = useMemo(() => parse(text), [text]);
-  const broken = parsed.problems.length > 0;
-  const [form, setForm] = useState(() => project(parsed.document, kinds));
-  const kind = kinds.find((each) => each.kindName === form.kindName);
-  const dryRun = useDryRun(text, form.namespace || capabilities.namespace, !broken);
-  const [busy, setBusy] = useState(false);
-
-  const change = (next: string) => {
-    setText(next);
-    localStorage.setItem(DRAFT, next);
-    const { document, problems } = parse(next);
-    // Broken text freezes the form and never empties it.
-    if (problems.length === 0) setForm(project(document, kinds));
-  };
-  const edit: Edit = (...changes) => {
-    try {
-      change(edited(text, changes));
-    } catch (error) {
-      notifications.show({ color: 'red', message: `${t('wizard.editInYaml')} ${String(error)}` });
-    }
-  };
-  const choose = (name: string) => {
-    const chosen = kinds.find((each) => each.kind === name);
-    if (!chosen) return;
-    void navigate({ search: { kind: name }, replace: true });
-    change(start(chosen));
-  };
-  const create = async () => {
-    setBusy(true);
-    try {
-      const result = await submit(text, form.namespace || capabilities.namespace, false);
-      localStorage.removeItem(DRAFT);
-      const job = result.objects.find((each) => each.kind !== '');
-      if (job)
-        void navigate({
-          to: '/jobs/$namespace/$kind/$name',
-          params: { namespace: job.namespace, kind: job.kind, name: job.name },
-        });
-    } catch (error) {
-      notifications.show({ color: 'red', message: asProblem(error).message });
-    }
-    setBusy(false);
-  };
-  const marks = useMemo<Mark[]>(
-    () => [
-      ...parsed.problems.map((problem) => ({ ...problem, level: 'error' as const })),
-      ...dryRun.findings.map(({ line, message, path, level }) => ({
-        line,
-        level,
-        message: path ? `${path}: ${message}` : message,
-      })),
-    ],
-    [parsed, dryRun.findings],
-  );
-  return (
-    <div className="page wizard">
-      <Group justify="space-between">
-        <h1 className="page-title">{t('wizard.title')}</h1>
-        <Button size="xs" variant="subtle" onClick={() => kind && change(start(kind))}>
-          {t('wizard.startOver')}
-        </Button>
-      </Group>
-      <SegmentedControl
-        aria-label={t('columns.kind')}
-        value={kind?.kind ?? ''}
-        onChange={choose}
-        data={kinds.map((each) => ({ value: each.kind, label: each.kindName }))}
-      />
-      <div className="wizard-columns">
-        <section className="card" aria-label={t('wizard.form')}>
-          {broken && (
-            <Alert color="red" mb="sm" title={t('wizard.broken')}>
-              {t('problem.line', { line: parsed.problems[0]?.line ?? 0 })}: {parsed.problems[0]?.message}
-            </Alert>
-          )}
-          {kind ? (
-            <JobForm
-              form={form}
-              kind={kind}
-              capabilities={capabilities}
-              disabled={broken}
-              findings={dryRun.findings}
-              edit={edit}
-            />
-          ) : (
-            <Alert color="yellow">{t('wizard.unknownKind', { kind: form.kindName })}</Alert>
-          )}
-        </section>
-        <section aria-label={t('tabs.yaml')}>
-          <ManifestEditor text={text} label={t('tabs.yaml')} marks={marks} onChange={change} />
-        </section>
-      </div>
-      <footer className="wizard-footer">
-        <div className="grow" role="status">
-          {broken ? t('wizard.broken') : t(`wizard.${dryRun.state}`)}
-          {dryRun.problem && <ProblemText problem={dryRun.problem} />}
-          {dryRun.state === 'accepted' &&
-            dryRun.findings.map((each) => (
-              <p key={each.path + each.message} className="quiet">
-                {each.message}
-              </p>
-            ))}
-        </div>
-        <Button onClick={() => void create()} loading={busy} disabled={broken || dryRun.state !== 'accepted'}>
-          {t('wizard.submit')}
-        </Button>
-      </footer>
-    </div>
-  );
 }

@@ -1,9 +1,9 @@
-import { Fieldset, NumberInput, Select, TextInput } from '@mantine/core';
+import { Fieldset, Select, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { KindInfo } from '../api/contract.gen';
 import { containerPath, type Path, type RoleForm } from './manifest';
-
-export type Edit = (...changes: (readonly [Path, unknown])[]) => void;
+import { NumberField } from './NumberField';
+import type { Edit } from './sections/section';
 
 interface Props {
   readonly kind: KindInfo;
@@ -24,7 +24,7 @@ const DEVICE = 'nvidia.com/gpu';
 
 export function RoleFields({ kind, role, disabled, edit, errorAt }: Props) {
   const { t } = useTranslation();
-  const resources: Path = [...containerPath(kind, role.name), 'resources'];
+  const resources: Path = [...containerPath(kind, role), 'resources'];
   const replicas: Path = ['spec', kind.replicasField, role.name, 'replicas'];
   const device = Object.keys(role.limits).find((name) => !ORDINARY.includes(name)) ?? DEVICE;
   const cpu = role.requests.cpu ?? role.limits.cpu ?? '';
@@ -36,15 +36,13 @@ export function RoleFields({ kind, role, disabled, edit, errorAt }: Props) {
   const preset = Object.entries(PRESETS).find(([, each]) => each[0] === cpu && each[1] === memory)?.[0] ?? null;
   return (
     <Fieldset legend={role.name} disabled={disabled} className="role-fields">
-      <NumberInput
+      <NumberField
         label={t('wizard.replicas')}
-        size="xs"
         w={76}
         min={0}
-        allowDecimal={false}
         value={role.replicas}
         error={errorAt(replicas)}
-        onChange={(value) => edit([replicas, Number(value)])}
+        onNumber={(value) => edit([replicas, value])}
       />
       <Select
         label={t('wizard.preset')}
@@ -80,14 +78,13 @@ export function RoleFields({ kind, role, disabled, edit, errorAt }: Props) {
         error={errorAt([...resources, 'requests', 'memory']) ?? errorAt([...resources, 'limits', 'memory'])}
         onChange={(event) => set('memory', event.currentTarget.value)}
       />
-      <NumberInput
+      <NumberField
         label={device}
-        size="xs"
         w={104}
         min={0}
-        allowDecimal={false}
         value={Number(role.limits[device] ?? 0)}
-        onChange={(value) => edit([[...resources, 'limits', device], Number(value) > 0 ? Number(value) : undefined])}
+        onEmpty={() => edit([[...resources, 'limits', device], undefined])}
+        onNumber={(value) => edit([[...resources, 'limits', device], value > 0 ? value : undefined])}
       />
     </Fieldset>
   );

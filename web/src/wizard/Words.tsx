@@ -7,7 +7,7 @@ interface Props {
   readonly description?: string;
   readonly words: readonly string[];
   readonly disabled: boolean;
-  readonly error?: string;
+  readonly error?: string | undefined;
   readonly onChange: (words: string[]) => void;
 }
 

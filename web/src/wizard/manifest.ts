@@ -3,6 +3,7 @@
 
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { KindInfo } from '../api/contract.gen';
+import { trainingContainer } from './starters';
 
 export const DESCRIPTION = 'traincrew.kubeflow.org/description';
 
@@ -41,6 +42,8 @@ export function edited(text: string, changes: readonly (readonly [Path, unknown]
 
 export interface RoleForm {
   readonly name: string;
+  /** The place of the training container among the containers of the pod. */
+  readonly container: number;
   readonly replicas: number;
   readonly image: string;
   readonly command: readonly string[];
@@ -97,7 +100,7 @@ export function project(document: Document, kinds: readonly KindInfo[]): Form {
     namespace: text(metadata.namespace),
     description: text(tree(metadata.annotations)[DESCRIPTION]),
     slotsPerWorker: Number(spec.slotsPerWorker ?? 1) || 1,
-    roles: Object.entries(replicaSpecs).map(([name, value]) => projectRole(name, tree(value))),
+    roles: Object.entries(replicaSpecs).map(([name, value]) => projectRole(name, tree(value), trainingContainer(kind))),
     cleanPodPolicy: text(policy.cleanPodPolicy),
     backoffLimit: text(policy.backoffLimit),
     activeDeadlineSeconds: text(policy.activeDeadlineSeconds),
@@ -105,12 +108,18 @@ export function project(document: Document, kinds: readonly KindInfo[]): Form {
   };
 }
 
-function projectRole(name: string, role: Tree): RoleForm {
-  const containers = tree(tree(role.template).spec).containers;
-  const container = tree(Array.isArray(containers) ? containers[0] : undefined);
+function projectRole(name: string, role: Tree, training: string): RoleForm {
+  const found = tree(tree(role.template).spec).containers;
+  const containers = Array.isArray(found) ? found.map(tree) : [];
+  const index = Math.max(
+    0,
+    containers.findIndex((each) => each.name === training),
+  );
+  const container = containers[index] ?? {};
   const resources = tree(container.resources);
   return {
     name,
+    container: index,
     replicas: Number(role.replicas ?? 1),
     image: text(container.image),
     command: texts(container.command),
@@ -121,6 +130,6 @@ function projectRole(name: string, role: Tree): RoleForm {
   };
 }
 
-export function containerPath(kind: KindInfo, role: string): Path {
-  return ['spec', kind.replicasField, role, 'template', 'spec', 'containers', 0];
+export function containerPath(kind: KindInfo, role: Pick<RoleForm, 'name' | 'container'>): Path {
+  return ['spec', kind.replicasField, role.name, 'template', 'spec', 'containers', role.container];
 }

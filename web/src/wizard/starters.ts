@@ -52,6 +52,11 @@ export function hasStarter(kind: KindInfo): boolean {
   return kind.kind in STARTERS;
 }
 
+/** The operators find the training program in the container of this name; in an MPIJob it is the first container. */
+export function trainingContainer(kind: KindInfo | undefined): string {
+  return kind && kind.kind !== 'mpijob' ? (STARTERS[kind.kind]?.container ?? '') : '';
+}
+
 /** The worker of an MPI job waits for the launcher; it needs no command. */
 export function rolesWithCommand(kind: KindInfo): readonly string[] {
   return kind.kind === 'mpijob' ? ['Launcher'] : kind.roles;

@@ -3,6 +3,7 @@ import type { KindInfo } from '../api/contract.gen';
 import { isName, processCheck, totalOf, withoutSecondRunner } from './checks';
 import { containerPath, edited, parse, project } from './manifest';
 import { numberOf, showNumber } from './quantities';
+import { containerChanges, sharedBy } from './shared';
 import { joinWords, splitWords } from './shellWords';
 import { starterText } from './starters';
 
@@ -58,8 +59,42 @@ spec:
 
   test('a long command stays on one line', () => {
     const words = splitWords(`mpirun ${'-x A=1 '.repeat(60)} python train.py`);
-    const text = edited(starter(), [[[...containerPath(MPI, 'Launcher'), 'command'], words]]);
+    const text = edited(starter(), [[[...containerPath(MPI, { name: 'Launcher', container: 0 }), 'command'], words]]);
     expect(form(text).roles[0]?.command).toEqual(words);
+  });
+});
+
+const TF: KindInfo = {
+  ...MPI,
+  kind: 'tfjob',
+  kindName: 'TFJob',
+  apiVersions: ['kubeflow.org/v1'],
+  replicasField: 'tfReplicaSpecs',
+  roles: ['PS', 'Worker', 'Chief', 'Master', 'Evaluator'],
+};
+
+describe('one field for several roles', () => {
+  const text = `kind: TFJob
+spec:
+  tfReplicaSpecs:
+    Worker: {template: {spec: {containers: [{name: proxy, image: p}, {name: tensorflow, image: a}]}}}
+    PS: {template: {spec: {containers: [{name: tensorflow, image: a}]}}}
+    Evaluator: {template: {spec: {containers: [{name: tensorflow, image: other}]}}}
+`;
+  const roles = (of: string) => project(parse(of).document, [TF]).roles;
+
+  test('changes those that agree and no other', () => {
+    const shared = sharedBy(roles(text), (role) => role.image);
+    expect(shared?.same.map((role) => role.name)).toEqual(['Worker', 'PS']);
+    const after = edited(text, containerChanges(TF, shared?.same ?? [], 'image', 'b'));
+    expect(roles(after).map((role) => role.image)).toEqual(['b', 'b', 'other']);
+  });
+
+  test('means the training container, wherever it is', () => {
+    const after = edited(text, containerChanges(TF, roles(text).slice(0, 1), 'image', 'b'));
+    expect(
+      parse(after).document.getIn(['spec', 'tfReplicaSpecs', 'Worker', 'template', 'spec', 'containers', 0, 'image']),
+    ).toBe('p');
   });
 });
 
@@ -87,6 +122,7 @@ describe('totals are computed', () => {
 describe('MPI', () => {
   const launcher = (command: string[], args: string[]) => ({
     name: 'Launcher',
+    container: 0,
     replicas: 1,
     image: '',
     command,

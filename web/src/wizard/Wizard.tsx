@@ -1,0 +1,148 @@
+import { Alert, Button, Group, SegmentedControl } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Capabilities } from '../api/contract.gen';
+import type { Origin } from './drafts';
+import { JobForm } from './JobForm';
+import { ManifestEditor, type Mark } from './ManifestEditor';
+import { SubmitBar } from './SubmitBar';
+import type { Edit } from './sections/section';
+import { hasStarter } from './starters';
+import { type DryRun, useDryRun } from './useDryRun';
+import { type Manifest, useManifest } from './useManifest';
+
+interface Props {
+  readonly capabilities: Capabilities;
+  /** The name under which the draft is kept. */
+  readonly draft: string;
+  readonly first: string;
+  /** The text without any change of the user. */
+  readonly beginning: string;
+  /** Where the user came from by choosing another kind. */
+  readonly left: Origin | null;
+  readonly onLeave: () => void;
+}
+
+export function Wizard({ capabilities, draft, first, beginning, left, onLeave }: Props) {
+  const { t } = useTranslation();
+  const kinds = useMemo(() => capabilities.kinds.filter((kind) => kind.installed && hasStarter(kind)), [capabilities]);
+  const manifest = useManifest(first, draft, kinds);
+  const kind = kinds.find((each) => each.kindName === manifest.form.kindName);
+  const namespace = manifest.form.namespace || capabilities.namespace;
+  const dryRun = useDryRun(manifest.text, namespace, !manifest.broken);
+  const marks = useMarks(manifest, dryRun);
+  const edit: Edit = (...changes) => {
+    try {
+      manifest.edit(...changes);
+    } catch (error) {
+      notifications.show({ color: 'red', message: `${t('wizard.editInYaml')} ${String(error)}` });
+    }
+  };
+  return (
+    <div className="page wizard">
+      <WizardHead {...{ manifest, beginning, left, onLeave }} kinds={kinds} kind={kind?.kind ?? ''} />
+      <div className="wizard-columns">
+        <section className="card" aria-label={t('wizard.form')}>
+          <BrokenText manifest={manifest} />
+          {kind ? (
+            <JobForm
+              form={manifest.form}
+              kind={kind}
+              capabilities={capabilities}
+              disabled={manifest.broken}
+              findings={dryRun.findings}
+              edit={edit}
+            />
+          ) : (
+            <Alert color="yellow">{t('wizard.unknownKind', { kind: manifest.form.kindName })}</Alert>
+          )}
+        </section>
+        <section aria-label={t('tabs.yaml')}>
+          <ManifestEditor text={manifest.text} label={t('tabs.yaml')} marks={marks} onChange={manifest.change} />
+        </section>
+      </div>
+      <SubmitBar manifest={manifest} namespace={namespace} dryRun={dryRun} />
+    </div>
+  );
+}
+
+function useMarks(manifest: Manifest, dryRun: DryRun): Mark[] {
+  return useMemo(
+    () => [
+      ...manifest.parsed.problems.map((problem) => ({ ...problem, level: 'error' as const })),
+      ...dryRun.findings.map(({ line, message, path, level }) => ({
+        line,
+        level,
+        message: path ? `${path}: ${message}` : message,
+      })),
+    ],
+    [manifest.parsed, dryRun.findings],
+  );
+}
+
+function BrokenText({ manifest }: { readonly manifest: Manifest }) {
+  const { t } = useTranslation();
+  const problem = manifest.parsed.problems[0];
+  if (!problem) return null;
+  return (
+    <Alert color="red" mb="sm" title={t('wizard.broken')}>
+      {t('problem.line', { line: problem.line })}: {problem.message}
+    </Alert>
+  );
+}
+
+interface HeadProps extends Pick<Props, 'beginning' | 'left' | 'onLeave'> {
+  readonly manifest: Manifest;
+  readonly kinds: Capabilities['kinds'];
+  readonly kind: string;
+}
+
+function WizardHead({ manifest, beginning, left, onLeave, kinds, kind }: HeadProps) {
+  const { t } = useTranslation();
+  const navigate = useNavigate({ from: '/jobs/new' });
+  const [discarded, setDiscarded] = useState<string | null>(null);
+  const choose = (name: string) => {
+    onLeave();
+    void navigate({ search: { kind: name } });
+  };
+  const startOver = () => {
+    setDiscarded(manifest.text);
+    manifest.change(beginning);
+  };
+  return (
+    <>
+      <Group justify="space-between">
+        <h1 className="page-title">{t('wizard.title')}</h1>
+        <Button size="xs" variant="subtle" disabled={manifest.text === beginning} onClick={startOver}>
+          {t('wizard.startOver')}
+        </Button>
+      </Group>
+      <SegmentedControl
+        aria-label={t('columns.kind')}
+        value={kind}
+        onChange={choose}
+        data={kinds.map((each) => ({ value: each.kind, label: each.kindName }))}
+      />
+      {discarded !== null && discarded !== manifest.text ? (
+        <Kept text={t('wizard.startedOver')} back={() => manifest.change(discarded)} />
+      ) : (
+        left && <Kept text={t('wizard.kept')} back={() => void navigate({ search: left })} />
+      )}
+    </>
+  );
+}
+
+/** Nothing that was written is lost: it can be had back. */
+function Kept({ text, back }: { readonly text: string; readonly back: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <p className="job-facts" role="status">
+      <span>{text}</span>
+      <Button size="compact-xs" variant="default" onClick={back}>
+        {t('wizard.back')}
+      </Button>
+    </p>
+  );
+}
