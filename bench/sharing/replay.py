@@ -22,7 +22,8 @@ SPEED = 0.9
 """n workers are n to the power of this times as fast as one."""
 LEAVE_SECONDS = 5.0
 """How long a worker that leaves holds its GPU."""
-_UNSCHEDULABLE = [objects.Condition(type="PodScheduled", status="False", reason="Unschedulable")]
+_MESSAGE = f"0/8 nodes are available: 8 Insufficient {GPU}."
+_UNSCHEDULABLE = [objects.Condition(type="PodScheduled", status="False", reason="Unschedulable", message=_MESSAGE)]
 
 
 @dataclasses.dataclass

@@ -13,6 +13,7 @@ from tests.install.helm import CHART, IMAGE, Helm, Object
 
 from traincrew import __version__
 from traincrew.kinds import KINDS
+from traincrew.validation import rbac_manifests
 
 Objects = dict[tuple[str, str], Object]
 
@@ -266,7 +267,8 @@ def test_sharing_grants_the_rights_to_watch_nodes_all_pods_and_quotas(helm: Helm
     rules = found["ClusterRole", "traincrew-sharing"]["rules"]
     assert all(rule["verbs"] == ["list", "watch"] for rule in rules)
     plurals = {plural for rule in rules for plural in rule["resources"]}
-    assert plurals == {"nodes", "pods", "resourcequotas", "horizontalpodautoscalers"}
+    assert plurals == {plural for _, plural in rbac_manifests.SHARING_WATCHES}
+    assert {"nodes", "pods", "resourcequotas", "persistentvolumes"} <= plurals
     assert not _named(helm.render(), "sharing")
 
 

@@ -122,9 +122,9 @@ async def elastic(on: Cluster) -> Object:
     return found
 
 
-async def claim(on: Cluster, name: str, gpus: int) -> None:
+async def claim(on: Cluster, name: str, gpus: int, **spec: Any) -> None:
     container = {"name": "main", "image": "x", "resources": {"limits": {GPU: str(gpus)}}}
-    body = {"metadata": {"name": name}, "spec": {"containers": [container], "terminationGracePeriodSeconds": 0}}
+    body = {"metadata": {"name": name}, "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **spec}}
     await on.client.create(PODS, NAMESPACE, json.dumps(body).encode())
 
 
@@ -190,6 +190,17 @@ async def test_a_claim_that_must_not_preempt_is_served_too(tmp_path: pathlib.Pat
         await asyncio.sleep(300)
         assert (await pod(on, "other"))["spec"].get("nodeName") == "machine"
         assert (await elastic(on))["members"] == "0"
+
+
+@in_virtual_time
+async def test_no_worker_leaves_for_a_pod_whose_volume_does_not_exist(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        await on.create(elastic_job(workers=4))
+        await asyncio.sleep(200)
+        await claim(on, "other", 1, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+        await asyncio.sleep(300)
+        assert "not found" in (await pod(on, "other"))["status"]["conditions"][0]["message"]
+        assert (await elastic(on))["members"] == "0-3"
 
 
 @in_virtual_time

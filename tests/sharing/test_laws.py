@@ -30,7 +30,7 @@ def counts(result: Shares) -> dict[str, int]:
 
 
 def room(scene: Scene, without: set[str] = frozenset()) -> Room:  # type: ignore[assignment]
-    return Room(scene.nodes, [pod for pod in scene.pods if pod.uid not in without], frozenset())
+    return Room(dataclasses.replace(scene, pods=tuple(pod for pod in scene.pods if pod.uid not in without)), scene.nodes)
 
 
 def leavers(scene: Scene, result: Shares) -> dict[str, PodInfo]:

@@ -46,7 +46,8 @@ def with_owner(pod: PodInfo, meta: dict[str, Any]) -> PodInfo:
 
 def claim(name: str, gpus: int = 1, pods: int = 1, **more: Any) -> list[PodInfo]:
     """Pods of one owner that the scheduler has found no node for."""
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    message = more.pop("message", f"0/1 nodes are available: 1 Insufficient {GPU}. preemption: 0/1 nodes are available.")
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     status = {"phase": "Pending", "conditions": [condition], **more.pop("status", {})}
     owner = {"ownerReferences": [{"kind": "TFJob", "name": name, "uid": name, "controller": True}]}
     spec = {"priority": more.pop("priority", 0), **more.pop("spec", {})}

@@ -134,6 +134,8 @@ class SharingController:
             pods=tuple(informers.pods),
             jobs=tuple(jobs_by_key.values()),
             quotas=sharing_scene.quotas(informers.quotas),
+            storage=informers.storage,
+            namespaces=informers.namespaces,
             memory=self._memory,
             rules=self._rules,
         )

@@ -1,11 +1,11 @@
-"""Watches of nodes, of all pods, of quotas and of autoscalers. They run only while a job lets the operator choose its workers."""
+"""Watches of what a decision about elastic jobs reads. They run only while a job lets the operator choose its workers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -19,10 +19,14 @@ from traincrew.model.resources import Resource
 from traincrew.scheduling import objects as scheduling_objects
 from traincrew.scheduling import pod_info
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.volumes import StorageObjects
 from traincrew.sharing import notices
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 
 T = TypeVar("T", bound=meta.Named)
@@ -52,6 +56,11 @@ class SharingInformers:
         self.pods = self._add(Scope(resources.PODS, fields=UNFINISHED), pod_info.decode, _is_pod_change)
         self.quotas = self._add(Scope(QUOTAS), _decoder(Quota))
         self.autoscalers = self._add(Scope(resources.AUTOSCALERS), _decoder(objects.Autoscaler), _is_other_spec)
+        self.priority_classes = self._add(Scope(resources.PRIORITY_CLASSES), _decoder(scheduling_objects.PriorityClass))
+        self._claims = self._add(Scope(CLAIMS), _decoder(scheduling_objects.PersistentVolumeClaim), _is_other_claim)
+        self._volumes = self._add(Scope(VOLUMES), _decoder(scheduling_objects.PersistentVolume), _is_other_spec)
+        self._classes = self._add(Scope(STORAGE_CLASSES), _decoder(scheduling_objects.StorageClass))
+        self._namespaces = self._add(Scope(resources.NAMESPACES), _decoder(scheduling_objects.PartialObjectMetadata))
 
     def _add(
         self, scope: Scope, decode: Callable[[bytes], T], relevant: Callable[[T, T], bool] | None = None
@@ -76,6 +85,19 @@ class SharingInformers:
     async def _report(self, informer: Informer[Any]) -> None:
         await informer.synced.wait()
         self._changed()
+
+    @property
+    def storage(self) -> StorageObjects:
+        return StorageObjects(
+            {(each.metadata.namespace, each.metadata.name): each for each in self._claims},
+            {each.metadata.name: each for each in self._volumes},
+            {each.metadata.name: each for each in self._classes},
+        )
+
+    @property
+    def namespaces(self) -> dict[str, dict[str, str]]:
+        """The labels of each namespace."""
+        return {each.metadata.name: each.metadata.labels for each in self._namespaces}
 
     @property
     def synced(self) -> bool:
@@ -114,7 +136,7 @@ def _is_pod_change(old: PodInfo, new: PodInfo) -> bool:
 
 def _state(pod: PodInfo) -> tuple[object, ...]:
     scheduled = pod.status.condition("PodScheduled")
-    refused = scheduled is not None and scheduled.status == "False"
+    refused = scheduled.message if scheduled is not None and scheduled.status == "False" else None
     return (pod.uid, pod.spec.node_name, pod.status.phase, pod.terminating, refused, pod.status.nominated_node_name)
 
 
@@ -127,5 +149,14 @@ def _node_state(node: scheduling_objects.Node) -> tuple[object, ...]:
     return (node.spec, node.status.allocatable, node.metadata.labels, notices.find(node, ()))
 
 
-def _is_other_spec(old: objects.Autoscaler, new: objects.Autoscaler) -> bool:
+class _Specified(Protocol):
+    @property
+    def spec(self) -> object: ...
+
+
+def _is_other_spec(old: _Specified, new: _Specified) -> bool:
     return old.spec != new.spec
+
+
+def _is_other_claim(old: scheduling_objects.PersistentVolumeClaim, new: scheduling_objects.PersistentVolumeClaim) -> bool:
+    return (old.spec, old.status) != (new.spec, new.status) or new.metadata.deletion_timestamp is not None

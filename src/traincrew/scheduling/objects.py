@@ -59,6 +59,7 @@ class PodSpec(Struct):
     resources: ResourceRequirements = ResourceRequirements()
     scheduling_gates: list[SchedulingGate] = []
     volumes: list[Volume] = []
+    resource_claims: list[Object] = []
     topology_spread_constraints: list[Object] = []
 
 

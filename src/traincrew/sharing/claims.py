@@ -6,8 +6,9 @@ import dataclasses
 
 from traincrew.model import naming
 from traincrew.model.meta import Time
-from traincrew.scheduling import gangs, resource_requests
+from traincrew.scheduling import gangs, resource_requests, volumes
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing import scheduler_messages
 from traincrew.sharing.scene import ElasticJob, Scene
 
 
@@ -43,7 +44,10 @@ def _amount(name: str, value: int) -> str:
 
 
 def find(scene: Scene) -> list[Claim]:
-    """The claims in the order in which they are served: by priority, then by age."""
+    """The claims in the order in which they are served: by priority, then by age.
+
+    Pods that lack something else than resources are none: whoever left for them would leave in vain.
+    """
     units: dict[object, list[PodInfo]] = {}
     for pod in scene.pods:
         if pod.pending and naming.SURPLUS not in pod.metadata.labels and is_unschedulable(pod):
@@ -53,15 +57,25 @@ def find(scene: Scene) -> list[Claim]:
     for pods in units.values():
         ordered = sorted(pods, key=lambda pod: (pod.created, pod.full_name))
         job = own.get(ordered[0].uid)
+        if job is not None:  # the workers of an elastic job come one by one
+            ordered = [pod for pod in ordered if _lack_resources([pod], scene)]
+        elif not _lack_resources(ordered, scene):
+            continue
         claims += _of_elastic(job, ordered) if job is not None else [_claim(_reference(ordered[0]), ordered)]
     return sorted(claims, key=lambda claim: (-claim.priority, not claim.necessary, claim.since, claim.pods[0].full_name))
+
+
+def _lack_resources(pods: list[PodInfo], scene: Scene) -> bool:
+    conditions = (pod.status.condition("PodScheduled") for pod in pods)
+    said = scheduler_messages.lack_resources(each.message for each in conditions if each is not None)
+    return said and not any(pod.spec.resource_claims or volumes.unresolvable_reason(pod, scene.storage) for pod in pods)
 
 
 def _of_elastic(job: ElasticJob, pods: list[PodInfo]) -> list[Claim]:
     """The workers without which the job does not run are one claim, each further worker is one of its own."""
     bound = sum(member.pod is not None and bool(member.pod.spec.node_name) for member in job.members)
     needed = max(job.least - bound, 0)
-    claims = [_claim(job.reference, pods[:needed], job)] if needed else []
+    claims = [_claim(job.reference, pods[:needed], job)] if needed and pods else []
     return claims + [dataclasses.replace(_claim(job.reference, [pod], job), necessary=False) for pod in pods[needed:]]
 
 

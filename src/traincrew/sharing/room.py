@@ -9,18 +9,19 @@ from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
-from traincrew.scheduling.volumes import StorageObjects
+from traincrew.sharing.scene import Scene
 
 
 class Room:
-    def __init__(self, nodes: Iterable[Node], pods: Iterable[PodInfo], overcommitted: frozenset[str]) -> None:
-        self._snapshot = Snapshot(nodes, overcommitted, StorageObjects(), {})
-        self._overcommitted = overcommitted
+    def __init__(self, scene: Scene, nodes: Iterable[Node]) -> None:
+        """nodes: those of the scene that may be used."""
+        self._overcommitted = scene.rules.overcommitted
+        self._snapshot = Snapshot(nodes, self._overcommitted, scene.storage, scene.namespaces)
         self._infos = list(self._snapshot.node_infos.values())
         self._tried: dict[Hashable, int] = {}
         """How many of the first nodes have no room for a pod of a kind. There are thousands of nodes, and pods are alike."""
         self._reasons: dict[Hashable, str] = {}
-        for pod in pods:
+        for pod in scene.pods:
             if pod.spec.node_name:
                 self._snapshot.add_pod(pod, pod.spec.node_name)
 

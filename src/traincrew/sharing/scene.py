@@ -11,6 +11,7 @@ from traincrew.model import shares
 from traincrew.model.meta import Time
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.volumes import StorageObjects
 
 NOTICE_TAINTS = (
     "ToBeDeletedByClusterAutoscaler",
@@ -146,6 +147,9 @@ class Scene:
     jobs: tuple[ElasticJob, ...] = ()
     quotas: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     """What the quotas of a namespace leave, by namespace and resource. Missing: there is no limit."""
+    storage: StorageObjects = StorageObjects()
+    namespaces: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    """The labels of each namespace."""
     memory: Memory = Memory()
     rules: Rules = Rules()
 

@@ -25,7 +25,7 @@ class _Decision:
         self._scene, self._rules, self._now = scene, scene.rules, now
         self._notices = leaves.notices(scene)
         staying = [node for node in scene.nodes if node.name not in self._notices]
-        self._room = Room(staying, scene.pods, self._rules.overcommitted)
+        self._room = Room(scene, staying)
         self._claims = claims.find(scene)
         self._drafts: dict[str, Draft] = {}
         for job in sorted(scene.jobs, key=lambda each: each.uid):

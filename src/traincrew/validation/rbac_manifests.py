@@ -115,12 +115,24 @@ SURPLUS_PRIORITY = -1000
 """Below every other priority, and below the -10 from which the cluster autoscaler takes pods into account."""
 
 
+SHARING_WATCHES = (
+    ("", "namespaces"),
+    ("", "nodes"),
+    ("", "persistentvolumeclaims"),
+    ("", "persistentvolumes"),
+    ("", "pods"),
+    ("", "resourcequotas"),
+    ("autoscaling", "horizontalpodautoscalers"),
+    ("scheduling.k8s.io", "priorityclasses"),
+    ("storage.k8s.io", "storageclasses"),
+)
+
+
 def sharing_documents() -> list[Manifest]:
     """What the operator needs in addition to choose the workers of elastic jobs, and the priority of workers on idle capacity."""
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
     name = f"{NAME}-sharing"
-    watched = (("", "nodes"), ("", "pods"), ("", "resourcequotas"), ("autoscaling", "horizontalpodautoscalers"))
-    permissions: Permissions = {Target(group, plural): ("list", "watch") for group, plural in watched}
+    permissions: Permissions = {Target(group, plural): ("list", "watch") for group, plural in SHARING_WATCHES}
     priority = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
