@@ -3,58 +3,149 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
+import pathlib
+import re
+from collections.abc import Iterator
 
 import pytest
 
+import traincrew
 from traincrew.diagnosis import exit_codes
 from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice
-from traincrew.planner import failure_summary, waiting_reason
+from traincrew.embedded.kubelet.images import environment_access
+from traincrew.embedded.kubelet.images.environment import Environment
+from traincrew.inspection import waiting_advice
+from traincrew.model import resources
+from traincrew.planner import failure_summary
 
-GENERAL = advice.on_waiting("NoSuchReason", "", "job")
-KUBELET = (
-    "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "RunContainerError",
-    "StartError", "Unschedulable", "SchedulingGated", "FailedMount",
+JOB = "pytorchjob/j"
+GENERAL = waiting_advice.on_waiting("NoSuchReason", "", JOB)
+SOURCE = pathlib.Path(traincrew.__file__).parent
+POSITIONS = {"WaitingReason": 0, "with_since": 1, "status_only": 1}
+"""Calls that set the reason of a job, and the position of the reason among their arguments."""
+SHAPE = re.compile(r"(?:Err|Failed|Invalid)[A-Z]\w+|[A-Z]\w*(?:Error|BackOff|Failed|Unavailable|Schedulable|Gated|schedulable)")
+"""How Kubernetes names reasons of pods that do not start."""
+NO_WAITING = {
+    "FallbackToLogsOnError",  # a terminationMessagePolicy
+    "InternalError",  # of a response of the kubelet's server
+    "PodFailed",  # of a condition of an ended pod
+    "UnexpectedAdmissionError",  # of a failed pod, which is a disruption
+}
+KUBERNETES = (
+    "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed", "FailedAttachVolume",
+    "FailedMapVolume", "NetworkNotReady", "SchedulingGated", "Unhealthy",
 )  # fmt: skip
-"""Reasons of kubelet and scheduler that a job takes over."""
+"""Reasons of kubelets, controllers and schedulers of other clusters that the embedded cluster does not use."""
+
+
+def parsed(folder: str) -> Iterator[ast.Module]:
+    files = sorted((SOURCE / folder).rglob("*.py"))
+    assert files, folder
+    return (ast.parse(file.read_text()) for file in files)
+
+
+def constants() -> dict[str, str]:
+    """The strings that modules of the planner name."""
+    found: dict[str, str] = {}
+    for module in parsed("planner"):
+        for node in module.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                found |= {target.id: node.value.value for target in node.targets if isinstance(target, ast.Name)}
+    return found
 
 
 def reasons_in_the_planner() -> set[str]:
-    """The first argument of every WaitingReason, and of every other call that sets the reason of a job."""
-    found: set[str] = set()
-    for module in (waiting_reason, importlib.import_module("traincrew.planner.plan")):
-        constants = {name: value for name, value in vars(module).items() if isinstance(value, str)}
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in (
-                "WaitingReason",
-                "with_since",
-            ):
-                for argument in node.args[:2]:
-                    found |= {argument.value} if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else set()
-                    found |= {constants[argument.id]} if isinstance(argument, ast.Name) and argument.id in constants else set()
-    endings = {*failure_summary.ENDINGS.values(), failure_summary.REPLICA, "QuotaExceeded", "FailedCreatePod", "InvalidSpec"}
-    return {each for each in found if each and each[0].isupper() and " " not in each} | endings
+    """The reasons in every call that sets the reason of a job, and those of failed and rejected requests."""
+    named, found = constants(), set[str]()
+    for module in parsed("planner"):
+        for node in ast.walk(module):
+            setter = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or setter not in POSITIONS or len(node.args) <= POSITIONS[setter]:
+                continue
+            reason = node.args[POSITIONS[setter]]
+            if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+                found.add(reason.value)
+            elif (name := getattr(reason, "id", getattr(reason, "attr", ""))) in named:
+                found.add(named[name])
+    rejected = {f"FailedCreate{resource.kind}" for resource in written()}
+    # NotShared explains the number of workers of an elastic job, and its message has the remedy.
+    return (found | rejected | {*failure_summary.ENDINGS.values(), failure_summary.REPLICA, "QuotaExceeded"}) - {"NotShared"}
 
 
-def test_the_reasons_of_the_planner_are_found() -> None:
+def written() -> list[resources.Resource]:
+    return [each for each in vars(resources).values() if isinstance(each, resources.Resource)]
+
+
+def reasons_in_the_embedded_cluster() -> set[str]:
+    """Every string of kubelet and scheduler with the shape of a reason, without the names of classes."""
+    modules = [*parsed("embedded/kubelet"), *parsed("embedded/scheduler")]
+    nodes = [node for module in modules for node in ast.walk(module)]
+    classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)} - {"CreateContainerError", "StartError"}
+    words = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {word for word in words if SHAPE.fullmatch(word)} - classes - NO_WAITING
+
+
+def test_the_reasons_of_planner_kubelet_and_scheduler_are_found() -> None:
     assert {
-        "NodeUnreachable",
-        "StuckTerminating",
-        "NothingToRun",
-        "WaitingForGang",
-        "PodsStillRunning",
-    } <= reasons_in_the_planner()
+        "NodeUnreachable", "NodeMayBeLost", "StuckTerminating", "NothingToRun", "WaitingForGang", "PodsStillRunning",
+        "NoHostPorts", "InvalidSpec", "FailedCreatePod",
+    } <= reasons_in_the_planner()  # fmt: skip
+    assert {
+        "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "FailedCreatePodSandBox", "FailedMount",
+        "PostStartHookError", "CrashLoopBackOff", "InvalidImageName", "FailedScheduling", "SchedulerError", "Unschedulable",
+    } <= reasons_in_the_embedded_cluster()  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", sorted({*reasons_in_the_planner(), *KUBELET}))
+@pytest.mark.parametrize("reason", sorted({*reasons_in_the_planner(), *reasons_in_the_embedded_cluster(), *KUBERNETES}))
 def test_every_reason_of_a_job_has_a_remedy_of_its_own(reason: str) -> None:
-    remedy = advice.on_waiting(reason, "", "pytorchjob/j")
+    remedy = waiting_advice.on_waiting(reason, "", JOB)
     assert remedy.endswith(".")
     assert "{" not in remedy
-    assert remedy != GENERAL.replace("job`", "pytorchjob/j`")
+    assert remedy != GENERAL
+
+
+def test_a_closed_directory_is_opened(tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "home" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    (tmp_path / "home").chmod(0o700)
+    environment = Environment(path=(str(program.parent),), source="the environment of the caller")
+    message = environment_access.closed_directory(environment, "python", 4711, ())
+    assert message is not None
+    remedy = waiting_advice.on_waiting("CreateContainerConfigError", f"container pytorch of pod j-master-0: {message}", JOB)
+    assert remedy.startswith("Run `chmod o+x /")
+    assert "ConfigMap" not in remedy
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "word"),
+    [("FailedCreatePodSandBox", "Failed to create pod sandbox: no network", "traincrew doctor"),
+     ("FailedCreatePod", "Pod j-master-0 cannot be created: no", "message of the API server"),
+     ("CreateContainerConfigError", 'configmap "settings" not found', "Create the ConfigMap or Secret"),
+     ("CreateContainerConfigError", "container has runAsNonRoot and image will run as root", "remove runAsNonRoot"),
+     ("FailedMount", 'MountVolume.SetUp failed for volume "v" : secret "key" not found', "Create the ConfigMap or Secret"),
+     ("", "1 of 2 running; worker-0: ErrImagePull: not found", "image name"),
+     ("", "0 of 2 running; worker-0: unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", "CPU requests"),
+     ("Failed", 'Failed to pull image "x": not found', "image name"),
+     ("PyTorchJobFailed", "PyTorchJob j is failed because it has reached the specified backoff limit.", "raise backoffLimit")],
+)  # fmt: skip
+def test_the_message_selects_the_remedy(reason: str, message: str, word: str) -> None:
+    assert word in waiting_advice.on_waiting(reason, message, JOB)
+
+
+WORDS = (
+    "secret", "configmap", "persistentvolumeclaim", "unbound", "init", "container", "quota", "gpu", "nvidia", "memory",
+    "unschedulable", "untolerated", "podgroup", "backoff", "no-such-file-or-directory",
+)  # fmt: skip
+"""Names of jobs, which the messages about their pods contain."""
+
+
+@pytest.mark.parametrize("reason", ["", "Unknown", *sorted(waiting_advice.BY_REASON)])
+def test_the_name_of_a_job_selects_no_remedy(reason: str) -> None:
+    message = "pod {0}-sauce-worker-0 is still being created on node {0}-1: {0}"
+    found = {waiting_advice.on_waiting(reason, message.format(word), JOB) for word in WORDS}
+    assert found == {waiting_advice.on_waiting(reason, "", JOB)}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.cluster import manifests
 from traincrew.cli.render import description, tables
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, events, explanation, failures, observed_job, waiting_reasons
+from traincrew.inspection import advice, events, explanation, failures, observed_job, waiting_advice, waiting_reasons
 from traincrew.kinds import KINDS
 from traincrew.model import objects
 from traincrew.model.status import Failure
@@ -304,7 +304,7 @@ def test_why_has_a_remedy_for_exit_codes(failure: dict[str, Any], word: str) -> 
      ("QuotaExceeded", "", "quota"), ("Whatever", "new", "traincrew describe pytorchjob/j")],
 )  # fmt: skip
 def test_waiting_reasons_have_remedies(reason: str, message: str, word: str) -> None:
-    assert word in advice.on_waiting(reason, message, "pytorchjob/j")
+    assert word in waiting_advice.on_waiting(reason, message, "pytorchjob/j")
 
 
 def test_a_running_job_has_no_problem() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from traincrew.apimachinery import durations
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, events, failures, kueue_admission, waiting_reasons
+from traincrew.inspection import advice, events, failures, kueue_admission, waiting_advice, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob, since
 from traincrew.kinds import elasticity
 from traincrew.model import objects
@@ -130,10 +130,10 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     elif status.why is not None and status.why != failure_summary.of(status):
         message = waiting_reasons.without_preemption(status.why.message)
         causes.append(f"{message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
-        remedies.append(advice.on_waiting(status.why.reason, status.why.message, observed.reference))
+        remedies.append(waiting_advice.on_waiting(status.why.reason, status.why.message, observed.reference))
     elif word := waiting_reasons.job_reason(observed):
         causes.append(word)
-        remedies.append(advice.on_waiting("", word, observed.reference))
+        remedies.append(waiting_advice.on_waiting("", word, observed.reference))
     causes += [each.sentence(now) for each in evidence.unfinished]
     if evidence.unfinished:
         remedies.append(advice.on_unfinished(observed.reference))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from traincrew.diagnosis import cause
 from traincrew.diagnosis.cause import Diagnosis
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, waiting_reasons
+from traincrew.inspection import advice, waiting_advice, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.status import Failure
@@ -47,7 +47,7 @@ def explain(observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: st
     if status.is_true("Failed") and (failure is None or status.ended_by not in ("", "Replica")):
         failed = [condition for condition in status.conditions if condition.type == "Failed"]
         causes += [condition.message for condition in failed if condition.message]
-        remedies += [advice.on_waiting(condition.reason, condition.message, observed.reference) for condition in failed]
+        remedies += [waiting_advice.on_waiting(condition.reason, condition.message, observed.reference) for condition in failed]
     if failure is None:
         return Explained(causes, remedies)
     if status.failure is not None and failure is not status.failure:
