@@ -1,4 +1,4 @@
-"""The requests of a service account, from the audit log of a real API server."""
+"""The requests of a user or service account, from the audit log of an API server."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ Permission = tuple[str, str, str, str]
 """Verb, group, resource with its subresource, and the name of the only object (empty: all objects)."""
 
 
-def requests(kube: cluster.Cluster, account: str) -> list[dict[str, Any]]:
-    return [entry for entry in kube.audit() if entry["user"].get("username") == f"system:serviceaccount:{account}"]
+def username(entry: dict[str, Any]) -> str:
+    """Empty if the request was not authenticated: kube-apiserver then writes no username at all."""
+    return str(entry.get("user", {}).get("username", ""))
+
+
+def requests(kube: cluster.Cluster, account: str, since: int = 0) -> list[dict[str, Any]]:
+    return requests_of_user(kube, f"system:serviceaccount:{account}", since)
+
+
+def requests_of_user(kube: cluster.Cluster, user: str, since: int = 0) -> list[dict[str, Any]]:
+    return [entry for entry in kube.audit(since) if username(entry) == user]
 
 
 def forbidden(entries: list[dict[str, Any]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from tests.cluster import manifests
+from tests.cluster import audit, manifests
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.submitted_job import SubmittedJob
 from tools.kube import cluster
@@ -82,6 +82,6 @@ def writes(kube: cluster.Cluster, since: int, namespace: str) -> list[tuple[str,
         if entry["objectRef"].get("namespace") == namespace
         and entry["objectRef"]["resource"] in ("configmaps", "pods")
         and entry["verb"] in ("patch", "update", "delete")
-        and entry["user"]["username"].endswith(":traincrew")
+        and audit.username(entry).endswith(":traincrew")
     ]
     return list(itertools.dropwhile(lambda write: write[1] != "configmaps", found))

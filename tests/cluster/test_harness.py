@@ -9,6 +9,7 @@ from pathlib import Path
 
 import kubernetes.client
 import pytest
+from tests.cluster import audit
 from tools.kube import build, cluster, control_plane
 
 TIMEOUT_SECONDS = 30
@@ -60,11 +61,16 @@ def test_the_audit_log_reports_each_request_once(
     before = kube.audit_size()
     core_api.create_namespaced_config_map(namespace, _config_map("counted"))
     entries = [
-        (entry["verb"], entry["user"]["username"], entry["objectRef"]["name"])
+        (entry["verb"], audit.username(entry), entry["objectRef"]["name"])
         for entry in kube.audit(since=before)
         if entry["objectRef"].get("namespace") == namespace and entry["objectRef"]["resource"] == "configmaps"
     ]
     assert entries == [("create", kube.administrator, "counted")]
+
+
+@pytest.mark.parametrize("entry", [{}, {"user": {}}, {"user": {"groups": ["system:unauthenticated"]}}])
+def test_an_entry_of_the_audit_log_may_have_no_username(entry: dict[str, object]) -> None:
+    assert audit.username(entry) == ""
 
 
 def test_two_clusters_live_beside_each_other_and_end_without_a_trace(kube: cluster.Cluster) -> None:

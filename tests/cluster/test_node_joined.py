@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import installation, operators
+from tests.cluster import audit, installation, operators
 from tests.cluster.api import Object, consistently, eventually
 from tests.node import framework_free_jobs, joined_node, pod_programs
 from tests.node.joined_node import JoinedNode
@@ -208,7 +208,7 @@ def test_the_rights_of_a_kubelet_are_enough(machine: JoinedNode) -> None:
     machine.create(pod("modest", "true"))
     machine.ended("modest")
     user = f"system:node:{machine.name}"
-    asked = [each for each in machine.kube.audit() if each["user"]["username"] == user and each["stage"] == "ResponseComplete"]
+    asked = [each for each in audit.requests_of_user(machine.kube, user) if each["stage"] == "ResponseComplete"]
     assert {"pods", "nodes", "leases", "serviceaccounts"} <= {each["objectRef"]["resource"] for each in asked}
     # The Node authorizer learns of a pod a moment after the node does. What was refused is granted soon, but not always to the
     # same request: a status that conflicted is written with the object that the watch has delivered, and not read a second time.

@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from tests.cluster import jobs_with_leader, manifests
+from tests.cluster import audit, jobs_with_leader, manifests
 from tests.cluster.api import Object, eventually
 from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.operators import OperatorProcess
@@ -99,8 +99,7 @@ def _writes(isolated: IsolatedNamespace, since: int) -> list[str]:
     """
     return [
         f"{entry['verb']} {entry['requestURI']}: {entry['responseStatus']['code']}"
-        for entry in isolated.kube.audit(since)
-        if entry["user"]["username"] == "system:serviceaccount:kubeflow:traincrew"
-        and entry["verb"] not in ("get", "list", "watch")
+        for entry in audit.requests(isolated.kube, "kubeflow:traincrew", since)
+        if entry["verb"] not in ("get", "list", "watch")
         and (entry["objectRef"]["resource"], entry["responseStatus"]["code"]) != ("secrets", 409)
     ]

@@ -102,7 +102,7 @@ def annotate(api: Api, **annotations: str) -> None:
 
 
 def requests(kube: cluster.Cluster, since: int) -> list[dict[str, Any]]:
-    return [entry for entry in kube.audit(since) if entry["user"]["username"] == f"system:serviceaccount:{USER}"]
+    return audit.requests(kube, USER, since)
 
 
 def reads(entries: list[dict[str, Any]]) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster import installed_operators, jobs_with_leader, operators
+from tests.cluster import audit, installed_operators, jobs_with_leader, operators
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.ecosystem import programs_of_others, webhooks
@@ -81,10 +81,8 @@ def _assert_untouched(kube: cluster.Cluster) -> None:
     """The operator has written to its own objects only."""
     written = {
         (entry["verb"], entry["objectRef"]["resource"], entry["objectRef"].get("name", ""))
-        for entry in kube.audit()
-        if entry["user"]["username"] == f"system:serviceaccount:{installed_operators.NAMESPACE}:traincrew"
-        and entry["verb"] not in ("get", "list", "watch")
-        and entry["objectRef"]["resource"] not in ("events", "leases")
+        for entry in audit.requests(kube, f"{installed_operators.NAMESPACE}:traincrew")
+        if entry["verb"] not in ("get", "list", "watch") and entry["objectRef"]["resource"] not in ("events", "leases")
     }
     own = {f"j-{role}-0" for role in ("master", "worker")} | {"j", ""}
     assert {name for _, _, name in written} <= own, written
