@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from typing import Any
 
 import pytest
 
 from traincrew import errors
-from traincrew.cli.jobs import command_manifest
+from traincrew.cli.jobs import command_manifest, command_suggestion
 from traincrew.kinds import KINDS
 from traincrew.kinds import job_from_command as kinds_job_from_command
 from traincrew.kinds.kind import JobKind
+from traincrew.planner import scaling
 from traincrew.validation import job_review
 
 PYTHON = ("python", "train.py", "--epochs", "3")
@@ -168,6 +170,34 @@ def test_a_job_for_idle_capacity_has_the_annotation_requests_and_no_limit_of_res
     assert document["metadata"]["annotations"] == {"traincrew.kubeflow.org/scaling": "idle"}
     assert container(document, "PyTorchJob", "Worker")["resources"] == {"requests": {"cpu": "1"}}
     assert "maxRestarts" not in document["spec"]["elasticPolicy"]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_idle_is_refused_for_the_kinds_whose_workers_the_operator_cannot_choose(kind: JobKind) -> None:
+    if kind.kind not in ("PyTorchJob", "MPIJob"):
+        with pytest.raises(errors.SettingsError, match="PyTorchJob or MPIJob"):
+            command_manifest.manifest(idle(kind.kind, (1, 4)))
+        return
+    stored = job_review.review(command_manifest.manifest(idle(kind.kind, (1, 4)))).stored
+    assert stored is not None
+    wish = scaling.of(kind, kind.job(stored))
+    assert wish is not None
+    assert wish.refusal == ""
+
+
+def test_the_kind_of_an_elastic_script_is_that_of_its_framework_or_pytorch(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text, kind in {
+        "import torch": "PyTorchJob",
+        "import horovod.torch, torch": "MPIJob",
+        "import time": "PyTorchJob",
+    }.items():
+        (tmp_path / "train.py").write_text(text)
+        assert command_suggestion.elastic_kind(("python3", "train.py", "--epochs", "3")) == kind
+    assert command_suggestion.elastic_kind(("job.yaml",)) == ""
+    assert command_suggestion.elastic_kind(("./train", "--epochs", "3")) == ""
 
 
 def test_idle_without_bounds_is_an_error() -> None:

@@ -44,7 +44,8 @@ def _outside_limits(job: ObservedJob, replicas: int) -> str:
     policy = getattr(job.job.spec, "elastic_policy", None)
     if policy is None:
         return ""
-    low, high = autoscaling.bounds(job.job, policy)
+    found = job.kind.lifecycle.elastic(job.job)
+    low, high = (found.least, found.most) if found.most else autoscaling.bounds(job.job, policy)
     return f"allows {low} to {high} workers by its elastic policy, not {replicas}." if not low <= replicas <= high else ""
 
 

@@ -9,11 +9,14 @@ from traincrew.model import jobs, resources
 from traincrew.model.meta import Struct
 
 
-class ElasticPolicy(Struct):
-    """The fields that the elastic policies of all kinds share."""
-
+class WorkerBounds(Struct):
     min_replicas: int | None = None
     max_replicas: int | None = None
+
+
+class ElasticPolicy(WorkerBounds):
+    """The fields that the elastic policies of PyTorchJobs and PaddleJobs share."""
+
     max_restarts: int | None = None
     metrics: list[Metric] | None = None
 
@@ -32,7 +35,7 @@ def fixed_size(job: jobs.Job) -> bool:
     return job.spec.elastic_policy is None
 
 
-def bounds(job: jobs.Job, elastic: ElasticPolicy) -> tuple[int, int]:
+def bounds(job: jobs.Job, elastic: WorkerBounds) -> tuple[int, int]:
     """Smallest and largest number of workers. One bound alone is both; without bounds, the present number is both."""
     low, high = elastic.min_replicas, elastic.max_replicas
     workers = job.requested("Worker")

@@ -44,7 +44,7 @@ class JobOutline:
 
 
 class NotElastic(ValueError):
-    """The kind does not support a changing number of replicas."""
+    """The kind does not support a changing number of replicas, or the operator cannot choose that number."""
 
 
 def workers_only(request: CommandRequest) -> JobOutline:

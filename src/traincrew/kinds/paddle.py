@@ -46,6 +46,8 @@ def elastic(job: jobs.Job) -> elasticity.Elasticity:
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
     if request.elastic is None:
         return job_from_command.workers_only(request)
+    if request.idle:
+        raise job_from_command.NotElastic  # without etcd
     low, high = request.elastic
     return job_from_command.elastic_workers(request, {"elasticPolicy": {"minReplicas": low, "maxReplicas": high}})
 

@@ -104,6 +104,8 @@ def advise(job: jobs.Job) -> list[Violation]:
 
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
+    if request.idle:
+        raise job_from_command.NotElastic  # its replicas do not adapt by themselves
     return job_from_command.elastic_workers(request, {"enableDynamicWorker": True} if request.elastic else {})
 
 

@@ -21,7 +21,7 @@ from traincrew.cli.whole_number import WholeNumber
     metavar="KIND",
     default="",
     shell_complete=completions.kinds,
-    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.",
+    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND. May be omitted for a Python script with --elastic.",
 )
 @click.option(
     "--workers", type=WholeNumber(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
@@ -81,9 +81,10 @@ from traincrew.cli.whole_number import WholeNumber
 def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.TargetOptions, **flags: Any) -> None:
     """Run jobs and show their logs and state until they end.
 
-    Submit all objects of the given FILEs (- is standard input), or a job of the given --kind that runs COMMAND. The command runs
-    in the current directory, which is mounted in every replica at the same path, so its files are kept. Unless a kubeconfig is
-    given, the job runs on the cluster of this machine, which is started if necessary.
+    Submit all objects of the given FILEs (- is standard input), or a job of the given --kind that runs COMMAND. A Python script
+    with --elastic needs no --kind: the framework that it imports decides, or it is a PyTorchJob. The command runs in the
+    current directory, which is mounted in every replica at the same path, so its files are kept. Unless a kubeconfig is given,
+    the job runs on the cluster of this machine, which is started if necessary.
 
     The exit code is 0 if all jobs succeeded, else the exit code of the container that failed first, or 1 if there is none. It is
     2 for invalid input and 130 after Ctrl-C.
@@ -92,7 +93,7 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     traincrew run job.yaml
     traincrew run --kind PyTorchJob --workers 3 -- python train.py --epochs 5
     traincrew run --kind PyTorchJob --workers 2 --elastic 1:4 -- python train.py
-    traincrew run --kind PyTorchJob --elastic 1:4 --idle --gpus 1 -- python train.py
+    traincrew run --elastic 1:4 --idle --gpus 1 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
     from traincrew.cli.jobs import run_input, run_job, time_arguments
@@ -107,7 +108,7 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     chosen = {name: flags.pop(name) for name in run_job.OPTION_NAMES}
     timeout = time_arguments.parse_age(flags.pop("timeout") or "0s")
     options = run_job.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))
-    if kind:
+    if kind or run_input.is_elastic_script(arguments, flags):
         parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:
         parsed = run_input.from_files(arguments, flags)

@@ -66,14 +66,19 @@ def _policy(job: CommandJob, outline: job_from_command.JobOutline) -> dict[str, 
 
 
 def _not_elastic(job: CommandJob) -> str:
-    return f"{job.kind.kind} does not support --elastic. Omit --elastic or use {_join_or(_elastic_kinds())}."
+    with_elastic, with_idle = elastic_kinds(idle=False), elastic_kinds(idle=True)
+    if job.request.idle and job.kind.kind in with_elastic:
+        return f"{job.kind.kind} does not support --idle. Omit --idle or use --kind {_join_or(with_idle)}."
+    kinds = with_idle if job.request.idle else with_elastic
+    return f"{job.kind.kind} does not support --elastic. Omit --elastic or use {_join_or(kinds)}."
 
 
-def _elastic_kinds() -> list[str]:
+def elastic_kinds(*, idle: bool) -> list[str]:
+    """Kinds whose number of workers may change. idle: also by a choice of the operator."""
     found = []
     for kind in KINDS:
         try:
-            kind.from_command(job_from_command.CommandRequest(("true",), 1, (1, 1)))
+            kind.from_command(job_from_command.CommandRequest(("true",), 1, (1, 1), idle=idle))
         except job_from_command.NotElastic:
             continue
         found.append(kind.kind)

@@ -54,10 +54,15 @@ def _missing_file(name: str) -> str:
     return f"{name}: no such file"
 
 
+def is_elastic_script(words: tuple[str, ...], flags: dict[str, Any]) -> bool:
+    """Whether the words are a command of an elastic job that needs no --kind."""
+    return bool(flags["elastic"]) and bool(command_suggestion.elastic_kind(words))
+
+
 def from_command(
     kind: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, flags: dict[str, Any]
 ) -> manifests.ParsedManifests:
-    """Generate a job of the kind that runs the command."""
+    """Generate a job of the kind that runs the command. The kind is empty if the command decides."""
     elastic = command_manifest.parse_elastic(flags["elastic"])
     workers = command_manifest.number_of_workers(flags["workers"], elastic)
     local = _local_cluster(target_options)
@@ -65,7 +70,7 @@ def from_command(
         _reject_environment(flags)
     suffix = "".join(random.choice(SUFFIX_CHARACTERS) for _ in range(5))
     job = command_manifest.CommandJob(
-        kind=job_references.find_kind(kind),
+        kind=job_references.find_kind(kind or command_suggestion.elastic_kind(command)),
         request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"], flags["idle"]),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
         namespace=target_options.namespace,
@@ -77,7 +82,8 @@ def from_command(
         directory="" if flags["no_mount"] else _current_directory(),
     )
     document = command_manifest.manifest(job)
-    notes = _set_environment(document, job, flags, local) if local is not None else []
+    found, warnings = _set_environment(document, job, flags, local) if local is not None else (None, [])
+    notes = [*_notes(job.kind.kind if not kind else "", str(found or "")), *warnings]
     parsed = manifests.parse({unmapped_images.GENERATED: serialization.dump(document, "yaml")})
     if not parsed.errors:
         parsed = dataclasses.replace(parsed, warnings=(*notes, *parsed.warnings))
@@ -86,8 +92,8 @@ def from_command(
 
 def _set_environment(
     document: dict[str, Any], job: command_manifest.CommandJob, flags: dict[str, Any], local: data_directory.DataDirectory
-) -> list[str]:
-    """Add the environment of the job to the document. Return what to print about it."""
+) -> tuple[job_environment.JobEnvironment | None, list[str]]:
+    """Add the environment of the job to the document. Return it with warnings about it."""
     commands = pod_environment.commands(document, job.kind)
     job_environment.reject_missing_file(job.request.command, job.directory)
     programs = [(name,) for name in job.kind.from_command(job.request).programs]
@@ -97,11 +103,19 @@ def _set_environment(
     mounts = found.pods.mounts if found and found.pods else ()
     job_environment.reject_hidden_files(commands, [directory for directory in (job.directory, *mounts) if directory], local)
     if found is None:
-        return []
+        return None, []
     warnings = job_environment.check(found, choice, needs, local)
     if found.pods is not None:
         pod_environment.add(document, job.kind, found.pods)
-    return [f"The job runs with {found}.", *warnings]
+    return found, warnings
+
+
+def _notes(chosen_kind: str, environment: str) -> list[str]:
+    """One line about what the user has not named."""
+    kind = f" as a {chosen_kind}" if chosen_kind else ""
+    runs = f" with {environment}" if environment else ""
+    remedy = " Use --kind to choose another kind." if chosen_kind else ""
+    return [f"The job runs{kind}{runs}.{remedy}"] if kind or runs else []
 
 
 def environment_choice(flags: dict[str, Any]) -> job_environment.Choice:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from traincrew.kinds import elasticity, job_from_command
 from traincrew.kinds.kind import Violation, unenforced
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT, gpu_launcher, slots
+from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
 
 DRAIN_SECONDS = 30.0
@@ -16,16 +18,12 @@ ELASTIC_ENV = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
 LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "orterun", "prterun")
 _DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
 _LAUNCH = re.compile(rf"\b(?:{'|'.join(LAUNCHERS)})\b")
-_NUMBER = ("-np", "--num-proc")
-_MINIMUM = ("--min-np", "--min-num-proc")
-_MAXIMUM = ("--max-np", "--max-num-proc")
+NUMBER = ("-np", "--num-proc")
+MINIMUM = ("--min-np", "--min-num-proc")
+MAXIMUM = ("--max-np", "--max-num-proc")
+_VARIABLE = re.compile(r"""["']?\$(?:\((\w+)\)|\{(\w+)\}|(\w+))["']?""")
 PATIENT_ENV = {"HOROVOD_ELASTIC_TIMEOUT": "86400"}
 """A job with fewer workers than it needs waits for capacity. The default is to fail after 600 s."""
-RESIZE_COST = elasticity.ResizeCost(10.0, 5.0)
-_NOT_ELASTIC = (
-    f"the launcher's command has no host discovery script: use horovodrun --host-discovery-script {MOUNT}/discover_hosts.sh "
-    "with --min-np and --max-np"
-)
 
 
 def is_elastic(job: jobs.Job) -> bool:
@@ -39,24 +37,18 @@ def elastic_env(job: jobs.Job) -> dict[str, str]:
     return {**ELASTIC_ENV, **PATIENT_ENV} if elasticity.is_automatic(job) else ELASTIC_ENV
 
 
-def elastic(job: jobs.Job) -> elasticity.Elasticity:
-    """The bounds of the command: the processes of --min-np and --max-np, divided by the slots of a worker."""
-    if not is_elastic(job):
-        return elasticity.Elasticity(refusal=_NOT_ELASTIC)
-    words, launchers = _words(job), 1 if trains_in_launcher(job) else 0
-    least = max(_workers(job, words, (_MINIMUM, _NUMBER)) - launchers, 1)
-    largest = _flag(words, _MAXIMUM)
-    most = job.requested("Worker") if largest is None else largest // max(slots(job), 1) - launchers
-    return elasticity.Elasticity(least, most, RESIZE_COST, anchor="oldest")
-
-
 def drain_seconds(job: jobs.Job) -> float:
     return DRAIN_SECONDS if is_elastic(job) else 0.0
 
 
 def initial_workers(job: jobs.Job) -> int:
     """Number of workers with which an elastic launcher starts its ranks: -np, else --min-np."""
-    return _workers(job, _words(job), (_NUMBER, _MINIMUM))
+    return _workers(job, _words(job), (NUMBER, MINIMUM))
+
+
+def needed_workers(job: jobs.Job) -> int:
+    """Number of workers, including a launcher that trains, without which Horovod does not run."""
+    return _workers(job, _words(job), (MINIMUM, NUMBER))
 
 
 def minimum_workers(job: jobs.Job) -> int | None:
@@ -64,14 +56,32 @@ def minimum_workers(job: jobs.Job) -> int | None:
     words = _words(job, first_container=True)
     if not any(word.startswith("--host-discovery-script") for word in words):
         return None
-    return _workers(job, words, (_MINIMUM, _NUMBER))
+    return _workers(job, words, (MINIMUM, NUMBER))
 
 
 def _words(job: jobs.Job, *, first_container: bool = False) -> list[str]:
     """The words of the command. One of its strings may be a shell script of many words."""
     containers = job.roles["Launcher"].containers[: 1 if first_container else None]
-    strings = (text for container in containers for key in ("command", "args") for text in container.get(key) or [])
-    return [word for text in strings for word in str(text).split()]
+    return [word for container in containers for word in _words_of(container)]
+
+
+def _words_of(container: Manifest) -> list[str]:
+    """A word that is a variable of the container, as `$(MIN_NP)` or for a shell `$MIN_NP`, is replaced by its value."""
+    values = {each.get("name"): each.get("value") for each in container.get("env") or []}
+    strings = (text for key in ("command", "args") for text in container.get(key) or [])
+    return [_expanded(word, values) for text in strings for word in str(text).split()]
+
+
+def _expanded(word: str, values: Mapping[str | None, str | None]) -> str:
+    name, equals, value = word.rpartition("=")
+    variable = _VARIABLE.fullmatch(value)
+    known = values.get(next(filter(None, variable.groups()))) if variable is not None else None
+    return word if known is None else f"{name}{equals}{known}"
+
+
+def processes(job: jobs.Job, flags: tuple[str, ...]) -> int | None:
+    """The number of processes that one of the flags names."""
+    return _flag(_words(job), flags)
 
 
 def _workers(job: jobs.Job, words: list[str], flags: tuple[tuple[str, ...], ...]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from traincrew.kinds import autoscaling
 from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Env, Manifest
 from traincrew.model import jobs, naming, objects, resources
@@ -26,6 +27,7 @@ class Spec(jobs.JobSpec):
     ssh_auth_mount_path: str | None = None
     launcher_creation_policy: str | None = None
     mpi_implementation: str | None = None
+    elastic_policy: autoscaling.WorkerBounds | None = None
 
 
 DESCRIPTIONS = {
@@ -35,6 +37,9 @@ DESCRIPTIONS = {
     "sshAuthMountPath": "The directory of the SSH keys in the pods. Its presence marks a job of v2beta1.",
     "launcherCreationPolicy": "When the launcher is created: AtStartup, or WaitForWorkersReady. Used by v2beta1.",
     "mpiImplementation": "The implementation of MPI in the image: OpenMPI, Intel or MPICH. Used by v2beta1.",
+    "elasticPolicy": "The bounds of an elastic Horovod job whose size the operator chooses. An extension of traincrew.",
+    "elasticPolicy.minReplicas": "The smallest number of workers. Default: that of horovodrun's --min-np.",
+    "elasticPolicy.maxReplicas": "The largest number of workers. Default: that of horovodrun's --max-np.",
 }
 
 

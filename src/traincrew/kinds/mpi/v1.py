@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates, validation_rules, violations
 from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, lost_peers, orderly_leave, spec
+from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, lost_peers, orderly_leave, spec, worker_bounds
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 from traincrew.kinds.replica import Env, Manifest, Replica, Role
 from traincrew.model import jobs, naming, resources
@@ -118,7 +118,7 @@ KIND: JobKind = JobKind(
         (resources.SERVICE_ACCOUNTS, resources.CONFIG_MAPS, resources.ROLES, resources.ROLE_BINDINGS),
         labels=lambda job: {"app": job.name},
     ),
-    lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds, elastic=launch_command.elastic),
+    lifecycle=Lifecycle(fixed_size=lambda job: False, drain_seconds=launch_command.drain_seconds, elastic=worker_bounds.elastic),
     reporting=Reporting(
         event_conditions=("Running",),
         resource_exists='Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob',
@@ -126,7 +126,7 @@ KIND: JobKind = JobKind(
     validation=Validation(
         rules=(*LAUNCHER_RULES, validation_rules.at_least(0, "Worker")),
         checks=(violations.replica_specs,),
-        advise=launch_command.advise,
+        advise=worker_bounds.advise,
         server_rules=False,
         strict_cases=True,
     ),
