@@ -183,7 +183,17 @@ def plain(kind: str) -> Manifest:
         pytest.param(torchrun(bounds=(3, 2)), "is more than the largest, 2", id="minimum above maximum"),
         pytest.param(torchrun(sizes="2,8"), "has 8, not", id="a size outside the bounds"),
         pytest.param(torchrun(sizes="two"), "such as 1,2,4", id="a size that is no number"),
+        pytest.param(torchrun(sizes="1,4"), "without 2, the number that the job asks for: add it", id="sizes without replicas"),
+        pytest.param(torchrun(sizes="2,4"), "without 1, the smallest number of workers: add it", id="sizes without min"),
         pytest.param(torchrun(weight="-1"), "0.01 and 100", id="a negative weight"),
+        pytest.param(
+            annotated(torchrun(), scaling="idle", **{"checkpoint-seconds": "5m"}),
+            "is '5m': use a number of seconds",
+            id="a time with a unit",
+        ),
+        pytest.param(
+            annotated(torchrun(), scaling="idle", **{"start-seconds": "999999"}), "up to 86400", id="a time that is too long"
+        ),
     ],
 )
 def test_a_wish_that_cannot_be_fulfilled_is_reported_and_the_job_runs_as_manual(job: Manifest, words: str) -> None:

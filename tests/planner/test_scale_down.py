@@ -9,6 +9,8 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, started
 from tests.planner.simulation import Simulation
 
+from traincrew.model.shares import GAVE_BACK, NOTICED, Leave, Share
+
 MARK = "traincrew.kubeflow.org/leaving-since"
 COMMAND = ["horovodrun", "-np", "2", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
 
@@ -181,3 +183,36 @@ def test_after_a_removal_the_other_workers_of_torchrun_have_time_to_find_each_ot
     simulation.settle()
     cluster.finish_deletions()
     assert own_pods(simulation) == ["j-worker-0"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "seconds"),
+    [
+        pytest.param({}, 60, id="all have joined, so there is no last call"),
+        pytest.param({"traincrew.kubeflow.org/start-seconds": "15"}, 15, id="the job says how long its processes take"),
+    ],
+)
+def test_workers_of_torchrun_are_deleted_when_their_processes_are_connected(annotations: dict[str, str], seconds: int) -> None:
+    job = torchrun(4)
+    job["metadata"]["annotations"] = annotations
+    simulation, cluster = started(job)
+    cluster.scale("Worker", 3)
+    cluster.pass_time(seconds - 2)
+    simulation.settle()
+    assert len(own_pods(simulation)) == 4
+    cluster.pass_time(3)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert len(own_pods(simulation)) == 3
+
+
+@pytest.mark.parametrize(("reason", "left"), [(NOTICED, 3), (GAVE_BACK, 4)])
+def test_a_worker_of_torchrun_whose_node_ends_does_not_wait_for_the_rendezvous(reason: str, left: int) -> None:
+    job = torchrun(4)
+    job["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "yield"}
+    simulation, cluster = started(job)
+    uids = {index: simulation.pod(f"j-worker-{index}")["metadata"]["uid"] for index in range(3)}
+    simulation.share = Share(uids, leaving={3: Leave(reason)})
+    simulation.settle()
+    cluster.finish_deletions()
+    assert len(own_pods(simulation)) == left

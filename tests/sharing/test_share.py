@@ -16,6 +16,7 @@ from traincrew.sharing import share
 from traincrew.sharing.notices import SHUTTING_DOWN
 from traincrew.sharing.scene import ElasticJob, Member, Rules, Scene, Shares
 
+SPOT_ENDS = {"taints": [{"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule"}]}
 GANG = {"scheduling.x-k8s.io/pod-group": "gang"}
 
 
@@ -203,3 +204,15 @@ def test_a_job_for_which_an_autoscaler_chooses_replicas_gives_back_what_is_idle(
     job: ElasticJob = elastic("e", ["a", "a"], grows=False, yields_only="an autoscaler chooses replicas")
     result = share(scene([gpu_node("a", 4)], [], [job]), NOW)
     assert (count(result), result.jobs["e"].leaving[1].reason) == (1, "Resized")
+
+
+def test_the_reason_is_known_until_the_pod_of_a_worker_that_leaves_is_gone() -> None:
+    job, nodes = elastic("e", ["a", "b"], wanted=2), [gpu_node("a", 2), gpu_node("b", 2, spec=SPOT_ENDS)]
+    first = share(scene(nodes, [], [job]), NOW)
+    assert first.jobs["e"].leaving[1].reason == "Noticed"
+    rest = dataclasses.replace(job, members=job.members[:1], departing=job.members[1:])
+    state = scene(nodes, [pod for pod in [job.members[1].pod] if pod], [rest], memory=first.memory)
+    again = share(state, after(5))
+    assert again.jobs["e"].leaving[1].reason == "Noticed"
+    gone = scene(nodes, [], [dataclasses.replace(rest, departing=())], memory=again.memory)
+    assert not share(gone, after(10)).jobs["e"].leaving

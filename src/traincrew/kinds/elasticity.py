@@ -13,6 +13,9 @@ MANUAL, YIELD, IDLE = "manual", "yield", "idle"
 MODES = (MANUAL, YIELD, IDLE)
 CHECKPOINT_SECONDS = 300.0
 """Time between two checkpoints of a program that restarts at every change, if the job does not say it."""
+START_SECONDS = 60.0
+"""Time in which the processes of a program connect to each other, if the job does not say it."""
+LONGEST_SECONDS = 86400.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,5 +56,26 @@ def is_automatic(job: jobs.Job) -> bool:
 
 
 def checkpoint_seconds(job: jobs.Job) -> float:
-    text = job.metadata.annotations.get(naming.CHECKPOINT_SECONDS, "")
-    return float(text) if text.isdecimal() else CHECKPOINT_SECONDS
+    return _seconds(job, naming.CHECKPOINT_SECONDS, CHECKPOINT_SECONDS)
+
+
+def start_seconds(job: jobs.Job) -> float:
+    return _seconds(job, naming.START_SECONDS, START_SECONDS)
+
+
+def bad_seconds(job: jobs.Job) -> str:
+    """What is wrong with the annotations that are times, with the remedy. The default is used then."""
+    for name in (naming.CHECKPOINT_SECONDS, naming.START_SECONDS):
+        text = job.metadata.annotations.get(name)
+        if text is not None and not _is_seconds(text):
+            return f"annotation {name} is {text!r}: use a number of seconds up to {LONGEST_SECONDS:.0f}, such as 300"
+    return ""
+
+
+def _seconds(job: jobs.Job, name: str, default: float) -> float:
+    text = job.metadata.annotations.get(name, "")
+    return float(text) if _is_seconds(text) else default
+
+
+def _is_seconds(text: str) -> bool:
+    return text.strip().isdecimal() and float(text) <= LONGEST_SECONDS

@@ -151,8 +151,10 @@ class Lifecycle:
     """Time between the removal of a replica from the host list and the deletion of its pod, on scale-down."""
     elastic: Callable[[jobs.Job], elasticity.Elasticity] = elasticity.fixed
     """Bounds of the number of workers, and what a change costs."""
-    settle_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
-    """Time after the start or the removal of a replica in which no replica is removed: the others wait for it to join them."""
+    settle_seconds: Callable[[jobs.Job, int, bool], float] = lambda job, active, removed: 0.0
+    """Time after the start or the removal of a replica in which no replica is removed: the others wait for it to join them.
+
+    active: how many replicas run. removed: whether a replica was removed, else one was started."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,8 +27,6 @@ longer of the two, so that no round is completed with a worker that was lost bef
 TORCHRUN_CONF = {"last_call_timeout": 30, "keep_alive_interval": 5, "keep_alive_max_attempt": 3}
 """The defaults of torchrun."""
 AUTOMATIC_RESTARTS = 100
-START_SECONDS = 60
-"""Time in which the processes of a complete round connect to each other. torchrun does not notice the loss of a worker before."""
 
 
 class RdzvConf(Struct, gc=False):
@@ -144,15 +142,19 @@ def default_env(replica: Replica) -> Env:
     return {**store, **({} if elastic.rdzv_conf else {"PET_RDZV_CONF": conf})}
 
 
-def settle_seconds(job: jobs.Job) -> float:
-    """How long it takes at most until the processes of a new round are connected. torchrun notices later losses by itself."""
+def settle_seconds(job: jobs.Job, active: int, removed: bool) -> float:
+    """How long it takes at most until the processes of a new round are connected. torchrun notices later losses by itself.
+
+    A removed worker is forgotten first. There is no last call for others if the largest number of workers has joined.
+    """
     elastic = job.spec.elastic_policy
     if elastic is None or elastic.standalone:
         return 0.0
     given = {each.key: int(each.value) for each in elastic.rdzv_conf if each.value.isdecimal()}
     conf = {**TORCHRUN_CONF, **given} if elastic.rdzv_conf else RENDEZVOUS_CONF
-    forgotten = conf["keep_alive_interval"] * conf["keep_alive_max_attempt"]
-    return float(conf["last_call_timeout"] + forgotten + START_SECONDS)
+    forgotten = conf["keep_alive_interval"] * conf["keep_alive_max_attempt"] if removed else 0
+    last_call = conf["last_call_timeout"] if active < autoscaling.bounds(job, elastic)[1] else 0
+    return float(last_call + forgotten + elasticity.start_seconds(job))
 
 
 def rendezvous(job: jobs.Job) -> str:

@@ -142,6 +142,12 @@ def _since(known: Leaving | None, leave: shares.Leave, now: Time) -> Time | None
     return known.since if known is not None and known.reason == leave.reason else clock.whole(now)
 
 
+def noticed(replicas: Replicas) -> frozenset[str]:
+    """The names of pods that leave because their nodes end."""
+    leaving = (index for index, leave in _leaves(replicas) if leave.reason == shares.NOTICED)
+    return frozenset(replicas.replica(elasticity.ROLE, index).name for index in leaving)
+
+
 def _leaves(replicas: Replicas) -> Iterator[tuple[int, shares.Leave]]:
     share = replicas.observed.share
     return iter(share.leaving.items() if share is not None else ())

@@ -7,20 +7,21 @@ themselves, none is deleted while they do. Times are annotations on pods, so tha
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 
 from traincrew.apimachinery import times
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus
-from traincrew.planner import clock, pods_and_services
+from traincrew.planner import clock, elastic_members, pods_and_services
 from traincrew.planner.actions import Action, Create, Delete, Patch
 from traincrew.planner.replicas import Replicas
 
 
 def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | None]:
     """Drain and delete surplus pods. Also returns when the next drain ends."""
-    if settle := replicas.kind.lifecycle.settle_seconds(replicas.job):
-        return _remove_settled(replicas, now, dt.timedelta(seconds=settle))
+    if replicas.kind.lifecycle.settle_seconds(replicas.job, 0, True):
+        return _remove_settled(replicas, now)
     seconds = replicas.kind.lifecycle.drain_seconds(replicas.job)
     if not seconds or not _launcher_is_running(replicas):
         return pods_and_services.delete_pods(replicas.surplus_pods), None
@@ -45,19 +46,38 @@ def kept_surplus(replicas: Replicas, actions: list[Action]) -> set[str]:
     return {pod.name for pod in replicas.surplus_pods if not pod.terminating} - deleted
 
 
-def _remove_settled(replicas: Replicas, now: Time, settle: dt.timedelta) -> tuple[list[Action], Time | None]:
-    """A replica that is removed while the others wait for it would be waited for until a timeout of the framework."""
+def _remove_settled(replicas: Replicas, now: Time) -> tuple[list[Action], Time | None]:
+    """A replica that is removed while the others wait for it would be waited for until a timeout of the framework.
+
+    One whose node ends is removed all the same: it would be lost at a time that nobody chooses.
+    """
     remaining = [slot.pod for slot in replicas.slots if slot.pod is not None and slot.pod.active]
-    connected = [pod for pod in replicas.surplus_pods if pod.active and not pod.terminating and _running_since(pod)]
+    noticed = elastic_members.noticed(replicas)
+    connected = [pod for pod in replicas.surplus_pods if pod.active and _running_since(pod) and pod.name not in noticed]
     if not remaining or not connected:
-        return pods_and_services.delete_pods(replicas.surplus_pods), None
-    changes = [_running_since(pod) for pod in (*remaining, *connected)] + [_replica_removed_at(pod) for pod in remaining]
-    settled = max(change for change in changes if change is not None) + settle
+        return _mark_removal(remaining, replicas.surplus_pods, now), None
+    settled = _settled(replicas, remaining, connected)
     if now < settled:
-        return pods_and_services.delete_pods(pod for pod in replicas.surplus_pods if pod not in connected), settled
+        return _mark_removal(remaining, [pod for pod in replicas.surplus_pods if pod not in connected], now), settled
+    return _mark_removal(remaining, replicas.surplus_pods, now), None
+
+
+def _settled(replicas: Replicas, remaining: list[objects.Pod], connected: list[objects.Pod]) -> Time:
+    """When the processes of the last round are connected at the latest."""
+    changes = [(_running_since(pod), False) for pod in (*remaining, *connected)]
+    changes += [(_replica_removed_at(pod), True) for pod in remaining]
+    active, settle_seconds = len(remaining) + len(connected), replicas.kind.lifecycle.settle_seconds
+    settle = {removed: dt.timedelta(seconds=settle_seconds(replicas.job, active, removed)) for removed in (False, True)}
+    return max(time + settle[removed] for time, removed in changes if time is not None)
+
+
+def _mark_removal(remaining: list[objects.Pod], removed: Sequence[objects.Pod], now: Time) -> list[Action]:
+    """The deletions, with the time as an annotation on a pod that remains if a running replica is removed."""
+    deletions = pods_and_services.delete_pods(removed)
+    if not remaining or not any(pod.active and _running_since(pod) for pod in removed):
+        return deletions
     removed_at = {"metadata": {"annotations": {naming.REPLICA_REMOVED_AT: times.rfc3339(clock.whole(now))}}}
-    mark = Patch(resources.PODS, remaining[0].name, removed_at)
-    return [mark, *pods_and_services.delete_pods(replicas.surplus_pods)], None
+    return [Patch(resources.PODS, remaining[0].name, removed_at), *deletions]
 
 
 def _running_since(pod: objects.Pod) -> Time | None:

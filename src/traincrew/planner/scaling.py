@@ -32,9 +32,9 @@ def of(kind: JobKind, job: jobs.Job) -> Scaling | None:
     wanted, bounds = job.requested(elasticity.ROLE), kind.lifecycle.elastic(job)
     if refusal := _bad_mode(mode) or bounds.refusal or _bad_bounds(kind, bounds, wanted):
         return Scaling(mode, wanted, bounds, refusal=refusal)
-    sizes, refusal = _sizes(job, bounds)
+    sizes, refusal = _sizes(job, bounds, wanted)
     weight, bad_weight = _weight(job)
-    return Scaling(mode, wanted, bounds, sizes, weight, refusal or bad_weight)
+    return Scaling(mode, wanted, bounds, sizes, weight, refusal or bad_weight or elasticity.bad_seconds(job))
 
 
 def required_replicas(kind: JobKind, job: jobs.Job) -> int:
@@ -59,7 +59,7 @@ def _bad_bounds(kind: JobKind, bounds: Elasticity, wanted: int) -> str:
     return ""
 
 
-def _sizes(job: jobs.Job, bounds: Elasticity) -> tuple[frozenset[int], str]:
+def _sizes(job: jobs.Job, bounds: Elasticity, wanted: int) -> tuple[frozenset[int], str]:
     text = job.metadata.annotations.get(naming.SIZES)
     if text is None:
         return frozenset(), ""
@@ -70,6 +70,9 @@ def _sizes(job: jobs.Job, bounds: Elasticity) -> tuple[frozenset[int], str]:
     if outside := sorted(size for size in sizes if not bounds.least <= size <= bounds.most):
         outer = f"{outside[0]}, not between {bounds.least} and {bounds.most}"
         return frozenset(), f"annotation {naming.SIZES} has {outer}: remove it or change the bounds"
+    for name, size in (("the smallest number of workers", bounds.least), ("the number that the job asks for", wanted)):
+        if size not in sizes:
+            return frozenset(), f"annotation {naming.SIZES} is {text!r} without {size}, {name}: add it"
     return sizes, ""
 
 

@@ -18,7 +18,8 @@ class Draft:
         self.members: dict[int, Member] = {each.index: each for each in job.members}
         for index in (*record.asked, *record.granted):
             self.members.setdefault(index, Member(index, surplus=index in record.granted))
-        self.leaving: dict[int, Leave] = {}
+        departing = {each.index for each in job.departing}
+        self.leaving: dict[int, Leave] = {index: leave for index, leave in record.leaving.items() if index in departing}
         self.hints: dict[int, str] = {}
         self.owed = max(job.wanted - record.wanted, 0)
         """Workers that are asked for whether or not there is room: they may wait and wake an autoscaler."""

@@ -124,6 +124,8 @@ class JobRecord:
     """When workers on idle capacity were granted that had no pod yet."""
     asked: Mapping[int, Time] = dataclasses.field(default_factory=dict)
     """The same of workers up to the requested number."""
+    leaving: Mapping[int, shares.Leave] = dataclasses.field(default_factory=dict)
+    """Why workers leave whose pods still exist."""
     richer_since: Time | None = None
     """Since when another job could get a worker of this one."""
 

@@ -149,7 +149,10 @@ class _Decision:
 
     def _shares(self) -> Shares:
         result = {uid: draft.share() for uid, draft in self._drafts.items()}
-        records = {uid: dataclasses.replace(draft.record, wanted=draft.job.wanted) for uid, draft in self._drafts.items()}
+        records = {
+            uid: dataclasses.replace(draft.record, wanted=draft.job.wanted, leaving=dict(draft.leaving))
+            for uid, draft in self._drafts.items()
+        }
         for draft in self._drafts.values():
             times = [draft.brake.until if draft.brake is not None else None, *_expiries(draft)]
             self._again += [time for time in times if time is not None and time > self._now]
