@@ -35,8 +35,8 @@ class Elasticity:
     cost: ResizeCost = ResizeCost(10.0, 5.0)
     anchor: Literal["", "first", "oldest"] = ""
     """The worker that must stay: worker 0, which hosts the rendezvous, or the one that runs longest. Empty: none."""
-    autoscaled: bool = False
-    """The job has a HorizontalPodAutoscaler of its own, which chooses the number that is asked for."""
+    metrics_field: str = ""
+    """The field that gives the job a HorizontalPodAutoscaler, which chooses the number that is asked for. Empty: none."""
     refusal: str = ""
     """Why the number of workers is fixed, with the remedy. Empty: it is not fixed."""
 

@@ -125,7 +125,8 @@ def elastic_bounds(job: jobs.Job) -> elasticity.Elasticity:
     low, high = autoscaling.bounds(job, policy)
     cost = elasticity.ResizeCost(20.0, 20.0, elasticity.checkpoint_seconds(job) / 2)
     anchor: Literal["", "first"] = "first" if rendezvous(job) else ""
-    return elasticity.Elasticity(low, high, cost, anchor, autoscaled=policy.metrics is not None)
+    metrics = "spec.elasticPolicy.metrics" if policy.metrics is not None else ""
+    return elasticity.Elasticity(low, high, cost, anchor, metrics)
 
 
 def _uses_c10d(elastic: ElasticPolicy) -> bool:

@@ -118,8 +118,8 @@ def _autoscaler(kind: JobKind, job: jobs.Job, wish: Scaling, autoscalers: Iterab
             return f"HorizontalPodAutoscaler {each.metadata.name} chooses replicas: delete it, or use {elasticity.YIELD}"
     if QUEUE in job.metadata.labels:
         return f"Kueue admits the job with {wish.wanted} workers, and its quota does not know of more: use {elasticity.YIELD}"
-    if wish.elasticity.autoscaled:
-        return f"spec.elasticPolicy.metrics lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
+    if wish.elasticity.metrics_field:
+        return f"{wish.elasticity.metrics_field} lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
     return ""
 
 
