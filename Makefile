@@ -27,7 +27,7 @@ OPERATOR := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_te
 # Tests on a real kube-apiserver that kill servers and operators by the hundred: they run alone.
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_network_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 # Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
-AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py authorization_kubectl.py gang_scheduled.py)
+AGREEMENT := $(wildcard tests/cluster/*_agree*.py) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py authorization_kubectl.py gang_scheduled.py)
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 # What every change of chart, manifests or rights needs. The other tests of tests/install build releases and install them.
 INSTALL := $(addprefix tests/install/test_,chart_values.py kustomize.py permissions.py)
