@@ -14,19 +14,21 @@ from typing import Any
 
 import msgspec
 
-from traincrew.console.contract import cluster, jobs, logs, problems, requests, stream
+from traincrew.console.contract import cluster, jobs, logs, metrics, problems, queues, requests, stream, terminal
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "web" / "src" / "api"
 RESPONSES: tuple[type, ...] = (
     cluster.SessionInfo, cluster.Capabilities, cluster.NodeList, jobs.JobList, jobs.JobDetail, jobs.ReplicaDetail,
-    jobs.YamlDocument, logs.LogPage, requests.SubmitResult, requests.ActionResult, problems.ApiError,
-    *typing.get_args(stream.ConsoleMessage),
+    jobs.YamlDocument, logs.LogPage, metrics.JobMetrics, metrics.PatternMatches, queues.QueueList, requests.SubmitResult,
+    requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage), *typing.get_args(terminal.TerminalOutput),
 )  # fmt: skip
 REQUESTS: tuple[type, ...] = (
-    requests.SignIn, requests.Scale, requests.Rerun, requests.Delete, *typing.get_args(stream.PageMessage),
+    requests.SignIn, requests.Scale, requests.Rerun, requests.Delete, metrics.TryPattern, *typing.get_args(stream.PageMessage),
+    *typing.get_args(terminal.TerminalInput),
 )  # fmt: skip
-UNIONS = {"ConsoleMessage": stream.ConsoleMessage, "PageMessage": stream.PageMessage}
+UNIONS = {"ConsoleMessage": stream.ConsoleMessage, "PageMessage": stream.PageMessage,
+          "TerminalInput": terminal.TerminalInput, "TerminalOutput": terminal.TerminalOutput}  # fmt: skip
 ALIASES = {"Status": jobs.Status, "ReplicaState": jobs.ReplicaState, "PhaseName": jobs.PhaseName, "ActionName": jobs.ActionName,
            "Level": logs.Level}  # fmt: skip
 HEAD = """// Written by `make generate` from src/traincrew/console/contract/. Do not edit it.
@@ -63,7 +65,7 @@ _DESCRIBED = re.compile(r'^    (\w+): [^\n]*\n    """(.*?)"""', re.MULTILINE | r
 def _field_descriptions() -> dict[tuple[str, str], str]:
     """The texts below the fields, by class and JSON name. Python does not keep them, hence they are read from the source."""
     found = {}
-    for module in (cluster, jobs, logs, problems, requests, stream):
+    for module in (cluster, jobs, logs, metrics, problems, queues, requests, stream, terminal):
         text = pathlib.Path(str(module.__file__)).read_text(encoding="utf-8")
         parts = _CLASS.split(text)[1:]
         for name, part in zip(parts[::2], parts[1::2], strict=True):

@@ -16,8 +16,10 @@ import aiohttp
 from tests.cli.cluster_fixture import COMMAND
 
 from traincrew.client import kubeconfig
+from traincrew.client.remote import RemoteClient
 from traincrew.console import page_files, run
 from traincrew.console.settings import ConsoleTarget
+from traincrew.model.resources import Resource
 
 SECONDS = 60
 INDEX = '<!doctype html><style nonce="__CSP_NONCE__"></style><script type="module" src="/assets/main-abcdefgh.js"></script>'
@@ -44,6 +46,12 @@ class Machine:
 
     def down(self) -> None:
         self.traincrew("down")
+
+    async def delete(self, resource: Resource, *names: str) -> None:
+        """Objects that belong to no namespace, as an administrator."""
+        async with RemoteClient(kubeconfig.load(os.fspath(self.kubeconfig)), component="test") as client:
+            for name in names:
+                await client.delete(resource, None, name)
 
     def kill(self) -> None:
         os.kill(json.loads((self.data / "running.json").read_text())["pid"], signal.SIGKILL)

@@ -28,16 +28,22 @@ class AccessReviews:
 
     def __init__(self, client: RemoteClient) -> None:
         self._client = client
-        self._known: dict[tuple[str, Resource, str], tuple[float, bool]] = {}
+        self._known: dict[tuple[str, Resource, str, str], tuple[float, bool]] = {}
 
-    async def allowed(self, verb: str, resource: Resource, namespace: str) -> bool:
-        key, now = (verb, resource, namespace), time.monotonic()
+    async def allowed(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
+        key, now = (verb, resource, namespace, subresource), time.monotonic()
         if key not in self._known or now - self._known[key][0] > KEPT_SECONDS:
-            self._known[key] = (now, await self._ask(verb, resource, namespace))
+            self._known[key] = (now, await self._ask(*key))
         return self._known[key][1]
 
-    async def _ask(self, verb: str, resource: Resource, namespace: str) -> bool:
-        attributes = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
+    async def _ask(self, verb: str, resource: Resource, namespace: str, subresource: str) -> bool:
+        attributes = {
+            "verb": verb,
+            "group": resource.group,
+            "resource": resource.plural,
+            "subresource": subresource,
+            "namespace": namespace,
+        }
         body = _body(ACCESS_REVIEWS, {"spec": {"resourceAttributes": attributes}})
         try:
             raw = await self._client.create(ACCESS_REVIEWS, None, body)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import typing
+from collections.abc import Collection
 
 import msgspec
 
 import traincrew
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
-from traincrew.console import access
+from traincrew.console import access, cluster_queries
 from traincrew.console.contract.cluster import Capabilities, Feature, FeatureName, KindInfo
 from traincrew.console.settings import ConsoleTarget
 from traincrew.kinds import KINDS
@@ -18,6 +19,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, resources
 from traincrew.validation import crds
 
+_LATER: tuple[FeatureName, ...] = ("history", "tensorboard", "simulate")
 LATER = "this version of the console does not have it yet"
 
 
@@ -34,8 +36,12 @@ class _Names(msgspec.Struct):
 
 
 async def read(client: RemoteClient, target: ConsoleTarget) -> Capabilities:
-    version, user, namespaces, served = await asyncio.gather(
-        _server_version(client), access.user_name(client), _namespaces(client), _served(client)
+    version, user, namespaces, served, groups = await asyncio.gather(
+        _server_version(client),
+        access.user_name(client),
+        _namespaces(client),
+        _served(client),
+        cluster_queries.served_groups(client),
     )
     return Capabilities(
         version=traincrew.__version__,
@@ -47,13 +53,16 @@ async def read(client: RemoteClient, target: ConsoleTarget) -> Capabilities:
         namespace=target.namespace,
         namespaces=namespaces,
         kinds=[_kind(kind, served) for kind in KINDS],
-        features=_features(),
+        features=_features(groups),
     )
 
 
-def _features() -> list[Feature]:
+def _features(groups: Collection[str]) -> list[Feature]:
+    missing = dict.fromkeys(_LATER, LATER)
+    if not {cluster_queries.KUEUE, cluster_queries.VOLCANO} & set(groups):
+        missing["queues"] = cluster_queries.NO_QUEUES
     names: tuple[FeatureName, ...] = typing.get_args(FeatureName)
-    return [Feature(name=each, available=each == "nodes", reason="" if each == "nodes" else LATER) for each in names]
+    return [Feature(name=each, available=each not in missing, reason=missing.get(each, "")) for each in names]
 
 
 def _kind(kind: JobKind, served: frozenset[str]) -> KindInfo:

@@ -11,8 +11,18 @@ from aiohttp import web
 
 from traincrew import errors
 from traincrew.client import clock
-from traincrew.console import capabilities, job_actions, job_reader, log_reader, log_requests, object_queries, submission
-from traincrew.console.contract import requests
+from traincrew.console import (
+    capabilities,
+    cluster_queries,
+    job_actions,
+    job_metrics,
+    job_reader,
+    log_reader,
+    log_requests,
+    object_queries,
+    submission,
+)
+from traincrew.console.contract import metrics, requests
 from traincrew.console.contract.message import Message
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.stream.topics import Services
@@ -112,7 +122,21 @@ async def get_yaml(console: Console, request: web.Request) -> web.Response:
 
 
 async def list_nodes(console: Console, request: web.Request) -> web.Response:
-    return answer(await object_queries.node_list(console.services.client))
+    return answer(await cluster_queries.node_list(console.services.client, console.target.namespace))
+
+
+async def list_queues(console: Console, request: web.Request) -> web.Response:
+    return answer(await cluster_queries.queue_list(console.services.client))
+
+
+async def get_metrics(console: Console, request: web.Request) -> web.Response:
+    services = console.services
+    reader = job_metrics.JobMetricsReader(services.client, services.usage, job_of(request), request.query)
+    return answer((await reader.read()).message())
+
+
+async def try_pattern(console: Console, request: web.Request) -> web.Response:
+    return answer(job_metrics.try_pattern(await body(request, metrics.TryPattern)))
 
 
 async def get_logs(console: Console, request: web.Request) -> web.StreamResponse:
@@ -142,6 +166,8 @@ JOB = "/jobs/{namespace}/{kind}/{name:[^/:]+}"
 ROUTES = (
     Route("GET", "/capabilities", "read what the cluster has", get_capabilities),
     Route("GET", "/nodes", "list nodes", list_nodes),
+    Route("GET", "/queues", "list queues", list_queues),
+    Route("POST", "/series:try", "try a pattern", try_pattern),
     Route("GET", "/jobs", "list jobs", list_jobs),
     Route("POST", "/jobs", "create a job", submit_jobs),
     Route("GET", JOB, "read {}", get_job),
@@ -152,5 +178,6 @@ ROUTES = (
     Route("POST", f"{JOB}:rerun", "run {} again", rerun_job),
     Route("GET", f"{JOB}/replicas/{{replica}}", "read a replica of {}", get_replica),
     Route("GET", f"{JOB}/yaml", "read {}", get_yaml),
+    Route("GET", f"{JOB}/metrics", "read the metrics of {}", get_metrics),
     Route("GET", f"{JOB}/logs", "read the logs of {}", get_logs),
 )

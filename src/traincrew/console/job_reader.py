@@ -25,6 +25,10 @@ class JobAddress(NamedTuple):
     name: str
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        return self.kind.singular, self.namespace, self.name
+
+    @property
     def reference(self) -> str:
         return f"{self.kind.singular}/{self.name}"
 
@@ -63,8 +67,12 @@ class JobReader:
 
     async def detail(self, job: JobAddress) -> JobDetail:
         found = await read(self._client, job)
-        evidence, rights = await asyncio.gather(evidence_query.read(self._client, found.observed), self._rights(job))
-        objects = job_details.JobObjects(job.kind, found.observed, found.pods, evidence, rights)
+        evidence, rights, may_exec = await asyncio.gather(
+            evidence_query.read(self._client, found.observed),
+            self._rights(job),
+            self._access.allowed("create", resources.PODS, job.namespace, "exec"),
+        )
+        objects = job_details.JobObjects(job.kind, found.observed, found.pods, evidence, rights, may_exec)
         return job_details.detail(objects, clock.now())
 
     async def _rights(self, job: JobAddress) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Reads the details of a replica, the YAML of a job and the nodes."""
+"""Reads the details of a replica and the YAML of a job."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ import yaml
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
-from traincrew.console.contract.cluster import NodeList
 from traincrew.console.contract.jobs import ReplicaDetail, YamlDocument
 from traincrew.console.job_reader import JobAddress
-from traincrew.console.view import job_details, nodes, pod_details, replicas, reruns
-from traincrew.console.view import pods as shown_pods
+from traincrew.console.view import job_details, pod_details, replicas, reruns
 from traincrew.inspection import evidence_query
-from traincrew.kinds import KINDS
 from traincrew.model import resources
-from traincrew.model.resources import Resource
-
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 
 
 async def replica(client: RemoteClient, job: JobAddress, name: str) -> ReplicaDetail:
@@ -53,10 +47,3 @@ def _without_managed_fields(document: dict[str, Any]) -> dict[str, Any]:
 def _yaml(value: Any) -> str:
     text: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=130)
     return text
-
-
-async def node_list(client: RemoteClient) -> NodeList:
-    listed = [item async for page in client.pages(NODES, None) for item in page.items]
-    pods = [shown_pods.decode(item) async for page in client.pages(resources.PODS, None) for item in page.items]
-    kinds = {each.controller: kind.singular for kind in KINDS for each in (kind, *kind.variants.values())}
-    return NodeList(nodes=[nodes.node(raw, pods, kinds) for raw in listed])

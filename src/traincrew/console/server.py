@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, web
 from aiohttp.typedefs import Handler
 
 from traincrew import errors
-from traincrew.console import handlers, origins, security_headers
+from traincrew.console import handlers, origins, security_headers, terminal
 from traincrew.console.contract.cluster import SessionInfo
 from traincrew.console.contract.requests import SignIn
 from traincrew.console.page_files import PageFiles
@@ -39,6 +39,7 @@ class ConsoleServer:
         application.router.add_route("GET", f"{API}/session", self._session)
         application.router.add_route("DELETE", f"{API}/session", self._sign_out)
         application.router.add_route("GET", f"{API}/stream", self._stream)
+        application.router.add_route("GET", f"{API}{handlers.JOB}/replicas/{{replica}}/exec", self._terminal)
         for route in handlers.ROUTES:
             application.router.add_route(route.method, API + route.path, self._handler(route))
         application.router.add_route("*", "/api/{path:.*}", _unknown_path)
@@ -99,24 +100,40 @@ class ConsoleServer:
         return response
 
     async def _stream(self, request: web.Request) -> web.WebSocketResponse:
-        offered = [part.strip() for part in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
-        token = next((each.removeprefix(_CSRF_PROTOCOL) for each in offered if each.startswith(_CSRF_PROTOCOL)), "")
-        self._require_session(request, token, "connect to the stream")
+        self._require_session(request, _offered_token(request), "connect to the stream")
+        socket = await self._socket(request, connection.PROTOCOL, connection.MAX_MESSAGE)
+        await connection.StreamConnection(self._console.services, socket).run()
+        return socket
+
+    async def _terminal(self, request: web.Request) -> web.WebSocketResponse:
+        tried = f"open a terminal in {_job_name(request)}"
+        self._require_session(request, _offered_token(request), tried)
+        if "Origin" not in request.headers:  # browsers send it with every WebSocket
+            raise problems.problem("ForeignOrigin", 403, tried, "the request has no Origin header")
+        wanted, job = terminal.parse(request), handlers.job_of(request)
+        socket = await self._socket(request, terminal.PROTOCOL, terminal.MAX_INPUT)
+        await terminal.run(self._console.services.client, job, wanted, socket)
+        await socket.close()
+        return socket
+
+    async def _socket(self, request: web.Request, protocol: str, max_message: int) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(
-            protocols=(connection.PROTOCOL,),
-            heartbeat=2 * connection.HEARTBEAT_SECONDS,
-            max_msg_size=connection.MAX_MESSAGE,
-            compress=False,
+            protocols=(protocol,), heartbeat=2 * connection.HEARTBEAT_SECONDS, max_msg_size=max_message, compress=False
         )
         await socket.prepare(request)
         self._sockets.add(socket)
-        await connection.StreamConnection(self._console.services, socket).run()
         return socket
 
     async def _close_sockets(self, application: web.Application) -> None:
         for socket in set(self._sockets):
             with contextlib.suppress(ConnectionError):
                 await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the console stops")
+
+
+def _offered_token(request: web.Request) -> str:
+    """The CSRF token of a WebSocket, which can have no headers of its own."""
+    offered = [part.strip() for part in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+    return next((each.removeprefix(_CSRF_PROTOCOL) for each in offered if each.startswith(_CSRF_PROTOCOL)), "")
 
 
 def _session_info(session: Session) -> SessionInfo:

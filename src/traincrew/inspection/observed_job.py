@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from traincrew.kinds.kind import JobKind, decode_stored
-from traincrew.model import jobs, naming, objects
+from traincrew.model import jobs, meta, naming, objects
 from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus
@@ -63,7 +63,7 @@ def selector(job: str) -> str:
     return f"{naming.JOB_NAME}={job}"
 
 
-def belongs(pod: objects.Pod, kind: JobKind, job: str) -> bool:
+def belongs(pod: meta.Named, kind: JobKind, job: str) -> bool:
     labels = pod.metadata.labels
     operators = {kind.controller, *(variant.controller for variant in kind.variants.values())}
     return labels.get(naming.JOB_NAME) == job and labels.get(naming.OPERATOR_NAME, kind.controller) in operators

@@ -252,7 +252,7 @@ def test_the_list_is_sorted_and_counts_every_status_also_those_that_are_filtered
 
 def detail(raw: bytes, *found: pods.ShownPod) -> JobDetail:
     rights = frozenset({"patch", "create", "delete"})
-    objects = job_details.JobObjects(KIND, observed(raw, *found), found, explanation.Evidence(), rights)
+    objects = job_details.JobObjects(KIND, observed(raw, *found), found, explanation.Evidence(), rights, may_exec=True)
     return job_details.detail(objects, NOW)
 
 

@@ -108,6 +108,17 @@ export interface Delete {
   uid?: string
 }
 
+/** One device of a node. Nodes report how many devices a pod holds, not which ones: those of a pod are beside each other. */
+export interface Device {
+  /** Of the pod that holds the device. Empty: the device is free. */
+  namespace: string
+  pod: string
+  /** The lowercase singular of the job that the pod belongs to. Empty: it belongs to none. */
+  kind: string
+  job: string
+  replica: string
+}
+
 /** What `traincrew why` says. */
 export interface Diagnosis {
   failure: Failure | null
@@ -139,6 +150,11 @@ export interface End {
   message: string
 }
 
+/** The command reads the end of its input. A terminal sends Ctrl-D instead. */
+export interface EndOfInput {
+  type: "end-of-input"
+}
+
 export interface EnvironmentVariable {
   name: string
   /** Empty if the value comes from another object. */
@@ -161,6 +177,12 @@ export interface Event {
   count: number
   first: string | null
   last: string | null
+}
+
+/** The command has ended. The console closes the connection. */
+export interface Exited {
+  type: "exit"
+  code: number
 }
 
 /** The first failure of the job, or of its latest attempt. */
@@ -234,6 +256,8 @@ export interface JobDetail {
   restarts: Restarts
   elastic: ElasticLimits | null
   actions: Action[]
+  /** Whether a terminal of its replicas can be opened. One of the replicas must run. */
+  terminal: Permission
   annotations: Record<string, string>
 }
 
@@ -264,6 +288,19 @@ export interface JobListPatch {
   unreadable: UnreadableKind[]
 }
 
+export interface JobMetrics {
+  /** Since the console has been looking at the job. Empty: see `unavailable`, or nothing was measured yet. */
+  usage: UsageSeries[]
+  /** By replica, then in the order in which they were first printed. */
+  output: OutputSeries[]
+  /** Seconds between two samples of the usage. */
+  interval: number
+  /** Why the usage is not known, and what to do. Empty: it is. */
+  unavailable: string
+  /** Why the output of replicas could not be read. */
+  errors: string[]
+}
+
 /** What changed of a job. Null or empty: no change. */
 export interface JobPatch {
   summary: JobSummary | null
@@ -280,6 +317,7 @@ export interface JobPatch {
   restarts: Restarts | null
   elastic: ElasticLimits | null
   actions: Action[] | null
+  terminal: Permission | null
   annotations: Record<string, string> | null
 }
 
@@ -419,6 +457,19 @@ export interface LogsSnapshot {
   data: LogBatch
 }
 
+/** New points: append those of each series to the ones that the page has. A series that the page does not have is complete. */
+export interface MetricsPatch {
+  type: "metrics.patch"
+  topic: string
+  data: JobMetrics
+}
+
+export interface MetricsSnapshot {
+  type: "metrics.snapshot"
+  topic: string
+  data: JobMetrics
+}
+
 /** The right that the API server requires. */
 export interface MissingRight {
   user: string
@@ -448,6 +499,8 @@ export interface Node {
   allocatable: Record<string, string>
   /** Requests of the pods on the node. */
   requested: Record<string, string>
+  /** CPU and memory that are used, as the metrics server measures them. Empty: it does not. */
+  used: Record<string, string>
   devices: NodeDevices[]
   labels: Record<string, string>
   taints: string[]
@@ -460,10 +513,48 @@ export interface NodeDevices {
   resource: string
   allocatable: number
   requested: number
+  /** One by one, at most 64: those that are held, then those that are free. */
+  devices: Device[]
 }
 
 export interface NodeList {
   nodes: Node[]
+  /** What could not be read, and why: requests and holders of devices, or the usage, are then incomplete. */
+  notes: string[]
+}
+
+/** Numbers that a replica has printed, such as its loss. They are guessed from its output: say so where they are shown. */
+export interface OutputSeries {
+  /** Such as `loss` or `images/sec`. */
+  name: string
+  replica: string
+  /** Milliseconds since 1970. Long series are thinned out. */
+  times: number[]
+  /** Null: printed as NaN or infinity. */
+  values: (number | null)[]
+  /** The step on the same line. Null: the line has none. */
+  steps: (number | null)[]
+  /** The last line that had a value. */
+  line: string
+}
+
+export interface PatternMatch {
+  /** Counted from 1. */
+  line: number
+  name: string
+  value: number | null
+  step: number | null
+}
+
+/** What a pattern finds. A pattern that is not valid is an error (`Invalid`). */
+export interface PatternMatches {
+  matches: PatternMatch[]
+}
+
+export interface Permission {
+  allowed: boolean
+  /** Why not. */
+  reason: string
 }
 
 export interface Phase {
@@ -480,7 +571,67 @@ export interface Progress {
   fraction: number
   /** Such as `step 412 of 938`. */
   text: string
-  source: "annotation" | "deadline" | "output"
+  /** annotation: `traincrew.kubeflow.org/progress` of the job. output: guessed from what a replica prints. */
+  source: "annotation" | "output"
+}
+
+export interface Queue {
+  system: "kueue" | "volcano"
+  name: string
+  /** Namespace of a LocalQueue. Empty: a queue of Volcano, which belongs to no namespace. */
+  namespace: string
+  /** Kueue's ClusterQueue. Empty: Volcano. */
+  clusterQueue: string
+  cohort: string
+  /** Such as `BestEffortFIFO`. */
+  strategy: string
+  active: boolean
+  /** Why it is not active. */
+  message: string
+  pending: number
+  admitted: number
+  /** Empty: the user may not read the quota. */
+  resources: QueueResource[]
+  /** Admitted jobs first, then those that wait, in the order in which they will probably be admitted. */
+  jobs: QueuedJob[]
+}
+
+export interface QueueList {
+  queues: Queue[]
+  /** Why there are no queues, and what to do. Empty: there is a queue system. */
+  unavailable: string
+  /** What the user may not read. */
+  notes: string[]
+}
+
+export interface QueueResource {
+  /** Such as `cpu` or `nvidia.com/gpu`. */
+  resource: string
+  /** Kueue's resource flavor. Empty: Volcano has none. */
+  flavor: string
+  /** Empty: no limit. */
+  quota: string
+  /** By admitted jobs. */
+  used: string
+  /** That part of `used` which belongs to other queues of the cohort. */
+  borrowed: string
+  /** By the jobs that wait. Empty: unknown. */
+  wanted: string
+}
+
+export interface QueuedJob {
+  namespace: string
+  /** The lowercase singular. Empty: it is not a job of the console. */
+  kind: string
+  name: string
+  admitted: boolean
+  /** Among the jobs that wait, from 1. Null: admitted. */
+  position: number | null
+  priority: number
+  /** Why it waits, such as `Pending` or `Inadmissible`. */
+  reason: string
+  message: string
+  since: string | null
 }
 
 export interface Replica {
@@ -535,6 +686,12 @@ export interface ReplicaTimeline {
 export interface Rerun {
   /** Name of the new job. Empty: the name of the job with `-` and a number. */
   name?: string
+}
+
+export interface Resize {
+  type: "resize"
+  columns: number
+  rows: number
 }
 
 export interface Restarts {
@@ -599,12 +756,25 @@ export interface SubmittedObject {
 
 export interface Subscribe {
   type: "subscribe"
-  /** `jobs?FILTERS`, `job:NAMESPACE/KIND/NAME` or `logs:NAMESPACE/KIND/NAME?FILTERS`, with the filters of the REST path. */
+  /** `jobs?FILTERS`, `job:NAMESPACE/KIND/NAME`, or `logs` and `metrics` instead of `job` with the filters of the REST path. */
   topic: string
   /** jobs, job: the cursor of the last message, to get only what changed since. Empty: begin with a snapshot. */
   cursor?: string
   /** logs: by source the sequence of the last line that the page has. Lines up to it are not sent again. */
   positions?: Record<string, string>
+}
+
+/** The command could not be started, or the connection to it was lost. The console closes the connection. */
+export interface TerminalError {
+  type: "error"
+  error: ApiError
+}
+
+export interface TryPattern {
+  /** Empty: the patterns that the console uses by itself. */
+  pattern?: string
+  /** Lines of output. */
+  text: string
 }
 
 /** Jobs of this kind are not in the list, for example because the user may not list them. */
@@ -618,6 +788,32 @@ export interface UnreadableKind {
 export interface Unsubscribe {
   type: "unsubscribe"
   topic: string
+}
+
+/** What a replica uses. The lists have one value for each of `times`; null: not measured then. */
+export interface UsageSeries {
+  /** Such as `worker-1`. */
+  replica: string
+  pod: string
+  /** Cores. Null: none. */
+  cpuRequest: number | null
+  cpuLimit: number | null
+  /** Bytes. Null: none. */
+  memoryRequest: number | null
+  memoryLimit: number | null
+  /** Milliseconds since 1970, ascending. */
+  times: number[]
+  /** Cores. */
+  cpu: (number | null)[]
+  /** Bytes. */
+  memory: (number | null)[]
+  /** Bytes a second. Empty: the node does not measure it. */
+  networkReceived: (number | null)[]
+  networkSent: (number | null)[]
+  /** Utilization of the GPUs of the replica, from 0 to 1. Empty: the node does not measure it. */
+  gpu: (number | null)[]
+  /** Bytes. */
+  gpuMemory: (number | null)[]
 }
 
 /** Why a job does not run as wanted. */
@@ -641,6 +837,8 @@ export type ConsoleMessage =
   | JobChanges
   | LogsSnapshot
   | LogsPatch
+  | MetricsSnapshot
+  | MetricsPatch
   | End
   | StreamError
   | ClusterState
@@ -649,3 +847,11 @@ export type ConsoleMessage =
 export type PageMessage =
   | Subscribe
   | Unsubscribe
+
+export type TerminalInput =
+  | Resize
+  | EndOfInput
+
+export type TerminalOutput =
+  | Exited
+  | TerminalError

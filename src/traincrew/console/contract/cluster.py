@@ -52,11 +52,25 @@ class Capabilities(Message, kw_only=True):
     features: list[Feature]
 
 
+class Device(Message, kw_only=True):
+    """One device of a node. Nodes report how many devices a pod holds, not which ones: those of a pod are beside each other."""
+
+    namespace: str = ""
+    """Of the pod that holds the device. Empty: the device is free."""
+    pod: str = ""
+    kind: str = ""
+    """The lowercase singular of the job that the pod belongs to. Empty: it belongs to none."""
+    job: str = ""
+    replica: str = ""
+
+
 class NodeDevices(Message, kw_only=True):
     resource: str
     """Such as `nvidia.com/gpu`."""
     allocatable: int
     requested: int
+    devices: list[Device] = []
+    """One by one, at most 64: those that are held, then those that are free."""
 
 
 class Node(Message, kw_only=True):
@@ -69,6 +83,8 @@ class Node(Message, kw_only=True):
     allocatable: dict[str, str]
     requested: dict[str, str]
     """Requests of the pods on the node."""
+    used: dict[str, str] = {}
+    """CPU and memory that are used, as the metrics server measures them. Empty: it does not."""
     devices: list[NodeDevices]
     labels: dict[str, str]
     taints: list[str]
@@ -78,6 +94,8 @@ class Node(Message, kw_only=True):
 
 class NodeList(Message, kw_only=True):
     nodes: list[Node]
+    notes: list[str] = []
+    """What could not be read, and why: requests and holders of devices, or the usage, are then incomplete."""
 
 
 class SessionInfo(Message, kw_only=True):

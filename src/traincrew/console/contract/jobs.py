@@ -36,7 +36,8 @@ class Progress(Message, kw_only=True):
     """From 0 to 1."""
     text: str
     """Such as `step 412 of 938`."""
-    source: Literal["annotation", "output", "deadline"]
+    source: Literal["annotation", "output"]
+    """annotation: `traincrew.kubeflow.org/progress` of the job. output: guessed from what a replica prints."""
 
 
 class JobSummary(Message, kw_only=True):
@@ -259,6 +260,12 @@ class Action(Message, kw_only=True):
     """Why not: the state of the job, or a missing right."""
 
 
+class Permission(Message, kw_only=True):
+    allowed: bool
+    reason: str = ""
+    """Why not."""
+
+
 class Restarts(Message, kw_only=True):
     charged: int
     """Restarts that count against the limit."""
@@ -280,6 +287,8 @@ class JobDetail(Message, kw_only=True):
     restarts: Restarts
     elastic: ElasticLimits | None = None
     actions: list[Action]
+    terminal: Permission
+    """Whether a terminal of its replicas can be opened. One of the replicas must run."""
     annotations: dict[str, str]
 
 
@@ -300,6 +309,7 @@ class JobPatch(Message, kw_only=True):
     restarts: Restarts | None = None
     elastic: ElasticLimits | None = None
     actions: list[Action] | None = None
+    terminal: Permission | None = None
     annotations: dict[str, str] | None = None
 
 

@@ -6,7 +6,7 @@ from typing import Literal, dataclass_transform
 
 import msgspec
 
-from traincrew.console.contract import jobs, logs, problems
+from traincrew.console.contract import jobs, logs, metrics, problems
 from traincrew.model.meta import Time
 
 
@@ -22,7 +22,7 @@ class ToPage(msgspec.Struct, rename="camel", kw_only=True, frozen=True, tag_fiel
 
 class Subscribe(ToServer, tag="subscribe", kw_only=True):
     topic: str
-    """`jobs?FILTERS`, `job:NAMESPACE/KIND/NAME` or `logs:NAMESPACE/KIND/NAME?FILTERS`, with the filters of the REST path."""
+    """`jobs?FILTERS`, `job:NAMESPACE/KIND/NAME`, or `logs` and `metrics` instead of `job` with the filters of the REST path."""
     cursor: str = ""
     """jobs, job: the cursor of the last message, to get only what changed since. Empty: begin with a snapshot."""
     positions: dict[str, str] = {}
@@ -69,6 +69,18 @@ class LogsPatch(ToPage, tag="logs.patch", kw_only=True):
     data: logs.LogBatch
 
 
+class MetricsSnapshot(ToPage, tag="metrics.snapshot", kw_only=True):
+    topic: str
+    data: metrics.JobMetrics
+
+
+class MetricsPatch(ToPage, tag="metrics.patch", kw_only=True):
+    """New points: append those of each series to the ones that the page has. A series that the page does not have is complete."""
+
+    topic: str
+    data: metrics.JobMetrics
+
+
 class End(ToPage, tag="end", kw_only=True):
     """No further message of the topic follows."""
 
@@ -102,5 +114,16 @@ class Heartbeat(ToPage, tag="heartbeat", kw_only=True):
 
 PageMessage = Subscribe | Unsubscribe
 ConsoleMessage = (
-    JobsSnapshot | JobsPatch | JobSnapshot | JobChanges | LogsSnapshot | LogsPatch | End | StreamError | ClusterState | Heartbeat
+    JobsSnapshot
+    | JobsPatch
+    | JobSnapshot
+    | JobChanges
+    | LogsSnapshot
+    | LogsPatch
+    | MetricsSnapshot
+    | MetricsPatch
+    | End
+    | StreamError
+    | ClusterState
+    | Heartbeat
 )

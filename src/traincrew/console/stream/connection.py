@@ -12,12 +12,13 @@ from aiohttp import WSMsgType, web
 
 from traincrew import errors
 from traincrew.client import clock
-from traincrew.console import log_requests
+from traincrew.console import job_metrics, log_requests
 from traincrew.console.contract import stream
 from traincrew.console.contract.problems import ApiError
 from traincrew.console.stream import jobs_topic, topics
 from traincrew.console.stream.job_topic import JobTopic
 from traincrew.console.stream.logs_topic import LogsTopic
+from traincrew.console.stream.metrics_topic import MetricsTopic
 from traincrew.console.view import job_filters, problems
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,9 @@ class StreamConnection:
             return jobs_topic.run(self._services.cache, message, job_filters.parse(topic.parameters), self._send)
         if topic.name == "job":
             return JobTopic(self._services, message, topic.job, self._send).run()
+        if topic.name == "metrics":
+            reader = job_metrics.JobMetricsReader(self._services.client, self._services.usage, topic.job, topic.parameters)
+            return MetricsTopic(reader, message, self._send).run()
         request = log_requests.parse(topic.parameters)
         return LogsTopic(self._services, message, topic.job, request, self._send).run()
 

@@ -30,19 +30,26 @@ class JobTopic:
         self._is_away = False
 
     async def run(self) -> None:
-        cache, key = self._services.cache, (self._job.kind.singular, self._job.namespace, self._job.name)
-        with cache.listening() as changed:
-            while True:
-                seen = cache.touched[key]
-                if not await self._read():
-                    return
-                await asyncio.sleep(PAUSE_SECONDS)
-                limit = EVENTS_SECONDS if cache.covers(*key[:2]) else UNOBSERVED_SECONDS
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(limit):
-                        while cache.touched[key] == seen:
-                            changed.clear()
-                            await changed.wait()
+        """Until the job is deleted. Its usage is sampled meanwhile, for who looks at it next."""
+        async with self._services.usage.watching(self._job):
+            with self._services.cache.listening() as changed:
+                while await self._read_and_wait(changed):
+                    pass
+
+    async def _read_and_wait(self, changed: asyncio.Event) -> bool:
+        """Read the job, then wait for its next change. False: the topic is over."""
+        cache, key = self._services.cache, self._job.key
+        seen = cache.touched[key]
+        if not await self._read():
+            return False
+        await asyncio.sleep(PAUSE_SECONDS)
+        limit = EVENTS_SECONDS if cache.covers(*key[:2]) else UNOBSERVED_SECONDS
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while cache.touched[key] == seen:
+                    changed.clear()
+                    await changed.wait()
+        return True
 
     async def _read(self) -> bool:
         """Whether the topic goes on."""

@@ -1,4 +1,4 @@
-"""Topics: `jobs?FILTERS`, `job:NAMESPACE/KIND/NAME`, `logs:NAMESPACE/KIND/NAME?FILTERS`."""
+"""Topics: `jobs?FILTERS`, `job:NAMESPACE/KIND/NAME`, and `logs` and `metrics` of a job with filters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
 from traincrew.console.contract.stream import ConsoleMessage
 from traincrew.console.job_cache import JobCache
+from traincrew.console.usage_sampler import UsageSampler
 
 Send = Callable[[ConsoleMessage], Awaitable[None]]
+JOB_TOPICS = ("job", "logs", "metrics")
 MAX_TOPIC = 2000
 """Characters of a topic."""
 
@@ -23,6 +25,7 @@ class Services(NamedTuple):
     client: RemoteClient
     cache: JobCache
     reader: job_reader.JobReader
+    usage: UsageSampler
 
 
 class Topic(NamedTuple):
@@ -36,11 +39,10 @@ def parse(text: str) -> Topic:
     path, _, query = text.partition("?")
     name, colon, job = path.partition(":")
     parts = [urllib.parse.unquote(part) for part in job.split("/")]
-    known = (name == "jobs" and not colon) or (name in ("job", "logs") and len(parts) == 3 and all(parts))
+    known = (name == "jobs" and not colon) or (name in JOB_TOPICS and len(parts) == 3 and all(parts))
     if not known or len(text) > MAX_TOPIC:
-        raise errors.SettingsError(
-            f"unknown topic {text[:200]!r}: expected jobs, job:NAMESPACE/KIND/NAME or logs:NAMESPACE/KIND/NAME"
-        )
+        expected = ", ".join(["jobs", *(f"{each}:NAMESPACE/KIND/NAME" for each in JOB_TOPICS)])
+        raise errors.SettingsError(f"unknown topic {text[:200]!r}: expected one of {expected}")
     parameters = dict(urllib.parse.parse_qsl(query))
     if name == "jobs":
         return Topic(name, None, parameters)

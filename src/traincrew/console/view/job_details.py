@@ -14,6 +14,7 @@ from traincrew.console.contract.jobs import (
     Event,
     Failure,
     JobDetail,
+    Permission,
     Restarts,
     RoleSummary,
 )
@@ -46,6 +47,8 @@ class JobObjects:
     evidence: explanation.Evidence
     rights: frozenset[str]
     """Verbs that the user may use on jobs of this kind and namespace."""
+    may_exec: bool
+    """Whether the user may run commands in pods of this namespace."""
 
 
 def detail(read: JobObjects, now: Time) -> JobDetail:
@@ -66,6 +69,7 @@ def detail(read: JobObjects, now: Time) -> JobDetail:
         ),
         elastic=_elastic(observed),
         actions=_actions(observed, read.rights),
+        terminal=_terminal(observed, read.may_exec),
         annotations=observed.job.metadata.annotations,
     )
 
@@ -164,6 +168,14 @@ def _actions(observed: ObservedJob, rights: frozenset[str]) -> list[Action]:
             reason = f"you lack the right to {verb} {observed.kind.plural} in namespace {observed.job.namespace}"
         found.append(Action(name=name, allowed=not reason, reason=reason))
     return found
+
+
+def _terminal(observed: ObservedJob, may_exec: bool) -> Permission:
+    if not may_exec:
+        reason = f"you lack the right to create pods/exec in namespace {observed.job.namespace}"
+    else:
+        reason = "" if any(pod.status.phase == "Running" for pod in observed.pods) else "no replica of the job runs"
+    return Permission(allowed=not reason, reason=reason)
 
 
 def objection(observed: ObservedJob, action: ActionName) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.console.contract.jobs import JobDetail, JobPatch, Replica
 
-_WHOLE = ("summary", "roles", "diagnosis", "conditions", "restarts", "elastic", "actions", "annotations")
+_WHOLE = ("summary", "roles", "diagnosis", "conditions", "restarts", "elastic", "actions", "terminal", "annotations")
 """Fields that are sent as a whole if they differ."""
 
 

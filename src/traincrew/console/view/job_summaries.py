@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.console.contract.jobs import JobKey, JobSummary, ReplicaCounts
-from traincrew.console.view import requests, status_words
+from traincrew.console.contract.jobs import JobKey, JobSummary, Progress, ReplicaCounts
+from traincrew.console.view import job_progress, requests, status_words
 from traincrew.inspection import observed_job
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.kinds.kind import JobKind
@@ -20,8 +20,8 @@ OWNERS = ("traincrew.kubeflow.org/owner", "kubeflow.org/owner", "owner")
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
 
 
-def summarize(kind: JobKind, observed: ObservedJob, now: Time) -> JobSummary:
-    """kind: the kind of the resource; that of the observed job may be a variant."""
+def summarize(kind: JobKind, observed: ObservedJob, now: Time, printed: Progress | None = None) -> JobSummary:
+    """kind: the kind of the resource; that of the observed job may be a variant. printed: progress from the output of the job."""
     job, meta = observed.job, observed.job.metadata
     requested = requests.of_job(job)
     return JobSummary(
@@ -41,6 +41,7 @@ def summarize(kind: JobKind, observed: ObservedJob, now: Time) -> JobSummary:
         replicas=_counts(observed),
         resources=requested,
         devices=requests.devices(requested),
+        progress=job_progress.of_annotation(meta.annotations) or printed,
         description=meta.annotations.get(DESCRIPTION, ""),
         owner=_owner(meta.annotations, meta.labels),
         queue=_queue(job),

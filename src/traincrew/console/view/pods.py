@@ -14,9 +14,15 @@ class Requirements(Struct, gc=False):
     limits: dict[str, Amount] = {}
 
 
-class ShownContainer(Struct, gc=False):
+class Variable(Struct, gc=False):
+    name: str = ""
+    value: str = ""
+
+
+class ShownContainer(Struct):
     name: str = ""
     image: str = ""
+    env: list[Variable] = []
     resources: Requirements = Requirements()
 
 

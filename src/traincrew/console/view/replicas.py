@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from traincrew import settings
 from traincrew.apimachinery import quantities
 from traincrew.console.contract.jobs import Container, Replica, ReplicaState
+from traincrew.console.view import ranks
 from traincrew.console.view.pods import Amount, ShownContainer, ShownPod
 from traincrew.inspection import waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
@@ -51,6 +52,7 @@ def _with_pod(observed: ObservedJob, pod: ShownPod) -> Replica:
         name=observed.replica(pod),
         role=role.name if role is not None else "",
         index=int(index) if index.isdecimal() else 0,
+        rank=ranks.rank(observed, pod),
         state=state(pod),
         why=waiting_reasons.pod_reason(pod),
         pod=pod.name,

@@ -1,0 +1,105 @@
+"""Samples what the replicas of jobs use, while someone looks at them, and keeps the samples."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Sequence
+
+from traincrew import errors
+from traincrew.client.remote import RemoteClient
+from traincrew.console.contract.metrics import UsageSeries
+from traincrew.console.job_reader import JobAddress
+from traincrew.console.view import usage
+from traincrew.console.view.pods import ShownPod
+from traincrew.console.view.points import Counted, Points
+from traincrew.inspection import observed_job
+from traincrew.model.resources import Resource
+
+POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
+INTERVAL = 5.0
+"""Seconds between two samples: the kubelet of this machine measures as often, other metrics servers every 15 seconds."""
+MAX_POINTS = 1440
+MAX_JOBS = 200
+"""Jobs whose samples are kept."""
+TIMEOUT_SECONDS = 5.0
+NO_SERVER = "the cluster does not serve metrics.k8s.io. Install metrics-server to see CPU and memory."
+
+
+@dataclasses.dataclass
+class _Kept:
+    pods: dict[str, usage.PodUsage] = dataclasses.field(default_factory=dict)
+    """By name: a pod that replaces another continues its series."""
+    taken: float = float("-inf")
+    unavailable: str = ""
+    watchers: int = 0
+    task: asyncio.Task[None] | None = None
+
+
+class UsageSampler:
+    def __init__(self, client: RemoteClient) -> None:
+        self._client = client
+        self._jobs: collections.OrderedDict[tuple[str, str, str], _Kept] = collections.OrderedDict()
+
+    @contextlib.asynccontextmanager
+    async def watching(self, job: JobAddress) -> AsyncIterator[None]:
+        """Samples while the context lasts. Several watchers of a job share its samples."""
+        kept = self._kept(job)
+        kept.watchers += 1
+        if kept.task is None:
+            kept.task = asyncio.create_task(self._sample_always(job))
+        try:
+            yield
+        finally:
+            kept.watchers -= 1
+            if not kept.watchers:
+                task, kept.task = kept.task, None
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _sample_always(self, job: JobAddress) -> None:
+        while True:
+            await self.sample(job)
+            await asyncio.sleep(INTERVAL)
+
+    async def sample(self, job: JobAddress) -> None:
+        """Take a sample, unless one was taken just now."""
+        kept, now = self._kept(job), asyncio.get_running_loop().time()
+        if now - kept.taken < INTERVAL / 2:
+            return
+        kept.taken = now
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                measured = await self._read(job)
+        except (errors.NotFound, errors.ServerError):
+            kept.unavailable = NO_SERVER
+        except (errors.ApiError, TimeoutError) as error:
+            kept.unavailable = str(error) or "the metrics server does not respond"
+        else:
+            kept.unavailable = ""
+            for each in measured:
+                kept.pods.setdefault(each.metadata.name, usage.PodUsage(each.metadata.name, Points(MAX_POINTS))).add(each)
+
+    async def _read(self, job: JobAddress) -> list[usage.Measured]:
+        labels = observed_job.selector(job.name)
+        pages = self._client.pages(POD_METRICS, job.namespace, labels=labels)
+        listed = [usage.decode(item) async for page in pages for item in page.items]
+        return [each for each in listed if observed_job.belongs(each, job.kind, job.name)]
+
+    def unavailable(self, job: JobAddress) -> str:
+        return self._kept(job).unavailable
+
+    def series(self, job: JobAddress, pods: Sequence[ShownPod]) -> list[Counted[UsageSeries]]:
+        """Also those of pods that are deleted."""
+        existing = {pod.name: pod for pod in pods}
+        return [usage.series(job.name, each, existing.get(name)) for name, each in sorted(self._kept(job).pods.items())]
+
+    def _kept(self, job: JobAddress) -> _Kept:
+        kept = self._jobs.setdefault(job.key, _Kept())
+        self._jobs.move_to_end(job.key)
+        unwatched = [key for key, each in self._jobs.items() if not each.watchers and key != job.key]
+        for key in unwatched[: max(len(self._jobs) - MAX_JOBS, 0)]:
+            del self._jobs[key]
+        return kept

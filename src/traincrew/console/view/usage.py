@@ -1,0 +1,90 @@
+"""Resource usage: measurements of metrics.k8s.io, and the series of a replica."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from traincrew.apimachinery import quantities
+from traincrew.console.contract.metrics import UsageSeries
+from traincrew.console.view.pods import Amount, ShownPod
+from traincrew.console.view.points import Counted, Points
+from traincrew.inspection import observed_job
+from traincrew.model.lenient_decoding import LenientDecoder
+from traincrew.model.meta import Meta, Struct, Time
+
+
+class _ContainerUsage(Struct, gc=False):
+    usage: dict[str, Amount] = {}
+
+
+class Measured(Struct):
+    """PodMetrics, or NodeMetrics."""
+
+    metadata: Meta
+    timestamp: Time | None = None
+    containers: list[_ContainerUsage] = []
+    usage: dict[str, Amount] = {}
+
+
+class Used(NamedTuple):
+    cpu: float
+    """Cores."""
+    memory: int
+    """Bytes."""
+
+
+_decoder: LenientDecoder[Measured] = LenientDecoder(Measured)
+
+
+def decode(raw: bytes) -> Measured:
+    return _decoder.decode(raw)[0]
+
+
+def used(measured: Measured) -> Used:
+    """Of all containers, or of the node."""
+    parts = [each.usage for each in measured.containers] or [measured.usage]
+    return Used(_cores(part.get("cpu") for part in parts), _bytes(part.get("memory") for part in parts))
+
+
+def _cores(amounts: Iterable[Amount | None]) -> float:
+    return sum(quantities.nanos(each) for each in amounts if each is not None and quantities.is_quantity(each)) / 1e9
+
+
+def _bytes(amounts: Iterable[Amount | None]) -> int:
+    return sum(quantities.value(each) for each in amounts if each is not None and quantities.is_quantity(each))
+
+
+@dataclasses.dataclass
+class PodUsage:
+    """The samples of the pods of one name."""
+
+    pod: str
+    points: Points[Used]
+    latest: int = 0
+
+    def add(self, measured: Measured) -> None:
+        """A measurement that is known already is ignored: metrics servers measure less often than they are asked."""
+        time = int(measured.timestamp.timestamp() * 1000) if measured.timestamp is not None else 0
+        if time > self.latest:
+            self.latest = time
+            self.points.add(time, used(measured))
+
+
+def series(job: str, kept: PodUsage, pod: ShownPod | None) -> Counted[UsageSeries]:
+    """pod None: it is deleted."""
+    containers = pod.spec.containers if pod is not None else ()
+    requests, limits = [each.resources.requests for each in containers], [each.resources.limits for each in containers]
+    found = UsageSeries(
+        replica=observed_job.replica(job, kept.pod),
+        pod=kept.pod,
+        cpu_request=_cores(each.get("cpu") for each in requests) or None,
+        cpu_limit=_cores(each.get("cpu") for each in limits) or None,
+        memory_request=_bytes(each.get("memory") for each in requests) or None,
+        memory_limit=_bytes(each.get("memory") for each in limits) or None,
+        times=list(kept.points.times),
+        cpu=[each.cpu for each in kept.points.values],
+        memory=[each.memory for each in kept.points.values],
+    )
+    return Counted(found, kept.points.thinned)
