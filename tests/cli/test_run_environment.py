@@ -202,6 +202,65 @@ def test_a_script_in_a_directory_that_pods_do_not_see_stops_the_job(caller: Call
     assert (code, "prefix" in out) == (0, True), err
 
 
+def manifest(caller: Caller, *command: str, mount: dict[str, object] | None = None, **fields: object) -> str:
+    container = {"name": "pytorch", "image": "some/plain", "command": [*command], **(mount or {})}
+    spec = {"containers": [container], **fields}
+    replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": spec}}
+    return write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="plain.yaml")
+
+
+def test_a_script_of_a_manifest_that_pods_do_not_see_stops_the_job(caller: Caller, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "hidden.py"
+    script.write_text(WHERE)
+    if not str(script).startswith(("/tmp/", "/var/tmp/", "/run/")):  # noqa: S108 - of this machine
+        pytest.skip("the temporary directory is visible in pods")
+    code, _, err = caller.run("run", manifest(caller, "python", str(script)))
+    assert code == 2
+    assert f"container pytorch: {script}: pods have a /tmp of their own and do not see this file. Mount {tmp_path} " in err
+    mount: dict[str, object] = {"volumeMounts": [{"name": "work", "mountPath": str(tmp_path)}]}
+    volumes = [{"name": "work", "hostPath": {"path": str(tmp_path)}}]
+    code, out, err = caller.run("run", "--rm", manifest(caller, "python", str(script), mount=mount, volumes=volumes))
+    assert (code, "prefix" in out) == (0, True), err
+
+
+def test_why_says_that_pods_have_a_tmp_of_their_own(caller: Caller) -> None:
+    code, _, err = caller.run("run", manifest(caller, "python", "/tmp/traincrew-no-such-script.py"))  # noqa: S108 - not made
+    assert code == 2, err
+    assert "Move /tmp/traincrew-no-such-script.py out of /tmp, or mount its directory" in caller.run("why", "j")[1]
+    caller.run("delete", "j", "--wait")
+
+
+def test_the_packages_of_the_user_and_his_programs_are_those_of_a_manifest(caller: Caller) -> None:
+    """As `pip install --user` installs them."""
+    user = caller.work / "user"
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    (user / "lib" / version / "site-packages" / "of_the_user").mkdir(parents=True)
+    (user / "lib" / version / "site-packages" / "of_the_user" / "__init__.py").write_text("name = 'mine'\n")
+    (user / "bin").mkdir()
+    (user / "bin" / "my-tool").write_text("#!/bin/sh\necho tool of the user\n")
+    (user / "bin" / "my-tool").chmod(0o755)
+    variables = {"PYTHONUSERBASE": str(user), "PATH": f"{caller.env['PATH']}:{user}/bin"}
+    command = ("sh", "-c", "my-tool && python -c 'import of_the_user; print(of_the_user.name)'")
+    code, out, err = caller.run("run", "--rm", manifest(caller, *command), variables=variables)
+    assert (code, out) == (0, "[master-0] tool of the user\n[master-0] mine\n"), err
+
+
+def test_an_activated_conda_environment_is_that_of_the_caller(caller: Caller) -> None:
+    mine = caller.environment("conda")
+    activated = {"CONDA_PREFIX": str(mine), "PATH": f"{mine}/bin:{caller.env['PATH']}"}
+    code, out, err = job(caller, "python", "where.py", variables=activated)
+    assert (code, out) == (0, f"[master-0] prefix {mine}\n"), err
+    assert f"of the activated conda environment {mine}.\n" in err
+
+
+def test_an_activated_environment_is_not_used_if_another_python_comes_first_in_the_path(caller: Caller) -> None:
+    mine, first = caller.environment("later"), caller.environment("first")
+    variables = {"VIRTUAL_ENV": str(mine), "PATH": f"{first}/bin:{mine}/bin:{caller.env['PATH']}"}
+    code, out, err = job(caller, "python", "where.py", variables=variables)
+    assert (code, out) == (0, f"[master-0] prefix {first}\n"), err
+    assert f"of the virtual environment {first}.\n" in err
+
+
 def test_the_interpreter_of_the_command_names_the_environment_wherever_it_is(caller: Caller, tmp_path: pathlib.Path) -> None:
     mine = caller.environment("named", directory=tmp_path)
     code, out, err = job(caller, f"{mine}/bin/python", "-c", WHERE, options=("--no-mount",))
@@ -244,8 +303,9 @@ def test_an_environment_in_a_closed_directory_is_reported_before_the_container_s
         spec = {"securityContext": {"runAsUser": 1000}, "containers": [container]}
         replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": spec}}
         path = write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="closed.yaml")
-        code, out, err = caller.run("run", "--timeout", "20s", "--env-dir", str(mine), path)
-        assert (code, out) == (124, "")
+        code, out, err = caller.run("run", "--env-dir", str(mine), path)
+        assert (code, out) == (1, "")
+        assert "can never run here: container pytorch of pod j-master-0:" in err
         assert f"user 1000 (runAsUser) may not use the environment {mine}: {home} has mode 0700. Run `chmod o+x {home}`" in err
     finally:
         shutil.rmtree(home)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from traincrew import errors
 from traincrew.apimachinery import suggestions
-from traincrew.cli.jobs import command_needs, python_environment, requirements_environment
+from traincrew.cli.jobs import python_environment, requirements_environment
 from traincrew.cli.jobs.command_needs import CommandNeeds
 from traincrew.cli.jobs.pod_environment import PodEnvironment
 from traincrew.cli.local_cluster import environments
@@ -79,19 +79,19 @@ def choose(choice: Choice, needs: CommandNeeds, data: data_directory.DataDirecto
 
 
 def for_pods(python: python_environment.PythonEnvironment, environ: Mapping[str, str]) -> PodEnvironment:
+    directories = (*default_environment.prefixes(python.prefix), *filter(None, [python.user_base]))
+    mounts = [mount.source for mount in default_environment.visible_mounts(*directories)]
     variables = {}
-    own = os.path.join(python.prefix, "bin")
-    path = [entry for entry in environ.get("PATH", "").split(os.pathsep) if os.path.isdir(entry) and not _hidden(entry)]
-    if set(path) - {own, *process_config.PATH}:
+    path = [entry for entry in environ.get("PATH", "").split(os.pathsep) if os.path.isdir(entry) and _is_visible(entry, mounts)]
+    if set(path) - {os.path.join(python.prefix, "bin"), *process_config.PATH}:
         variables["PATH"] = os.pathsep.join(dict.fromkeys((*path, *process_config.PATH)))
     if python.user_base and python.user_base != f"{POD_HOME}/.local":
         variables["PYTHONUSERBASE"] = python.user_base
-    mounts = [mount.source for mount in default_environment.visible_mounts(*default_environment.prefixes(python.prefix))]
     return PodEnvironment(python.prefix, variables, tuple(mounts))
 
 
-def _hidden(path: str) -> bool:
-    return f"{path}/".startswith(default_environment.HIDDEN)
+def _is_visible(directory: str, mounts: Sequence[str]) -> bool:
+    return not default_environment.is_hidden(directory) or any(f"{directory}/".startswith(f"{each}/") for each in mounts)
 
 
 def _directory_of_image(image: str, data: pathlib.Path) -> str:
@@ -183,28 +183,3 @@ def command_with_image(argv: Sequence[str], image: str) -> str:
         else:
             words.append(word)
     return shlex.join((*words, *options[end:]))
-
-
-def reject_hidden_files(commands: Sequence[Sequence[str]], mounted: Sequence[str], data: data_directory.DataDirectory) -> None:
-    """Raise SettingsError for a file of the command that is in a directory of this machine which pods do not see.
-
-    Pods see the directories that are mounted: the current one, and those of the job's environment."""
-    if (data.running() or {}).get("isolation") == "none":
-        return
-    for word in (word for command in commands for word in command):
-        path = os.path.abspath(word)
-        inside = any(f"{path}/".startswith(f"{directory}/") for directory in mounted)
-        if not word.startswith("-") and "\n" not in word and _hidden(path) and not inside and os.path.isfile(path):
-            top = next(each for each in default_environment.HIDDEN if path.startswith(each)).rstrip("/")
-            raise errors.SettingsError(
-                f"{word}: pods have a {top} of their own and do not see this file. Run the command in its directory, which is "
-                f"mounted in the pods (`cd {shlex.quote(os.path.dirname(path))}`), or move the file."
-            )
-
-
-def reject_missing_file(command: Sequence[str], mounted: str) -> None:
-    """Raise SettingsError if the program or the script of the command should be in the mounted directory, and is not."""
-    for word in command_needs.files(command):
-        path = os.path.normpath(os.path.join(mounted, word))
-        if mounted and f"{path}/".startswith(f"{mounted}/") and not os.path.exists(path):
-            raise errors.SettingsError(f"{word}: no such file in {mounted}, where the command runs. Nothing was created.")

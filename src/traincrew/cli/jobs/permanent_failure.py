@@ -32,13 +32,13 @@ class PermanentFailureCheck:
         observed = informer.observe()
         if observed is None or observed.job.status.finished or observed.job.suspended:
             return
-        reason = unsatisfiable.image_reason(observed.pods)
+        reason = unsatisfiable.container_reason(observed.pods)
         waiting = unsatisfiable.unschedulable(observed.pods) if self.local else []
         if not reason and waiting and self._checked != informer.changes:
             self._checked = informer.changes
             reason = await self._scheduling_reason(observed, informer.key.namespace)
         if reason:
-            raise NeverRuns(f"{observed.reference} can never run here: {reason}")
+            raise NeverRuns(f"{observed.reference} can never run here: {reason.rstrip('.')}")
 
     async def _scheduling_reason(self, observed: observed_job.ObservedJob, namespace: str) -> str:
         try:

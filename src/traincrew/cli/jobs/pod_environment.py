@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from traincrew.embedded.kubelet.images.default_environment import ANNOTATION
@@ -22,16 +22,16 @@ class PodEnvironment:
 
 
 def commands(document: dict[str, Any], kind: JobKind) -> list[list[str]]:
-    containers = (container for spec in _pod_specs(document, kind) for container in spec["containers"])
+    containers = (container for spec in pod_specs(document, kind) for container in spec["containers"])
     return [container["command"] for container in containers if container.get("command")]
 
 
-def add(document: dict[str, Any], kind: JobKind, environment: PodEnvironment) -> None:
-    """What the templates set themselves is kept."""
+def add(document: dict[str, Any], kind: JobKind, environment: PodEnvironment, images: Container[str] | None = None) -> None:
+    """What the templates set themselves is kept. images: whose containers get the variables; None: all."""
     for template in _templates(document, kind):
         annotations = template.setdefault("metadata", {}).setdefault("annotations", {})
         annotations.setdefault(ANNOTATION, environment.directory)
-    for spec in _pod_specs(document, kind):
+    for spec in pod_specs(document, kind):
         for index, directory in enumerate(each for each in environment.mounts if not _is_mounted(spec, each)):
             name = f"{VOLUME}-{index}"
             spec.setdefault("volumes", []).append({"name": name, "hostPath": {"path": directory, "type": "Directory"}})
@@ -39,7 +39,8 @@ def add(document: dict[str, Any], kind: JobKind, environment: PodEnvironment) ->
                 mount = {"name": name, "mountPath": directory, "readOnly": True}
                 container.setdefault("volumeMounts", []).append(mount)
         for container in spec["containers"]:
-            _add_variables(container, environment.variables)
+            if images is None or container.get("image") in images:
+                _add_variables(container, environment.variables)
 
 
 def _is_mounted(spec: dict[str, Any], directory: str) -> bool:
@@ -67,5 +68,5 @@ def _templates(document: dict[str, Any], kind: JobKind) -> Iterator[dict[str, An
             yield replica["template"]
 
 
-def _pod_specs(document: dict[str, Any], kind: JobKind) -> Iterator[dict[str, Any]]:
+def pod_specs(document: dict[str, Any], kind: JobKind) -> Iterator[dict[str, Any]]:
     return (template["spec"] for template in _templates(document, kind))

@@ -58,10 +58,11 @@ def of_caller(environ: Mapping[str, str], modules: Sequence[str] = ()) -> Python
 
 
 def _activated(environ: Mapping[str, str]) -> str:
-    """The activated environment whose programs come first in PATH."""
-    roots = [root for root in (environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")) if root]
-    entries = environ.get("PATH", "").split(os.pathsep)
-    return next((root for entry in entries for root in roots if entry == os.path.join(root, "bin")), "")
+    """The activated environment, if its Python is the first one in PATH."""
+    roots = {os.path.join(root, "bin"): root for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if (root := environ.get(name))}
+    entries = [os.path.normpath(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
+    first = next((entry for entry in entries if any(os.access(os.path.join(entry, name), os.X_OK) for name in PROGRAMS)), "")
+    return roots.get(first, "")
 
 
 def in_directory(
@@ -90,8 +91,8 @@ def _probe(python: str, environ: Mapping[str, str], modules: Sequence[str]) -> P
         )
         found = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) and error.stderr else error
-        raise errors.SettingsError(f"cannot run {python}: {said}") from None
+        message = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) and error.stderr else error
+        raise errors.SettingsError(f"cannot run {python}: {message}") from None
     return PythonEnvironment(
         found["prefix"], python, found["version"], "the environment", found["base"], found["user"], tuple(found["missing"])
     )

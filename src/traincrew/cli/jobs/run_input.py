@@ -13,6 +13,7 @@ from typing import Any
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import (
+    command_files,
     command_manifest,
     command_needs,
     command_suggestion,
@@ -95,13 +96,13 @@ def _set_environment(
 ) -> tuple[job_environment.JobEnvironment | None, list[str]]:
     """Add the environment of the job to the document. Return it with warnings about it."""
     commands = pod_environment.commands(document, job.kind)
-    job_environment.reject_missing_file(job.request.command, job.directory)
+    command_files.reject_missing(job.request.command, job.directory)
     programs = [(name,) for name in job.kind.from_command(job.request).programs]
     needs = command_needs.find([*commands, *programs, job.request.command], job.directory or os.getcwd())
     choice = environment_choice(flags)
     found = job_environment.choose(choice, needs, local)
     mounts = found.pods.mounts if found and found.pods else ()
-    job_environment.reject_hidden_files(commands, [directory for directory in (job.directory, *mounts) if directory], local)
+    command_files.reject_hidden(commands, [directory for directory in (job.directory, *mounts) if directory], local)
     if found is None:
         return None, []
     warnings = job_environment.check(found, choice, needs, local)

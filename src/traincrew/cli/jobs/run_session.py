@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import action_report, deletion, permanent_failure, query, unmanaged_objects, unmapped_images
+from traincrew.cli.jobs import (
+    action_report,
+    command_files,
+    deletion,
+    permanent_failure,
+    pod_environment,
+    query,
+    unmanaged_objects,
+    unmapped_images,
+)
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_job import RunOptions
 from traincrew.cli.jobs.submit import CreatedObject, Submission
 from traincrew.client.remote import RemoteClient
+from traincrew.embedded import data_directory
 from traincrew.inspection import manifests
 
 if TYPE_CHECKING:
@@ -55,6 +65,7 @@ class RunSession:
 
     async def run(self, wanted: Sequence[manifests.ManifestObject], options: RunOptions) -> int:
         if self.target.local is not None:
+            _reject_hidden_files(wanted, self.target.local)
             images = unmapped_images.ImageEnvironments(options.environment, self.target.local, self.console.message)
             wanted = images.assign(wanted)
         try:
@@ -141,6 +152,12 @@ class RunSession:
             job = deletion.JobIdentity(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
             with contextlib.suppress(errors.TemporaryError):
                 await deletion.wait_until_deleted(self.client, job)
+
+
+def _reject_hidden_files(wanted: Sequence[manifests.ManifestObject], local: data_directory.DataDirectory) -> None:
+    for each in wanted:
+        if each.job is not None and not each.location.startswith(unmapped_images.GENERATED):
+            command_files.reject_hidden_in_pods(pod_environment.pod_specs(each.document, each.job), local)
 
 
 def _key(created: CreatedObject) -> job_informer.JobKey:

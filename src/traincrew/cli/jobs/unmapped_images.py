@@ -72,7 +72,7 @@ class ImageEnvironments:
             return ""
         if found.python.missing and needs.certain:
             self.report(job_environment.missing_modules_of_image(next(iter(unmapped)), found, self.directory))
-        pod_environment.add(document, wanted.job, dataclasses.replace(found.pods, variables={}))
+        pod_environment.add(document, wanted.job, found.pods, unmapped)
         return str(found)
 
 

@@ -14,14 +14,16 @@ _SELECTOR = re.compile(r"(\d+) node\(s\) didn't match Pod's node affinity/select
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _BYTES = ("memory", "ephemeral-storage")
 _INVALID_IMAGE = "InvalidImageName"
+_CLOSED = "(runAsUser) may not use "
+"""Of the embedded kubelet: the user of the container may not enter the directory of its environment."""
 
 
-def image_reason(pods: Sequence[objects.Pod]) -> str:
-    """The message about an image name that cannot be parsed; empty if there is none."""
-    for pod in pods:
+def container_reason(pods: Sequence[objects.Pod]) -> str:
+    """The message about a container that can never be created; empty if there is none."""
+    for pod in (each for each in pods if not each.terminating):
         for status in pod.status.init_container_statuses + pod.status.container_statuses:
             waiting = status.state.waiting
-            if waiting is not None and waiting.reason == _INVALID_IMAGE and not pod.terminating:
+            if waiting is not None and (waiting.reason == _INVALID_IMAGE or _CLOSED in waiting.message):
                 return f"container {status.name} of pod {pod.name}: {waiting.message or waiting.reason}"
     return ""
 

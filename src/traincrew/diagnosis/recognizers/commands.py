@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from traincrew.diagnosis.recognizer import Recognizer
 
+_TMP = (
+    "Move {file} out of /tmp, or mount its directory: pods have a /tmp of their own and do not see the one of the machine "
+    "on which the job was submitted."
+)
+
 RECOGNIZERS: tuple[Recognizer, ...] = (
+    Recognizer(
+        "missing-script",
+        r"^\S*python[\d.]*: can't open file '(?P<file>/(?:var/)?tmp/[^']+)': \[Errno 2\]",
+        _TMP,
+        before_exceptions=True,
+    ),
+    Recognizer(
+        "missing-script",
+        r"^\S*sh: (?:line )?(?:\d+: )?(?:cannot open )?(?P<file>/(?:var/)?tmp/[^:\n]+): (?:No such file|not found|cannot open)",
+        _TMP,
+    ),
     Recognizer(
         "missing-script",
         r"^\S*python[\d.]*: can't open file '(?P<file>[^']+)': \[Errno 2\]",

@@ -55,9 +55,13 @@ def from_annotation(prefix: str) -> Environment:
     return Environment((f"{prefix}/bin",), env, source=f"the environment {prefix}", mapped=False)
 
 
+def is_hidden(path: str) -> bool:
+    return f"{path}/".startswith(HIDDEN)
+
+
 def visible_mounts(*prefixes: str) -> tuple[Mount, ...]:
     """The mounts that make these prefixes visible. A pod sees the host's files, except those in temporary directories."""
-    hidden = dict.fromkeys(prefix for prefix in prefixes if f"{prefix}/".startswith(HIDDEN))
+    hidden = dict.fromkeys(prefix for prefix in prefixes if is_hidden(prefix))
     return tuple(Mount(prefix, prefix, read_only=True, optional=True) for prefix in hidden)
 
 
