@@ -230,3 +230,44 @@ def test_a_suspended_job_resumes_with_the_requested_workers() -> None:
     simulation.job["spec"]["runPolicy"]["suspend"] = False
     simulation.settle()
     assert workers(simulation) == ["j-worker-0", "j-worker-1"]
+
+
+@pytest.mark.parametrize(
+    ("job", "pod"),
+    [pytest.param(torchrun(), "j-worker-0", id="host of the rendezvous"), pytest.param(horovod(), "j-launcher", id="launcher")],
+)
+def test_a_steady_pod_whose_node_ends_is_replaced_as_a_disruption(job: Manifest, pod: str) -> None:
+    simulation, cluster = started(job)
+    uid = simulation.pod(pod)["metadata"]["uid"]
+    give(simulation, [0, 1], evicted={uid: f"pod {pod} is replaced: node a ends (spot-itn)"})
+    assert "deletionTimestamp" in simulation.pod(pod)["metadata"]
+    assert ("Noticed", f"pod {pod} is replaced: node a ends (spot-itn)") in simulation.events
+    cluster.finish_deletions()
+    simulation.settle()
+    assert simulation.pod(pod)["metadata"]["uid"] != uid
+    counts = simulation.status["restarts"]
+    assert (counts["disruptions"], counts.get("charged", 0)) == (1, 0)
+    assert not simulation.is_true("Failed")
+
+
+def avoids_spot_nodes(simulation: Simulation, name: str) -> bool:
+    return "gke-spot" in str(simulation.pod(name)["spec"].get("affinity", {}))
+
+
+def test_launcher_and_rendezvous_host_of_jobs_with_the_annotation_avoid_spot_nodes() -> None:
+    simulation, _ = started(horovod())
+    assert avoids_spot_nodes(simulation, "j-launcher")
+    assert not avoids_spot_nodes(simulation, "j-worker-0")
+    simulation, _ = started(torchrun())
+    assert avoids_spot_nodes(simulation, "j-worker-0")
+    assert not avoids_spot_nodes(simulation, "j-worker-1")
+    simulation, _ = started(torchrun(scaling="manual"))
+    assert not avoids_spot_nodes(simulation, "j-worker-0")
+
+
+def test_an_affinity_of_the_template_is_kept() -> None:
+    job = torchrun()
+    own: Manifest = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["affinity"] = own
+    simulation, _ = started(job)
+    assert simulation.pod("j-worker-0")["spec"]["affinity"] == own

@@ -127,6 +127,55 @@ def test_workers_leave_a_node_that_ends_and_are_asked_for_elsewhere(node: dict[s
     assert 3 not in given.surplus
 
 
+SOFT = [
+    pytest.param({"taints": [{"key": key, "effect": "PreferNoSchedule"}]}, id=key)
+    for key in ("aws-node-termination-handler/rebalance-recommendation", "DeletionCandidateOfClusterAutoscaler")
+]
+
+
+@pytest.mark.parametrize("spec", [*SOFT, pytest.param({"unschedulable": True}, id="cordoned")])
+def test_only_workers_on_idle_capacity_leave_a_node_that_may_end(spec: dict[str, Any]) -> None:
+    job = elastic("e", ["a", "b", "b"], wanted=2, most=6)
+    result = share(scene([gpu_node("a", 1), gpu_node("b", 8, spec=spec)], [], [job]), NOW)
+    assert {index: leave.reason for index, leave in result.jobs["e"].leaving.items()} == {2: "Noticed"}
+    again = scene([gpu_node("a", 1), gpu_node("b", 8, spec=spec)], [], [dataclasses.replace(job, members=job.members[:2])])
+    assert count(share(again, NOW)) == 2, "nothing new comes to the node"
+
+
+def test_a_worker_whose_pod_is_evicted_is_replaced_before_it_is_gone() -> None:
+    job = elastic("e", ["a", "b"], wanted=2, most=3)
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    pod = builders.pod("e-worker-1", on="b", requests={GPU: "1"}, status={"phase": "Running", "conditions": [condition]})
+    job = dataclasses.replace(job, members=(job.members[0], Member(1, pod, False, NOW)))
+    given = share(scene([gpu_node("a", 1), gpu_node("b", 1)], [], [job]), NOW).jobs["e"]
+    assert set(given.members) == {0, 2}
+    assert "EvictionByEvictionAPI" in given.leaving[1].message
+    full = share(scene([gpu_node("a", 1), gpu_node("b", 1)], [], [dataclasses.replace(job, most=2)]), NOW).jobs["e"]
+    assert set(full.members) == {0, 1}, "without a free index the planner replaces it under its own"
+
+
+UNREACHABLE = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "elsewhere", "moved"),
+    [
+        pytest.param(SPOT_ENDS, 2, True, id="room elsewhere"),
+        pytest.param(SPOT_ENDS, 0, False, id="no room elsewhere"),
+        pytest.param(UNREACHABLE, 2, False, id="a pod that could not be replaced"),
+    ],
+)
+def test_the_host_of_the_rendezvous_and_the_launcher_move_if_there_is_room(
+    spec: dict[str, Any], elsewhere: int, moved: bool
+) -> None:
+    launcher = builders.pod("e-launcher", on="a", requests={GPU: "1"})
+    job = dataclasses.replace(elastic("e", ["a"], anchor="first"), others=(launcher,))
+    state = scene([gpu_node("a", 2, spec=spec), gpu_node("b", elsewhere)], [launcher], [job])
+    given = share(state, NOW).jobs["e"]
+    assert 0 in given.members
+    assert len(given.evicted) == (2 if moved else 0)
+
+
 def test_a_worker_that_the_scheduler_refuses_is_removed_and_the_next_try_is_later() -> None:
     refused = claim("x")[0].status
     pod = dataclasses.replace(worker("e", 1, None, surplus=True), status=refused)

@@ -30,6 +30,8 @@ class Share:
     hints: Mapping[int, str] = dataclasses.field(default_factory=dict)
     """The node on which the pod of a new member fits."""
     leaving: Mapping[int, Leave] = dataclasses.field(default_factory=dict)
+    evicted: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Pods that cannot leave while the job runs, and whose nodes end, by UID with the reason: they are deleted and replaced."""
     reason: str = ""
     """Why the job does not have more workers."""
     message: str = ""

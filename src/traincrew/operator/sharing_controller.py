@@ -167,4 +167,4 @@ class SharingController:
 
 def _decision(given: Share) -> tuple[object, ...]:
     """Without the message, which may change often: it is written with the next status."""
-    return (set(given.members), given.surplus, dict(given.leaving), given.reason, given.refusal)
+    return (set(given.members), given.surplus, dict(given.leaving), dict(given.evicted), given.reason, given.refusal)

@@ -137,7 +137,9 @@ def _is_pod_change(old: PodInfo, new: PodInfo) -> bool:
 def _state(pod: PodInfo) -> tuple[object, ...]:
     scheduled = pod.status.condition("PodScheduled")
     refused = scheduled.message if scheduled is not None and scheduled.status == "False" else None
-    return (pod.uid, pod.spec.node_name, pod.status.phase, pod.terminating, refused, pod.status.nominated_node_name)
+    target = pod.status.condition("DisruptionTarget")
+    disrupted = target is not None and target.status == "True"
+    return (pod.uid, pod.spec.node_name, pod.status.phase, pod.terminating, refused, pod.status.nominated_node_name, disrupted)
 
 
 def _is_node_change(old: scheduling_objects.Node, new: scheduling_objects.Node) -> bool:

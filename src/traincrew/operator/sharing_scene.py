@@ -38,6 +38,7 @@ def elastic_job(
     if wish is None or wish.refusal or job.status.finished or job.suspended or job.metadata.deletion_timestamp is not None:
         return None
     recorded = frozenset(job.members.get(elasticity.ROLE, range(wish.wanted)))
+    pods = tuple(pods)
     workers = _workers(job, pods)
     members = _members(recorded, workers, wish.wanted)
     departing = tuple(_member(index, pod) for index, pod in sorted(workers.items()) if index not in recorded)
@@ -59,6 +60,7 @@ def elastic_job(
         anchor=bounds.anchor,
         members=members,
         departing=departing,
+        others=_launchers(kind, job, pods),
         running=job.status.is_true("Running"),
         yields_only=autoscaler if wish.mode == elasticity.IDLE else "",
     )
@@ -68,6 +70,12 @@ def _workers(job: jobs.Job, pods: Iterable[PodInfo]) -> dict[int, PodInfo]:
     prefix = naming.replica(job.name, elasticity.ROLE, 0).removesuffix("0")
     found = ((pod.metadata.name.removeprefix(prefix), pod) for pod in pods if pod.metadata.name.startswith(prefix))
     return {int(text): pod for text, pod in found if text.isdecimal()}
+
+
+def _launchers(kind: JobKind, job: jobs.Job, pods: Iterable[PodInfo]) -> tuple[PodInfo, ...]:
+    """Pods that start the others. That of a batch Job is not among them: its deletion would be charged to the Job."""
+    names = {Replica(job, role, 0, _PLANNING).name for role in kind.roles if not role.indexed and not role.delegated}
+    return tuple(pod for pod in pods if pod.metadata.name in names)
 
 
 def _members(recorded: frozenset[int], workers: Mapping[int, PodInfo], wanted: int) -> tuple[Member, ...]:

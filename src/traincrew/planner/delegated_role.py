@@ -11,7 +11,7 @@ from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import objects, resources
 from traincrew.model.meta import Time
-from traincrew.planner import gang
+from traincrew.planner import elastic_members, gang
 from traincrew.planner.actions import Patch
 from traincrew.planner.replicas import Replicas
 
@@ -33,6 +33,7 @@ def dependents(replicas: Replicas) -> list[Dependent]:
         return []
     template = pod_templates.build(replicas.kind, replica)
     gang.join_gang(replicas, template, replica.role)
+    elastic_members.prefer_steady_nodes(replicas, replica, template)
     return [Dependent(resources.BATCH_JOBS, {"metadata": {"name": replica.name}, "spec": _job_spec(replicas, template)})]
 
 

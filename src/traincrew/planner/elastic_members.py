@@ -21,6 +21,13 @@ from traincrew.planner.replicas import Replicas
 from traincrew.planner.scaling import Scaling
 
 NOT_SHARED = "NotShared"
+SPOT_LABELS = (
+    ("cloud.google.com/gke-spot", "true"),
+    ("eks.amazonaws.com/capacityType", "SPOT"),
+    ("karpenter.sh/capacity-type", "spot"),
+    ("kubernetes.azure.com/scalesetpriority", "spot"),
+)
+"""Labels of nodes that may end at any time."""
 SCALE_UP_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 
@@ -70,6 +77,16 @@ def _is_withdrawn(replicas: Replicas, index: int, now: Time) -> bool:
 
 def _pod(pods: Sequence[objects.Pod], replica: Replica) -> objects.Pod | None:
     return next((pod for pod in pods if pod.name == replica.name), None)
+
+
+def prefer_steady_nodes(replicas: Replicas, replica: Replica, pod: Manifest) -> None:
+    """Changes a pod without which all others end, the launcher or the host of the rendezvous: it avoids spot nodes if it can."""
+    steady = not replica.role.indexed or replica.name == replicas.kind.lifecycle.rendezvous(replicas.job)
+    if not steady or not replicas.job.members or pod["spec"].get("affinity"):
+        return
+    expressions = [{"key": key, "operator": "NotIn", "values": [value]} for key, value in SPOT_LABELS]
+    term = {"weight": 100, "preference": {"matchExpressions": expressions}}
+    pod["spec"]["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def mark_surplus(replicas: Replicas, replica: Replica, pod: Manifest) -> None:
@@ -140,6 +157,13 @@ def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leav
 
 def _since(known: Leaving | None, leave: shares.Leave, now: Time) -> Time | None:
     return known.since if known is not None and known.reason == leave.reason else clock.whole(now)
+
+
+def evicted(replicas: Replicas) -> list[tuple[objects.Pod, str]]:
+    """Pods that are replaced because their nodes end, with the reason. Their deletion is a disruption of the job."""
+    share = replicas.observed.share
+    reasons = share.evicted if share is not None and replicas.job.members else {}
+    return [(pod, reasons[pod.metadata.uid]) for pod in replicas.own_pods if pod.metadata.uid in reasons and not pod.terminating]
 
 
 def noticed(replicas: Replicas) -> frozenset[str]:

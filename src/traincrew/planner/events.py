@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from traincrew.kinds import advice, elasticity
 from traincrew.kinds.kind import JobKind
-from traincrew.model import jobs
+from traincrew.model import jobs, objects, shares
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, Elastic, Failure, JobStatus, Why
@@ -83,6 +84,10 @@ def resized(old: JobStatus, new: JobStatus) -> list[JobEvent]:
     if after.scaling == elasticity.MANUAL and after.why is not None and _without_count(before.why) != _without_count(after.why):
         events.append(JobEvent("Warning", after.why.reason, f"the job is scaled by hand: {after.why.message}"))
     return events
+
+
+def evicted(pods: Sequence[tuple[objects.Pod, str]]) -> list[JobEvent]:
+    return [JobEvent("Normal", shares.NOTICED, reason, key=pod.metadata.uid) for pod, reason in pods]
 
 
 def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:

@@ -66,6 +66,7 @@ def _creates(replicas: Replicas, missing_pods: Iterable[Replica]) -> list[Create
 
 def _pod(replicas: Replicas, replica: Replica, template: Manifest) -> Manifest:
     gang.join_gang(replicas, template, replica.role)
+    elastic_members.prefer_steady_nodes(replicas, replica, template)
     elastic_members.mark_surplus(replicas, replica, template)
     meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner_reference(replicas)]}
     if not replica.role.indexed:

@@ -54,7 +54,7 @@ def run(replicas: Replicas, now: Time) -> Plan:
         status = msgspec.structs.replace(status, why=why)
     times += [drain_end, run_policy.deadline(replicas, status), status.restarts.retry_at if _backing_off(status, now) else None]
     plan = build_plan(replicas, status, stages, clock.earliest(times))
-    job_events = events.exit_codes(replicas.job, accounting.new_losses)
+    job_events = [*events.exit_codes(replicas.job, accounting.new_losses), *events.evicted(elastic_members.evicted(replicas))]
     if replicas.job.status.start_time is None:
         job_events += events.start_warnings(replicas.kind, replicas.job, replicas.observed.planning.gang_scheduler)
     return dataclasses.replace(plan, events=(*job_events, *plan.events))
@@ -248,7 +248,8 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
     replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
     surplus, drain_end = scale_down.remove_surplus(replicas, now)
     services = pods_and_services.delete_surplus_services(replicas, scale_down.kept_surplus(replicas, surplus))
-    deleted = surplus + pods_and_services.delete_pods(replaced) + services + unwanted
+    evicted = [pod for pod, _ in elastic_members.evicted(replicas)]
+    deleted = surplus + pods_and_services.delete_pods([*replaced, *evicted]) + services + unwanted
     held_back = gang.awaits_admission(replicas) or _backing_off(status, now)
     missing = [] if held_back else [slot.replica for slot in replicas.slots if slot.pod is None]
     needed_services, created = pods_and_services.create(replicas, missing)

@@ -21,6 +21,7 @@ class Draft:
         departing = {each.index for each in job.departing}
         self.leaving: dict[int, Leave] = {index: leave for index, leave in record.leaving.items() if index in departing}
         self.hints: dict[int, str] = {}
+        self.evicted: dict[str, str] = {}
         self.owed = max(job.wanted - record.wanted, 0)
         """Workers that are asked for whether or not there is room: they may wait and wake an autoscaler."""
         self.brake: Brake | None = None
@@ -65,7 +66,14 @@ class Draft:
         reason, message = self._why()
         surplus = frozenset(each.index for each in self.members.values() if each.surplus)
         return Share(
-            dict(sorted(members.items())), surplus, self.hints, self.leaving, reason, message, yields_only=self.job.yields_only
+            members=dict(sorted(members.items())),
+            surplus=surplus,
+            hints=self.hints,
+            leaving=self.leaving,
+            evicted=self.evicted,
+            reason=reason,
+            message=message,
+            yields_only=self.job.yields_only,
         )
 
     def _why(self) -> tuple[str, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Mapping
 
 from traincrew.model.meta import Time
-from traincrew.model.shares import EVENED_OUT, GAVE_BACK, RECLAIMED, Leave
+from traincrew.model.shares import EVENED_OUT, GAVE_BACK, NOTICED, RECLAIMED, Leave
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import budget, claims
 from traincrew.sharing import notices as node_notices
@@ -21,6 +22,48 @@ def notices(scene: Scene) -> dict[str, str]:
     """The nodes that announce their end, or do not respond, with the words for it."""
     found = {node.name: node_notices.find(node, scene.rules.notice_taints) for node in scene.nodes}
     return {name: words for name, words in found.items() if words}
+
+
+def soft_notices(scene: Scene) -> dict[str, str]:
+    """The nodes that only workers on idle capacity leave, with the words for it."""
+    found = {node.name: node_notices.find_soft(node) for node in scene.nodes}
+    return {name: words for name, words in found.items() if words}
+
+
+def leave_ending_nodes(draft: Draft, hard: Mapping[str, str], soft: Mapping[str, str], rules: Rules, now: Time) -> None:
+    """Workers whose node or pod ends. Replacements of those that the job asks for are asked for at once."""
+    for member in list(draft.in_order):
+        node = member.pod.spec.node_name if member.pod is not None else ""
+        if node in hard:
+            words = f"node {node} ends ({hard[node]})"
+        elif node in soft and member.surplus:
+            words = f"node {node} may end ({soft[node]})"
+        elif (reason := _disrupted(member)) and draft.total < draft.job.most:
+            words = f"its pod is disrupted ({reason})"
+        else:
+            continue
+        before = draft.record
+        draft.leave(member.index, Leave(NOTICED, "", words), rules, now)
+        if not member.surplus:
+            draft.owed, draft.record = draft.owed + 1, before
+
+
+def _disrupted(member: Member) -> str:
+    """Why the pod of a worker that the job asks for is about to be deleted by others."""
+    target = member.pod.status.condition("DisruptionTarget") if member.pod is not None and not member.surplus else None
+    return target.reason or target.type if target is not None and target.status == "True" else ""
+
+
+def evict_steady_pods(draft: Draft, hard: Mapping[str, str], room: Room) -> None:
+    """The host of the rendezvous and the launcher cannot leave: without them the job restarts, as after the loss of their node.
+
+    They are moved only if there is room elsewhere. The pod of a node that does not respond could not be replaced.
+    """
+    anchors = (each.pod for each in draft.members.values() if each.index in draft.anchored) if draft.job.anchor == "first" else ()
+    for pod in (*anchors, *draft.job.others):
+        words = hard.get(pod.spec.node_name, "") if pod is not None and not pod.terminating else ""
+        if pod is not None and words and words != node_notices.UNREACHABLE and room.place(pod) is not None:
+            draft.evicted[pod.uid] = f"pod {pod.metadata.name} is replaced: node {pod.spec.node_name} ends ({words})"
 
 
 def drop_lost(draft: Draft, scene: Scene, rules: Rules, now: Time) -> None:

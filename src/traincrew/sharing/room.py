@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 
 from traincrew.scheduling import filters
 from traincrew.scheduling.node_info import NodeInfo
@@ -13,8 +13,9 @@ from traincrew.sharing.scene import Scene
 
 
 class Room:
-    def __init__(self, scene: Scene, nodes: Iterable[Node]) -> None:
-        """nodes: those of the scene that may be used."""
+    def __init__(self, scene: Scene, nodes: Iterable[Node], closed: Container[str] = ()) -> None:
+        """nodes: those of the scene that may be used. closed: names of nodes that get no new workers on idle capacity."""
+        self._closed = closed
         self._overcommitted = scene.rules.overcommitted
         self._snapshot = Snapshot(nodes, self._overcommitted, scene.storage, scene.namespaces)
         self._infos = list(self._snapshot.node_infos.values())
@@ -37,17 +38,18 @@ class Room:
         self._snapshot.add_pod(pod, pod.spec.node_name)
 
     def place(self, pod: PodInfo, *, strict: bool = False) -> PodInfo | None:
-        """The pod on the first node that it fits, where it stays. strict: no resource may be overcommitted.
+        """The pod on the first node that it fits, where it stays. strict: on idle capacity, so no resource may be overcommitted.
 
         Nodes are filled one after the other, so that whole nodes stay free for others.
         """
         self._snapshot.overcommitted = frozenset() if strict else self._overcommitted
         alike = _equivalence(pod, strict)
         for position in range(self._tried.get(alike, 0) if alike is not None else 0, len(self._infos)):
-            if self._fits(pod, self._infos[position]):
+            node_info = self._infos[position]
+            if not (strict and node_info.node.name in self._closed) and self._fits(pod, node_info):
                 if alike is not None:
                     self._tried[alike] = position
-                return self._put(pod, self._infos[position].node.name)
+                return self._put(pod, node_info.node.name)
         if alike is not None:
             self._tried[alike] = len(self._infos)
         return None

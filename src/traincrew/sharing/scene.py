@@ -90,6 +90,8 @@ class ElasticJob:
     """The recorded workers."""
     departing: tuple[Member, ...] = ()
     """Workers that are no longer recorded and whose pods still exist."""
+    others: tuple[PodInfo, ...] = ()
+    """Pods that are no workers and that the operator replaces: the launcher."""
     running: bool = True
     yields_only: str = ""
     """Why the job gets no idle capacity though it asks for it."""

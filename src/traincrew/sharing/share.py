@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 
 from traincrew.model.meta import Time
-from traincrew.model.shares import GAVE_BACK, NOTICED, RESIZED, Leave
+from traincrew.model.shares import GAVE_BACK, RESIZED, Leave
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import budget, claims, filling, leaves, victims
 from traincrew.sharing.claims import Claim
@@ -25,7 +25,8 @@ class _Decision:
         self._scene, self._rules, self._now = scene, scene.rules, now
         self._notices = leaves.notices(scene)
         staying = [node for node in scene.nodes if node.name not in self._notices]
-        self._room = Room(scene, staying)
+        self._soft = leaves.soft_notices(scene)
+        self._room = Room(scene, staying, frozenset(self._soft))
         self._claims = claims.find(scene)
         self._drafts: dict[str, Draft] = {}
         for job in sorted(scene.jobs, key=lambda each: each.uid):
@@ -49,6 +50,8 @@ class _Decision:
             self._room.add(pod)
         for draft in self._drafts.values():
             self._occupy(draft)
+        for draft in self._drafts.values():
+            leaves.evict_steady_pods(draft, self._notices, self._room)
         if not self._held and not any(claim.necessary for claim in self._claims):
             leaves.even_out(list(self._drafts.values()), self._room, self._rules, self._now)
         for draft in self._drafts.values():
@@ -61,13 +64,7 @@ class _Decision:
         """Members that are gone, were refused, or are more than the job asks for."""
         rules, now = self._rules, self._now
         leaves.drop_lost(draft, self._scene, rules, now)
-        for member in list(draft.in_order):
-            node = member.pod.spec.node_name if member.pod is not None else ""
-            if node in self._notices:
-                before = draft.record
-                draft.leave(member.index, Leave(NOTICED, "", f"node {node} ends ({self._notices[node]})"), rules, now)
-                if not member.surplus:  # its replacement is asked for at once
-                    draft.owed, draft.record = draft.owed + 1, before
+        leaves.leave_ending_nodes(draft, self._notices, self._soft, rules, now)
         base = [each for each in draft.in_order if not each.surplus]
         excess = sum(not each.surplus for each in draft.members.values()) - draft.job.wanted
         too_many = base[: max(excess, 0)]
