@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import time
 
 import pytest
 from hypothesis import given
@@ -135,3 +136,29 @@ def test_a_tag_without_an_end_is_not_kept() -> None:
     stream = html_links.LinkStream(REWRITER.rewrite)
     page = "<a " + "x" * (3 * html_links.MAX_TAG)
     assert len(stream.feed(page)) > len(page) - html_links.MAX_TAG - 3
+
+
+@pytest.mark.parametrize(
+    "piece", ["<a", "</", "<!", "<!--", "<a '\"", "<script", "<script>", "<a ='", "<", "<a x>", "-", "<a \"'>"]
+)
+@pytest.mark.parametrize("size", [1, 1000, 100_000])
+def test_no_page_is_read_twice(piece: str, size: int) -> None:
+    stream = html_links.LinkStream(REWRITER.rewrite)
+    page = (piece * 100_000)[:100_000]
+    written = "".join(stream.feed(page[at : at + size]) for at in range(0, len(page), size)) + stream.end()
+    assert written == page
+    assert stream.read < 2 * len(page) + 20 * len(page) // size, "a search may begin some characters before the new text"
+
+
+@pytest.mark.parametrize("piece", ["x", "x" * 8000 + " " * 8000, "a=", "a='", "/", "href=&", "href=&#1", "href="])
+def test_the_attributes_of_a_tag_are_read_once(piece: str) -> None:
+    tag = "<a " + (piece * html_links.MAX_TAG)[: html_links.MAX_TAG - 5]
+    started = time.thread_time()
+    for _ in range(6):
+        assert len(rewritten(tag, ">")) >= len(tag)
+    assert time.thread_time() - started < 0.5, "a page of 100 kB"
+
+
+def test_a_number_of_any_length_in_a_link_passes() -> None:
+    page = f"<a href='&#{'9' * 5000};'>"
+    assert rewritten(page) == page

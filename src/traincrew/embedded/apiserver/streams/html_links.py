@@ -1,6 +1,7 @@
 """Rewrites the links of an HTML page while it is streamed. Pure.
 
 Tags are found as browsers find them: not in comments, not in the text of scripts and styles. Everything else passes unchanged.
+The page is that of a pod and may be made to cost time: no character is read again after it was found not to end anything.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 Rewrite = Callable[[str], str]
 """Raises ValueError for a link that is not a URL."""
@@ -26,10 +28,24 @@ _RAW_TEXT = ("script", "style", "textarea", "title", "iframe", "noembed", "nofra
 MAX_TAG = 16384
 """Characters of a tag. A longer one passes unchanged, so that a tag without an end is not kept in memory."""
 
-_NAME = re.compile(r"<([a-zA-Z][^\s/>]*)")
-_ATTRIBUTE = re.compile(r"""([^\s/>=]++)(\s*+=\s*+)("[^"]*+"|'[^']*+'|[^\s>]*+)""")
-_TAG = re.compile(r"""<[a-zA-Z](?:[^>"']|"[^"]*+"|'[^']*+')*+>""")
-_RAW_END = {name: re.compile(rf"</{name}[\s/>]", re.IGNORECASE) for name in _RAW_TEXT}
+_NAME = re.compile(r"<([a-zA-Z][^\s/>]*+)")
+_ATTRIBUTE = re.compile(r"""([^\s/>=]++)(?:(\s*+=\s*+)("[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
+"""Also without a value: a search that rejects a name begins again at its second character."""
+_END_OR_QUOTE = re.compile(r"""[>"']""")
+_QUOTES = {quote: re.compile(quote) for quote in "\"'"}
+
+
+class _Passage(NamedTuple):
+    """Text that has no tags."""
+
+    end: re.Pattern[str]
+    cut: int
+    """Characters of the end that the text so far may have."""
+
+
+_TO_BRACKET = _Passage(re.compile(">"), 0)
+_COMMENT = _Passage(re.compile("-->"), 2)
+_RAW = {name: _Passage(re.compile(rf"</{name}[\s/>]", re.IGNORECASE), len(name) + 2) for name in _RAW_TEXT}
 
 
 class LinkStream:
@@ -38,8 +54,11 @@ class LinkStream:
     def __init__(self, rewrite: Rewrite) -> None:
         self._rewrite = rewrite
         self._text, self._at = "", 0
-        self._raw = ""
-        """The element whose text is passed."""
+        self._passage: _Passage | None = None
+        self._tag_read, self._tag_stop = 0, _END_OR_QUOTE
+        """Of a tag that is not complete: how many of its characters are read, and what is searched next."""
+        self.read = 0
+        """Characters that were read so far. Linear in the text, whatever it is."""
 
     def feed(self, text: str) -> str:
         self._text, self._at = self._text[self._at :] + text, 0
@@ -56,56 +75,73 @@ class LinkStream:
         taken, self._at = self._text[self._at : end], end
         return taken
 
+    def _search(self, pattern: re.Pattern[str], start: int, limit: int) -> int:
+        """Where the text that is found ends; -1 if there is none."""
+        found = pattern.search(self._text, start, limit)
+        end = found.end() if found is not None else -1
+        self.read += (end if end >= 0 else min(limit, len(self._text))) - start
+        return end
+
     def _next(self) -> str | None:
         """The next piece that is complete; None if more text is needed."""
-        if self._raw:
-            return self._raw_text()
-        start = self._text.find("<", self._at)
-        if start != self._at:
-            return self._take(start if start > 0 else len(self._text))
-        following = self._text[start + 1 : start + 4]
+        if self._passage is not None:
+            return self._pass(self._passage)
+        if self._text[self._at] != "<":
+            start = self._text.find("<", self._at)
+            end = start if start >= 0 else len(self._text)
+            self.read += end - self._at
+            return self._take(end)
+        return self._markup(self._text[self._at + 1 : self._at + 4])
+
+    def _markup(self, following: str) -> str | None:
         if following == "!--":
-            return self._until("-->")
-        if "!--".startswith(following) and len(self._text) < start + 4:
+            return self._begin(_COMMENT, 2)
+        if "!--".startswith(following):
             return None
-        if following[:1] in ("/", "!", "?"):
-            return self._until(">")
-        return self._tag() if _NAME.match(self._text, start) else self._take(start + 1)
+        if following[0] in "/!?":
+            return self._begin(_TO_BRACKET, 2)
+        return self._tag() if following[0].isascii() and following[0].isalpha() else self._take(self._at + 1)
 
-    def _raw_text(self) -> str | None:
-        found = _RAW_END[self._raw].search(self._text, self._at)
-        if found is not None:
-            self._raw = ""
-            return self._take(found.end())
-        # The end tag may be cut at the end of the text.
-        end = len(self._text) - len(self._raw) - 3
-        return self._take(end) if end > self._at else None
+    def _begin(self, passage: _Passage, length: int) -> str:
+        self._passage = passage
+        return self._take(self._at + length)
 
-    def _until(self, end: str) -> str | None:
-        at = self._text.find(end, self._at)
-        if at >= 0:
-            return self._take(at + len(end))
-        return self._take(self._at + 1) if len(self._text) - self._at > MAX_TAG else None
+    def _pass(self, passage: _Passage) -> str | None:
+        end = self._search(passage.end, self._at, len(self._text))
+        if end >= 0:
+            self._passage = None
+            return self._take(end)
+        whole = len(self._text) - passage.cut
+        return self._take(whole) if whole > self._at else None
 
     def _tag(self) -> str | None:
-        start = self._at
-        found = _TAG.match(self._text, start, start + MAX_TAG)
-        if found is None:
-            return self._take(start + 1) if len(self._text) - start > MAX_TAG else None
-        named = _NAME.match(self._text, start)
+        limit = self._at + MAX_TAG
+        while (end := self._search(self._tag_stop, self._at + self._tag_read, limit)) >= 0:
+            self._tag_read, stop = end - self._at, self._text[end - 1]
+            if stop == ">":
+                self._tag_read = 0
+                return self._complete(self._take(end))
+            self._tag_stop = _QUOTES[stop] if self._tag_stop is _END_OR_QUOTE else _END_OR_QUOTE
+        self._tag_read = min(limit, len(self._text)) - self._at
+        if self._tag_read < MAX_TAG:
+            return None
+        self._tag_read, self._tag_stop = 0, _END_OR_QUOTE
+        return self._begin(_TO_BRACKET, MAX_TAG)
+
+    def _complete(self, tag: str) -> str:
+        named = _NAME.match(tag)
         assert named is not None
-        name, tag = named[1].lower(), self._take(found.end())
-        if name in _RAW_END:
-            self._raw = name
-        return self._with_links(tag, named.end() - start, LINKS.get(name, ()))
+        name = named[1].lower()
+        self._passage = _RAW.get(name)
+        return self._with_links(tag, named.end(), LINKS.get(name, ()))
 
     def _with_links(self, tag: str, start: int, attributes: tuple[str, ...]) -> str:
         def replaced(found: re.Match[str]) -> str:
             name, equals, value = found.groups()
-            if name.lower() not in attributes:
+            if equals is None or name.lower() not in attributes:
                 return found[0]
-            link = html.unescape(value[1:-1] if value[:1] in ('"', "'") else value)
             try:
+                link = html.unescape(value[1:-1] if value[:1] in ('"', "'") else value)
                 rewritten = self._rewrite(link)
             except ValueError:
                 return found[0]
