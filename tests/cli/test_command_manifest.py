@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from traincrew import errors
+from traincrew.cli import env_options
 from traincrew.cli.jobs import command_manifest, command_suggestion
 from traincrew.kinds import KINDS
 from traincrew.kinds import job_from_command as kinds_job_from_command
@@ -144,10 +145,10 @@ def test_a_number_of_workers_outside_of_the_elastic_limits_is_refused() -> None:
 
 
 def test_a_variable_without_a_value_is_taken_from_the_environment() -> None:
-    assert command_manifest.parse_variables(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
+    assert env_options.parse(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
     for wrong in ("1A=2", "=x", "NOT_SET_HERE"):
         with pytest.raises(errors.SettingsError):
-            command_manifest.parse_variables((wrong,), {})
+            env_options.parse((wrong,), {})
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)

@@ -13,7 +13,7 @@ import pytest
 from traincrew.cli.doctor import egress, isolation, leftovers, programs, storage
 from traincrew.cli.doctor.finding import Grade
 from traincrew.embedded import data_directory
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
+from traincrew.embedded.kubelet.runtime.host_mounts import HostMount
 
 COMMAND = [sys.executable, "-m", "traincrew.cli.main", "doctor"]
 
@@ -56,7 +56,7 @@ def test_the_file_system_is_that_of_the_innermost_mount(
 ) -> None:
     mounts = (HostMount(1, 0, "/", "ext4", True), HostMount(2, 1, str(tmp_path.resolve()), kind, True))
     assert storage.file_system_of(tmp_path / "data", mounts) == kind
-    monkeypatch.setattr("traincrew.embedded.kubelet.runtime.rootfs.host_mounts.read", lambda table="": mounts)
+    monkeypatch.setattr("traincrew.embedded.kubelet.runtime.host_mounts.read", lambda table="": mounts)
     assert next(iter(storage.check(tmp_path / "data"))).grade is grade
 
 

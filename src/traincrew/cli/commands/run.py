@@ -96,7 +96,7 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     traincrew run --elastic 1:4 --idle --gpus 1 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
-    from traincrew.cli.jobs import run_input, run_job, time_arguments
+    from traincrew.cli.jobs import run_input, run_job, run_options, time_arguments
 
     if not arguments and kind:
         raise errors.SettingsError(f"specify the command after --, such as: traincrew run --kind {kind} -- python train.py")
@@ -105,9 +105,9 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     if flags["form"] and not flags["dry_run"] and not flags["detach"]:
         raise errors.SettingsError("-o requires --dry-run or --detach. Use `traincrew ls -o json` to print jobs of the cluster.")
     flags["form"] = flags["form"] or ""
-    chosen = {name: flags.pop(name) for name in run_job.OPTION_NAMES}
+    chosen = {name: flags.pop(name) for name in run_options.OPTION_NAMES}
     timeout = time_arguments.parse_age(flags.pop("timeout") or "0s")
-    options = run_job.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))
+    options = run_options.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))
     if kind or run_input.is_elastic_script(arguments, flags):
         parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:

@@ -22,9 +22,8 @@ from traincrew.cli.doctor.leftovers import Process
 from traincrew.embedded import process_identity
 from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.network import egress
-from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime import host_mounts, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, hierarchies
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 from traincrew.embedded.kubelet.volumes.empty_dir import SHARED_MEMORY
 
 _OF_CLUSTERS = ("cluster.db", "node.lock")

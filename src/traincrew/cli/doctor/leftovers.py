@@ -17,8 +17,8 @@ from traincrew import errors
 from traincrew.cli.doctor.finding import Finding, ok, warn
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet import runtime_setup
+from traincrew.embedded.kubelet.runtime import host_mounts
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, hierarchies
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 
 _NETNS_DAEMON = (b"traincrew.embedded.kubelet.network.netns_launcher", b"traincrew.embedded.node.network.launch")
 _SHIM = (b"traincrew.embedded.kubelet.runtime.shim.template", b"traincrew.embedded.node.sandbox.template")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
+from traincrew.embedded.kubelet.runtime import host_mounts
 
 REMOTE_FILESYSTEMS = (
     "nfs",

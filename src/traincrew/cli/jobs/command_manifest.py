@@ -148,19 +148,6 @@ def number_of_workers(given: int | None, elastic: tuple[int, int] | None) -> int
     return low if given is None else given
 
 
-def parse_variables(given: tuple[str, ...], environ: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """NAME=VALUE, or NAME alone for the value of the current environment."""
-    found = []
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name):
-            raise errors.SettingsError(f"invalid --env {text!r}: expected NAME=VALUE")
-        if not equals and name not in environ:
-            raise errors.SettingsError(f"invalid --env {name}: the variable is not set. Use {name}=VALUE.")
-        found.append((name, value if equals else environ[name]))
-    return tuple(found)
-
-
 def parse_quantity(flag: str, text: str) -> str:
     if text and not quantities.is_quantity(text):
         raise errors.SettingsError(f"invalid --{flag} {text!r}: expected a quantity such as 2, 500m or 4Gi")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew import errors
-from traincrew.cli import cluster_target
+from traincrew.cli import cluster_target, env_options
 from traincrew.cli.jobs import (
     command_files,
     command_manifest,
@@ -78,7 +78,7 @@ def from_command(
         image=flags["image"] or advice.LOCAL_IMAGE,
         cpu=command_manifest.parse_quantity("cpu", flags["cpu"]),
         memory=command_manifest.parse_quantity("memory", flags["memory"]),
-        env=command_manifest.parse_variables(flags["env"], dict(os.environ)),
+        env=env_options.parse(flags["env"], dict(os.environ)),
         retries=flags["retries"] if flags["retries"] is not None else ELASTIC_RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _current_directory(),
     )
@@ -120,7 +120,7 @@ def _notes(chosen_kind: str, environment: str) -> list[str]:
 
 
 def environment_choice(flags: dict[str, Any]) -> job_environment.Choice:
-    variables = dict(command_manifest.parse_variables(flags["env"], dict(os.environ)))
+    variables = dict(env_options.parse(flags["env"], dict(os.environ)))
     return job_environment.Choice(flags["image"], flags["env_dir"], flags["requirements"], variables)
 
 

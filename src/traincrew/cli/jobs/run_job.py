@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import sys
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import job_environment, unmanaged_objects
+from traincrew.cli.jobs import unmanaged_objects
 from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.run_options import RunOptions
 from traincrew.cli.render import serialization
 from traincrew.inspection import manifests
-
-
-@dataclasses.dataclass(frozen=True)
-class RunOptions:
-    dry_run: bool = False
-    form: str = ""
-    """Of --dry-run, whose default is yaml, and of --detach, which prints no objects without it."""
-    detach: bool = False
-    remove: bool = False
-    replace: bool = False
-    timeout: int = 0
-    """Seconds after which an unfinished job is deleted. 0: none."""
-    wait_forever: bool = False
-    environment: job_environment.Choice = dataclasses.field(default_factory=job_environment.Choice)
-
-
-OPTION_NAMES = ("dry_run", "form", "detach", "remove", "replace", "wait_forever")
-"""Options of the command line that are passed on unchanged."""
 
 
 async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.TargetOptions, options: RunOptions) -> int:

@@ -22,7 +22,7 @@ from traincrew.cli.jobs import (
 )
 from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
-from traincrew.cli.jobs.run_job import RunOptions
+from traincrew.cli.jobs.run_options import RunOptions
 from traincrew.cli.jobs.submit import CreatedObject, Submission
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import data_directory

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew import errors
-from traincrew.cli.jobs import command_manifest
+from traincrew.cli import env_options
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.images import image_map_files, image_names
 from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
@@ -103,7 +103,7 @@ def _parse_variables(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     directory = next((text for text in given if "=" not in text and os.path.isdir(os.path.expanduser(text))), "")
     if directory:
         raise errors.SettingsError(f"--env {directory} is a directory: --env sets a variable. Use --env-dir {directory}.")
-    return command_manifest.parse_variables(given, dict(os.environ))
+    return env_options.parse(given, dict(os.environ))
 
 
 def describe(entry: ImageMapEntry) -> str:

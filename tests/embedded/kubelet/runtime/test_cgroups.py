@@ -16,11 +16,10 @@ import pytest
 from tests.embedded.file_trees.hostile_trees import dig
 from tests.embedded.kubelet.runtime.rootfs_harness import rootfs_harness
 
+from traincrew.embedded.kubelet.runtime import fork, host_mounts
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, entry, hierarchies
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
-from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.spec import Isolation, Limits
 
 _GROUND = hierarchies.discover()

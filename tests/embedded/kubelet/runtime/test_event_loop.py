@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
+from traincrew.embedded.kubelet.runtime import host_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories, VisiblePath, visible_paths
 
 DATA = "/home/user/data"

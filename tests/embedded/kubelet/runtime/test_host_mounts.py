@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pathlib
 
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
+from traincrew.embedded.kubelet.runtime import host_mounts
 
 _TABLE = r"""
 20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda rw

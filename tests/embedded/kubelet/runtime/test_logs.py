@@ -14,8 +14,8 @@ from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, run_to_exit
 
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.runtime import runtime
-from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.shim.output_pump import MAX_LINE_BYTES, LineSplitter
+from traincrew.embedded.kubelet.runtime.container.log_file import LogFile
+from traincrew.embedded.kubelet.runtime.container.output_pump import MAX_LINE_BYTES, LineSplitter
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 

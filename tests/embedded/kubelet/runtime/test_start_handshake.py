@@ -10,7 +10,7 @@ import pytest
 
 from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 
 OTHER = 1
 """A process that is not the sender."""

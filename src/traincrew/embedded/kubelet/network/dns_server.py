@@ -16,7 +16,7 @@ from traincrew.embedded.kubelet.network.connection_limits import ConnectionLimit
 from traincrew.embedded.kubelet.network.dns_messages import DnsQuery, DnsReply, MalformedMessage, ResourceRecord
 from traincrew.embedded.kubelet.network.dns_upstream import UpstreamResolver
 from traincrew.embedded.kubelet.network.dns_zone import Zone, ZoneAnswer, ZoneOutcome
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
+from traincrew.embedded.kubelet.runtime.event_loop import READ, EventLoop
 
 TTL = 1
 """Seconds. The pods of a Service may change at any time."""

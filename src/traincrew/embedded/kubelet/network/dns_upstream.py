@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from traincrew.embedded.kubelet.network import dns_messages
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
+from traincrew.embedded.kubelet.runtime.event_loop import READ, WRITE, EventLoop
 
 OnReply = Callable[[bytes], None]
 """Receives the reply; b"" if there is none."""

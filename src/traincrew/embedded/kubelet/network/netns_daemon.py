@@ -19,8 +19,8 @@ from traincrew.embedded.kubelet.network.dns_server import DnsServer
 from traincrew.embedded.kubelet.network.dns_zone import Zone
 from traincrew.embedded.kubelet.network.netns_socket import ControlReply, ControlSocket
 from traincrew.embedded.kubelet.network.netns_state import Record
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.protocol import Message
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
 
 _BACKLOG = 512
 _DELETE_AFTER = 0.05

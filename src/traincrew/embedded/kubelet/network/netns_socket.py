@@ -8,8 +8,8 @@ import socket
 import traceback
 from collections.abc import Callable
 
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.protocol import Message
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.shim.listener import Listener, ListenerLimits
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer
 

@@ -7,8 +7,8 @@ import errno
 import os
 from dataclasses import dataclass
 
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
+from traincrew.embedded.kubelet.runtime import host_mounts
+from traincrew.embedded.kubelet.runtime.host_mounts import HostMount
 
 CONTROLLERS = ("cpu", "memory", "pids")
 _USED = frozenset((*CONTROLLERS, "cpuacct"))

@@ -12,17 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from traincrew.embedded import process_identity
-from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
+from traincrew.embedded.kubelet.runtime import fork, protocol, spec
 from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
+from traincrew.embedded.kubelet.runtime.container.container_directory import ContainerDirectory
+from traincrew.embedded.kubelet.runtime.container.log_file import LogFile
+from traincrew.embedded.kubelet.runtime.container.output_pump import OutputPump
+from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair, timestamp
-from traincrew.embedded.kubelet.runtime.shim import fork
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
-from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
-from traincrew.embedded.kubelet.runtime.shim.pause import SharedProcesses
+from traincrew.embedded.kubelet.runtime.event_loop import READ
 
-MESSAGE_BYTES = 4096
 _PIPE_BYTES = 256 << 10
 _MOST_LOGGED_BYTES = 1024
 _KILL_SECONDS = 5.0
@@ -32,31 +30,6 @@ _WAIT_SECONDS = 0.5
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
-
-
-@dataclasses.dataclass(frozen=True)
-class PodSandbox:
-    """The pod sandbox: namespaces, cgroup and event loop that the pod's containers share."""
-
-    pod: spec.Pod
-    isolation: spec.Isolation
-    loop: EventLoop
-    cgroup: Cgroup | None = None
-    processes: SharedProcesses = SharedProcesses()
-    shm_namespace: int = -1
-    """The mount namespace that keeps their /dev/shm; -1: each has its own."""
-
-    @property
-    def own_pid_namespaces(self) -> bool:
-        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and not self.shared_processes
-
-    @property
-    def shared_processes(self) -> bool:
-        return self.processes.pid_namespace >= 0
-
-    def enter(self) -> None:
-        if self.own_pid_namespaces:
-            syscalls.unshare(syscalls.CLONE_NEWPID)
 
 
 class ContainerRun:
@@ -73,7 +46,7 @@ class ContainerRun:
         self._killed = False
         self._recorded = False
         self._exit: dict[str, Any] | None = None
-        self._records = -1
+        self._directory = ContainerDirectory(sandbox.pod, container)
         self._log = LogFile(container.log, container.attempt, container.log_bytes, container.log_files)
 
     @property
@@ -101,35 +74,20 @@ class ContainerRun:
             raise
 
     def _prepare(self) -> None:
-        container, directory = self.container, self._directory()
-        self._records = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        protocol.reserve(self._records, "exit.json")
-        self._write("spec.json", json.dumps(spec.to_json(container)).encode(), 0o600)
-        self._write("message", b"", 0o666)
+        container = self.container
+        self._directory.create()
         os.makedirs(container.log, mode=0o700, exist_ok=True)
         if self._sandbox.cgroup is not None:
             self.cgroup = self._sandbox.cgroup.create_child(f"{container.name}-{container.attempt}", container.limits)
-        self._fork(os.path.join(directory, "message"))
+        self._fork()
 
-    def _directory(self) -> str:
-        path = os.path.join(self._sandbox.pod.directory, "containers", self.container.name, str(self.container.attempt))
-        os.makedirs(path, mode=0o700, exist_ok=True)
-        return path
-
-    def _write(self, name: str, data: bytes, mode: int) -> None:
-        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode, dir_fd=self._records)
-        os.fchmod(fd, mode)
-        with open(fd, "wb") as file:
-            file.write(data)
-
-    def _fork(self, message: str) -> None:
+    def _fork(self) -> None:
         ours, theirs = socket_pair()
         status, status_end = handshake_pair()
         stdio, given = self._stdio()
         entries = tuple(self.cgroup.open_entries()) if self.cgroup else ()
-        container = dataclasses.replace(
-            self.container, mounts=(*self.container.mounts, spec.Mount(self.container.message_path, message, optional=True))
-        )
+        message = spec.Mount(self.container.message_path, self._directory.message_path, optional=True)
+        container = dataclasses.replace(self.container, mounts=(*self.container.mounts, message))
         sandbox = self._sandbox
         process = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, sandbox.isolation, entries)
         config = init.InitConfig(
@@ -148,7 +106,7 @@ class ContainerRun:
         finally:
             for fd in (*given, *entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
-        self._record_init()
+        self._directory.write_init(self.init)
         self._control = ours
         ours.setblocking(False)
         self._loop.watch(ours.fileno(), READ, self._read_control)
@@ -167,7 +125,7 @@ class ContainerRun:
         """Until now `init` was the process that prepares the container."""
         self.init = pid
         try:
-            self._record_init()
+            self._directory.write_init(self.init)
         except OSError:
             self._killed = True  # nobody would find the container without its shim
         if self._killed:
@@ -175,11 +133,6 @@ class ContainerRun:
         else:
             with contextlib.suppress(OSError):
                 self._control.send(b"go")
-
-    def _record_init(self) -> None:
-        """Without the shim, the kubelet finds and kills the container by its init process."""
-        identity = process_identity.of(self.init)
-        protocol.write_atomically(self._records, "init.json", json.dumps(identity).encode(), durable=False)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
         """The command's ends of its pipes, and the descriptors to close after the fork."""
@@ -267,26 +220,18 @@ class ContainerRun:
         if self.failure is None and self._exit is None:
             self._exit = self._record(code)
             with contextlib.suppress(OSError):  # `_complete` tries again
-                self._write_exit()
+                self._write_exit(self._exit)
             self._send_control({"recorded": True})
 
-    def _write_exit(self) -> None:
-        """Here, not in init: a container may control its init process, which must have no way to files of the host."""
-        protocol.write_atomically(self._records, "exit.json", json.dumps(self._exit).encode())
+    def _write_exit(self, record: dict[str, Any]) -> None:
+        self._directory.write_exit(record)
         self._recorded = True
 
     def _record(self, code: int) -> dict[str, Any]:
         oom = self.cgroup is not None and self.cgroup.oom_kills() > 0
         number = -code if code < 0 else 0
-        return spec.to_json(spec.Exit(128 + number if number else code, self.started, timestamp(), number, oom, self._message()))
-
-    def _message(self) -> str:
-        with contextlib.suppress(OSError):
-            fd = os.open("message", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._records)
-            with open(fd, "rb") as file:
-                file.seek(max(0, os.fstat(fd).st_size - MESSAGE_BYTES))
-                return file.read(MESSAGE_BYTES).decode(errors="replace")
-        return ""
+        message = self._directory.read_message()
+        return spec.to_json(spec.Exit(128 + number if number else code, self.started, timestamp(), number, oom, message))
 
     def finish(self) -> None:
         """The init process has been reaped, so every process of the container is gone."""
@@ -304,7 +249,7 @@ class ContainerRun:
         if self.failure is None and not self._recorded:
             self._exit = self._exit or self._record(-signal.SIGKILL)
             try:
-                self._write_exit()
+                self._write_exit(self._exit)
             except OSError:
                 self._loop.call_later(1.0, self._complete)  # without a record the exit would be lost with this process
                 return
@@ -328,9 +273,7 @@ class ContainerRun:
             self.cgroup.kill()
             self.cgroup.remove()
         self.close_stdin()
-        if self._records >= 0:
-            os.close(self._records)
-            self._records = -1
+        self._directory.close()
 
 
 def _exit_code(data: bytes) -> int | None:

@@ -11,11 +11,10 @@ import signal
 import socket
 from collections.abc import Callable, Collection
 
-from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
+from traincrew.embedded.kubelet.runtime import errors, fork, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import credentials, launch
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
-from traincrew.embedded.kubelet.runtime.shim import fork
 
 _FORWARDED = (
     signal.SIGTERM,

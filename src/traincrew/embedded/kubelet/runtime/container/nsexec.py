@@ -9,9 +9,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime import errors, protocol, syscalls
+from traincrew.embedded.kubelet.runtime import errors, fork, protocol, syscalls
 from traincrew.embedded.kubelet.runtime.container import capabilities, credentials, init, launch
-from traincrew.embedded.kubelet.runtime.shim import fork
 
 
 def start_container(config: init.InitConfig) -> None:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
+from traincrew.embedded.kubelet.runtime.client_descriptors import ClientDescriptors
+from traincrew.embedded.kubelet.runtime.event_loop import READ, EventLoop
 
 
 class StartHandshake:

@@ -7,8 +7,7 @@ import os
 import socket
 import stat
 
-from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim import fork
+from traincrew.embedded.kubelet.runtime import fork, protocol
 
 
 def replace(streams: tuple[int, int, int], kept: tuple[int, ...]) -> None:

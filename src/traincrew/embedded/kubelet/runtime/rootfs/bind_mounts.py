@@ -8,8 +8,8 @@ import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.host_mounts import is_within
 from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import is_within
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bound, mount_target, opened, remount_read_only, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod

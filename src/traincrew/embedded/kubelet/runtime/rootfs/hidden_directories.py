@@ -12,8 +12,8 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
+from traincrew.embedded.kubelet.runtime import host_mounts
+from traincrew.embedded.kubelet.runtime.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.spec import EXEC_SOCKETS, FORMER_EXEC_SOCKETS
 
 _MOUNTABLE = ("volumes", f"node/{EXEC_SOCKETS}", f"node/{FORMER_EXEC_SOCKETS}", "node/tools")

@@ -8,7 +8,7 @@ import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
+from traincrew.embedded.kubelet.runtime.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind_open, mount_target, opened
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer, copy_mode_and_owner
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path

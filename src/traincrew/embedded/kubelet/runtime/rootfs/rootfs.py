@@ -8,11 +8,11 @@ import errno
 import os
 
 from traincrew.embedded.file_trees import removal
-from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, mount_namespaces, shared_memory
+from traincrew.embedded.kubelet.runtime import host_mounts, syscalls
+from traincrew.embedded.kubelet.runtime.host_mounts import HostMount, is_within
+from traincrew.embedded.kubelet.runtime.rootfs import kernel_filesystems, mount_namespaces, shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
-from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer

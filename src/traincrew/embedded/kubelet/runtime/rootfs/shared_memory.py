@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime import fork, syscalls
 from traincrew.embedded.kubelet.runtime.rootfs import mount_namespaces
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
-from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.spec import Pod
 
 _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC

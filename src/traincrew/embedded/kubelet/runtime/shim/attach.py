@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
-from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
+from traincrew.embedded.kubelet.runtime.container.output_pump import OutputPump
+from traincrew.embedded.kubelet.runtime.event_loop import READ, WRITE, EventLoop
 
 _MAX_UNREAD_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16

@@ -10,13 +10,13 @@ import signal
 import socket
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime import fork, protocol
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
-from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
+from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair
-from traincrew.embedded.kubelet.runtime.shim import fork
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ
+from traincrew.embedded.kubelet.runtime.event_loop import READ
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
+from traincrew.embedded.kubelet.runtime.client_descriptors import ClientDescriptors
+from traincrew.embedded.kubelet.runtime.event_loop import READ, EventLoop
 from traincrew.embedded.kubelet.runtime.shim.peer import OnMessage, Peer
 
 _BACKLOG = 128

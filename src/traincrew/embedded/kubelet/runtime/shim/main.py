@@ -15,11 +15,12 @@ from traincrew.apimachinery import sysctls
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Hierarchies
-from traincrew.embedded.kubelet.runtime.container.container_run import PodSandbox
+from traincrew.embedded.kubelet.runtime.container import pause
+from traincrew.embedded.kubelet.runtime.container.pause import SharedProcesses
+from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
-from traincrew.embedded.kubelet.runtime.shim import lock, pause
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
-from traincrew.embedded.kubelet.runtime.shim.pause import SharedProcesses
+from traincrew.embedded.kubelet.runtime.shim import lock
 from traincrew.embedded.kubelet.runtime.shim.shim import Shim
 
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
+from traincrew.embedded.kubelet.runtime.client_descriptors import ClientDescriptors
+from traincrew.embedded.kubelet.runtime.event_loop import READ, WRITE, EventLoop
 
 _MAX_UNREAD_BYTES = 4 << 20
 

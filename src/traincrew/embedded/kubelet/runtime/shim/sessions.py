@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import errors, protocol
-from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
+from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 from traincrew.embedded.kubelet.runtime.shim.attach import Attachment

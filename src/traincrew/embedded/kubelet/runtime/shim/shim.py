@@ -14,11 +14,12 @@ from typing import Any
 
 from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime import errors, protocol, spec
+from traincrew.embedded.kubelet.runtime.client_descriptors import ClientDescriptors
 from traincrew.embedded.kubelet.runtime.container import process_usage
-from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
 from traincrew.embedded.kubelet.runtime.container.init import descendants
+from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake
-from traincrew.embedded.kubelet.runtime.shim.client_descriptors import ClientDescriptors
 from traincrew.embedded.kubelet.runtime.shim.listener import Listener, ListenerLimits
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer, Reply
 from traincrew.embedded.kubelet.runtime.shim.sessions import Sessions

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.embedded.file_trees import removal
-from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
+from traincrew.embedded.kubelet.runtime import fork, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
-from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim import main as shim_main
 
 

@@ -8,10 +8,9 @@ import os
 import signal
 import socket
 
-from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime import fork, syscalls
 from traincrew.embedded.kubelet.runtime.container import credentials
 from traincrew.embedded.kubelet.runtime.rootfs import mount_namespaces
-from traincrew.embedded.kubelet.runtime.shim import fork
 
 _SAFE_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 

@@ -13,8 +13,8 @@ import socket
 import stat
 from collections.abc import Sequence
 
-from traincrew.embedded.kubelet.runtime.shim import fork
-from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
+from traincrew.embedded.kubelet.runtime import fork
+from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 
 _PAUSE_SECONDS = 0.05
 """A flood of descriptors must not cause a flood of processes."""

@@ -6,8 +6,8 @@ import errno
 import os
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
-from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
+from traincrew.embedded.kubelet.runtime.container.log_file import LogFile
+from traincrew.embedded.kubelet.runtime.event_loop import READ, EventLoop
 
 MAX_LINE_BYTES = 16 << 10
 _CHUNK_BYTES = 1 << 14
