@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 
 import pytest
 
@@ -60,6 +61,12 @@ def with_uv(wheel: pathlib.Path, directory: pathlib.Path) -> str:
     uv = str(directory / "venv" / "bin" / "uv")
     run([uv, "tool", "install", "--quiet", "--python", sys.executable, "-c", versions(directory), str(wheel)], **own)
     return str(directory / "bin" / "traincrew")
+
+
+def test_the_wheel_has_every_file_of_the_sources(wheel: pathlib.Path) -> None:
+    source = ROOT / "src"
+    files = {path.relative_to(source).as_posix() for path in (source / "traincrew").rglob("*") if path.is_file()}
+    assert files - set(zipfile.ZipFile(wheel).namelist()) == {each for each in files if "/__pycache__/" in each}
 
 
 @pytest.mark.parametrize("install", [with_pip, with_uv], ids=["pip install", "uv tool install"])

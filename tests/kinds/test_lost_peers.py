@@ -37,7 +37,7 @@ print("other:", pairs[1][0].recv(1), flush=True)
 def mount(tmp_path: pathlib.Path) -> pathlib.Path:
     (tmp_path / "kubectl").write_text(KUBECTL)
     (tmp_path / "kubectl").chmod(0o755)
-    (tmp_path / lost_peers.FILE).write_text(lost_peers.PROGRAM)
+    (tmp_path / lost_peers.FILE).write_text(lost_peers.program())
     (tmp_path / "discover_hosts.sh").write_text("#!/bin/sh\n")
     lines = ("#!/bin/sh", "POD_NAME=$1", "shift", *lost_peers.remote_shell(str(tmp_path), f"{tmp_path}/kubectl exec $POD_NAME"))
     (tmp_path / "kubexec.sh").write_text("\n".join(lines))

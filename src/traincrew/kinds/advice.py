@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traincrew.kinds import violations
-from traincrew.kinds.kind import JobKind, Violation, unenforced
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 
 _POLICY_FIELDS = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from traincrew.kinds import violations
-from traincrew.kinds.kind import Dependent, Dependents, JobKind, Violation, unenforced
+from traincrew.kinds.dependent import Dependent, Dependents
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.kinds.spec_schema import Metric
 from traincrew.model import jobs, resources
 from traincrew.model.meta import Struct

@@ -6,7 +6,7 @@ import dataclasses
 
 import yaml
 
-from traincrew.kinds.kind import Option
+from traincrew.kinds.option import Option
 from traincrew.kinds.replica import Manifest, Replica
 
 SCRIPT = """if ! command -v nslookup >/dev/null; then

@@ -15,11 +15,13 @@ import msgspec
 from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import elasticity, job_from_command
 from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
+from traincrew.kinds.dependent import Dependents
+from traincrew.kinds.option import Option
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
+from traincrew.kinds.rule import Rule, Violation
 from traincrew.model import jobs, managed_fields, resources
 from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
-from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.model.status import JobStatus
@@ -27,69 +29,6 @@ from traincrew.model.status import JobStatus
 Schema = Mapping[str, Any]
 _OF_THE_CREATOR = "image"
 """A field that only the creator of a job sets. Kueue sets node selectors, labels and suspend."""
-
-
-class Violation(Struct):
-    """A field of a job with a value that is not allowed, or that is allowed but probably a mistake."""
-
-    path: str
-    message: str
-    server: bool = True
-    """The API server rejects the job too, by schema or CEL. False: the operator reports it on the job."""
-
-
-def unenforced(path: str, message: str) -> Violation:
-    """A violation that the API server does not enforce."""
-    return Violation(path=path, message=message, server=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class Rule:
-    """A validation rule in two languages: CEL for the CRD, Python for the CLI and the embedded API server.
-
-    Kubernetes 1.27 supports neither `reason` nor `fieldPath` of a CEL rule, hence the message names the field.
-    """
-
-    at: Literal["object", "spec", "policy", "queue", "replicas", "template-spec"]
-    """The schema node of the rule: the whole object, spec, runPolicy, its queue, the replica map, a pod spec."""
-    cel: str
-    message: str
-    check: Callable[[JobKind, jobs.Job], Iterable[Violation]] = lambda kind, job: ()
-    counts: str = ""
-    """The role whose replicas the rule compares. CEL then rejects 1.0, which the schema accepts as an integer."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Option:
-    """A setting of one kind, given to the operator as a flag."""
-
-    flag: str
-    default: str
-    help: str
-    is_file: bool = False
-    """The value is a file name. The kind receives the text of the file, or nothing if the file cannot be read."""
-    former_flag: str = ""
-    """An older name of the flag, which is still accepted."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Dependent:
-    """An object other than a pod or a replica's service that a job needs."""
-
-    resource: Resource
-    body: Manifest
-    reconciled_field: Literal["", "data", "rules", "spec"] = ""
-    """The field that is restored if it differs from the desired state. All other fields are set at the creation only."""
-    owned: bool = True
-    """False: the object may belong to the user. It is created if it does not exist, and never changed."""
-    shared: bool = False
-    """An existing object of this name is used, even if another client created it."""
-    generate: Literal["", "ssh-keypair"] = ""
-    """Content that the executor generates, because a pure function cannot."""
-
-    @property
-    def name(self) -> str:
-        return str(self.body["metadata"]["name"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,17 +53,6 @@ class PodConfig:
     """The pod labels, if they differ from the common five."""
     wait_containers: tuple[str, ...] = ()
     """Names of init containers that `customize` adds. They wait or copy files; their logs do not matter afterwards."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Dependents:
-    """The objects that a job needs beside its pods and their services."""
-
-    build: Callable[[jobs.Job, Observed], list[Dependent]] = lambda job, observed: []
-    resources: tuple[Resource, ...] = ()
-    """Resources of these objects. The operator watches them and needs permissions for them."""
-    labels: Callable[[jobs.Job], dict[str, str]] = lambda job: {}
-    """Labels of these objects, in addition to the operator's own."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,9 +10,10 @@ import msgspec
 from traincrew.kinds import autoscaling, elasticity, job_from_command, pod_templates, validation_rules
 from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.dns_wait import DnsWait
-from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation, Violation, unenforced
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded, port_number
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
 

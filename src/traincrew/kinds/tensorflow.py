@@ -10,9 +10,10 @@ import msgspec
 
 from traincrew.kinds import job_from_command, violations
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, PodsByRole, Replica, Role, all_succeeded, port_number
+from traincrew.kinds.rule import Rule, Violation, unenforced
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"

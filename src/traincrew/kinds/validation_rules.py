@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from traincrew.kinds.kind import JobKind, Rule, Violation
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.rule import Rule, Violation
 from traincrew.kinds.violations import DNS_LABEL, DNS_TEXT, counts, managers, replica_path
 from traincrew.model import jobs
 

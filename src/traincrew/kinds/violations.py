@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from traincrew.apimachinery import suggestions
-from traincrew.kinds.kind import JobKind, Violation
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.rule import Violation
 from traincrew.model import jobs, naming
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -7,7 +7,7 @@ import dataclasses
 import msgspec
 
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import Dependent
+from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import objects, resources
 from traincrew.model.meta import Time

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from traincrew.apimachinery import merge_patch_diff
-from traincrew.kinds.kind import Dependent
+from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.replica import Manifest
 from traincrew.model import naming, resources
 from traincrew.model.meta import Named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import quantities
-from traincrew.kinds.kind import Dependent
+from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.replica import Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import violations
-from traincrew.kinds.kind import JobKind, Violation, unenforced
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed

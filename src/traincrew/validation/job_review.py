@@ -12,8 +12,9 @@ from traincrew.apimachinery.findings import ManifestFinding, Path, Value, parse
 from traincrew.apimachinery.structural import value_validation
 from traincrew.apimachinery.structural.unknown_fields import UnknownField
 from traincrew.kinds import KINDS, advice, violations
-from traincrew.kinds.kind import JobKind, Violation, decode
+from traincrew.kinds.kind import JobKind, decode
 from traincrew.kinds.replica import Manifest
+from traincrew.kinds.rule import Violation
 from traincrew.model import jobs
 from traincrew.validation import crds, object_decoding, object_meta
 

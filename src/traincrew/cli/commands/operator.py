@@ -15,7 +15,7 @@ from traincrew.cli import node_options
 from traincrew.cli.go_flags import GoFlags, ignored_flags
 from traincrew.client import kubeconfig
 from traincrew.kinds import KINDS
-from traincrew.kinds.kind import Option
+from traincrew.kinds.option import Option
 
 
 def _default_address(port: int) -> str:

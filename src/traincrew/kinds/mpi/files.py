@@ -16,7 +16,7 @@ def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     first = [launcher_name(job)] if gpu_launcher(job) else []
     launcher = [f"echo {name}:{count}\n" for name in first]
     workers = host_discovery.echo_lines(job, observed, host_discovery.POD_NAMES, f":{count}")
-    elastic = {lost_peers.FILE: lost_peers.PROGRAM} if launch_command.is_elastic(job) else {}
+    elastic = {lost_peers.FILE: lost_peers.program()} if launch_command.is_elastic(job) else {}
     lost = spec.on_lost_nodes(job, observed.pods) if elastic else []
     workers += host_discovery.lost_lines(lost, host_discovery.POD_NAMES, f":{count}")
     return {

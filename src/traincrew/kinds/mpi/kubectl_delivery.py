@@ -5,9 +5,9 @@ The launcher pod is created together with the workers, since gang schedulers nee
 
 from __future__ import annotations
 
-from traincrew.kinds.kind import Option
 from traincrew.kinds.mpi import launch_command
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT
+from traincrew.kinds.option import Option
 from traincrew.kinds.replica import Manifest, Replica, env_vars
 from traincrew.model import jobs
 

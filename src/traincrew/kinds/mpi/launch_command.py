@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from traincrew.kinds import elasticity, job_from_command
-from traincrew.kinds.kind import Violation, unenforced
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT, gpu_launcher, slots
 from traincrew.kinds.replica import Manifest
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 
 DRAIN_SECONDS = 30.0

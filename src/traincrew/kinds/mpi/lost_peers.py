@@ -12,77 +12,20 @@ rank 0 is the lost one.
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
 from collections.abc import Iterable
 
 from traincrew.model import objects
 
 FILE = "lost_peers.py"
 SEND_SECONDS = 5
-PROGRAM = '''\
-"""Runs a command. Lines of the standard input are addresses of lost hosts: connections to them are shut down, once a line."""
-import ctypes, os, signal, socket, subprocess, sys, threading
 
-PIDFD_OPEN, PIDFD_GETFD = 434, 438
-libc = ctypes.CDLL(None, use_errno=True)
 
-def descendants(root):
-    parents = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open("/proc/" + name + "/stat") as stat:
-                parents[int(name)] = int(stat.read().rpartition(")")[2].split()[1])
-        except OSError:
-            pass
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found
-
-def shut_down(pid, number, address):
-    process = libc.syscall(PIDFD_OPEN, pid, 0)
-    if process < 0:
-        raise OSError(ctypes.get_errno(), "pidfd_open")
-    copy = libc.syscall(PIDFD_GETFD, process, number, 0)
-    error = ctypes.get_errno()
-    os.close(process)
-    if copy < 0:
-        raise OSError(error, "pidfd_getfd: " + os.strerror(error))
-    with socket.socket(fileno=copy) as connection:
-        if connection.getpeername()[0].replace("::ffff:", "") == address:
-            connection.shutdown(socket.SHUT_RDWR)
-
-def disconnect(root, address):
-    for pid in descendants(root):
-        try:
-            numbers = os.listdir("/proc/%d/fd" % pid)
-        except OSError:
-            continue
-        for number in numbers:
-            try:
-                if os.readlink("/proc/%d/fd/%s" % (pid, number)).startswith("socket:"):
-                    shut_down(pid, int(number), address)
-            except FileNotFoundError:
-                pass
-            except OSError as error:
-                if "pidfd" in str(error):
-                    print("cannot leave the collective: " + str(error), file=sys.stderr, flush=True)
-                    return
-
-def receive(root):
-    done = set()
-    for line in sys.stdin:
-        words = line.split()
-        if words and line not in done:
-            done.add(line)
-            disconnect(root, words[0])
-
-child = subprocess.Popen(["/bin/sh", "-c", sys.argv[1]], stdin=subprocess.DEVNULL)
-for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-    signal.signal(number, lambda number, frame: child.send_signal(number))
-threading.Thread(target=receive, args=(child.pid,), daemon=True).start()
-code = child.wait()
-os._exit(code if code >= 0 else 128 - code)
-'''
+@functools.cache
+def program() -> str:
+    """The program that is the parent of the rank. It is a file of its own, which is not imported here."""
+    return importlib.resources.files(__package__).joinpath("programs", FILE).read_text()
 
 
 def listed_until_ended(pod: objects.Pod, line: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import autoscaling
-from traincrew.kinds.kind import Dependent
+from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.replica import Env, Manifest
 from traincrew.model import jobs, naming, objects, resources
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from traincrew.kinds import pod_templates, validation_rules, violations
-from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, PodConfig, Reporting, Validation
+from traincrew.kinds.dependent import Dependent, Dependents
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation
 from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, lost_peers, orderly_leave, spec, worker_bounds
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 from traincrew.kinds.replica import Env, Manifest, Replica, Role

@@ -6,7 +6,8 @@ import dataclasses
 
 from traincrew.kinds import validation_rules
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import Dependent, JobKind
+from traincrew.kinds.dependent import Dependent
+from traincrew.kinds.kind import JobKind
 from traincrew.kinds.mpi import files, spec, v1, v2beta1_pods, v2beta1_validation, worker_wait
 from traincrew.kinds.mpi.implementations import IMPLEMENTATIONS
 from traincrew.kinds.replica import PodsByRole

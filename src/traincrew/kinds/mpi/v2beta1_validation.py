@@ -6,8 +6,9 @@ import functools
 from collections.abc import Iterator
 
 from traincrew.kinds import violations
-from traincrew.kinds.kind import JobKind, Violation, unenforced
+from traincrew.kinds.kind import JobKind
 from traincrew.kinds.mpi.implementations import IMPLEMENTATIONS
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 
 

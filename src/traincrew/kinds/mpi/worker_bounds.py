@@ -7,9 +7,9 @@ hand until they agree.
 from __future__ import annotations
 
 from traincrew.kinds import autoscaling, elasticity
-from traincrew.kinds.kind import Violation, unenforced
 from traincrew.kinds.mpi import launch_command
 from traincrew.kinds.mpi.spec import MOUNT, slots
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 
 RESIZE_COST = elasticity.ResizeCost(10.0, 5.0)
