@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import datetime as dt
 from typing import Any
 
+from tests.console import console_fixture
 from tests.console.console_fixture import Browser, Machine, job
 
+from traincrew.client import kubeconfig
+from traincrew.client.remote import RemoteClient
+from traincrew.console import job_activity, job_cache
+from traincrew.diagnosis import hang
 from traincrew.model.resources import CRDS
 
 PATH = "jobs/default/jaxjob"
@@ -77,6 +84,35 @@ async def test_replicas_have_their_ranks_and_the_annotation_gives_the_progress(b
     assert {each["name"]: each["rank"] for each in found["replicas"]} == {"worker-0": 0, "worker-1": 1}
     assert found["summary"]["progress"] == {"fraction": 0.75, "text": "step 3 of 4", "source": "annotation"}
     await browser.call("DELETE", f"{PATH}/ranked")
+
+
+async def test_a_running_job_shows_how_far_its_output_says_it_is(browser: Browser) -> None:
+    await browser.create(job("prints", "echo Epoch 2/4; echo '50/100 [00:01<00:01]'; sleep 1000"))
+    async with browser.stream() as stream:
+        await stream.subscribe("jobs?q=prints")
+        found = await stream.until(lambda message: any(each["progress"] for each in message["data"]["changed"]), "jobs.patch")
+        (shown,) = found["data"]["changed"]
+        assert shown["progress"] == {"fraction": 0.375, "text": "epoch 2 of 4, step 50 of 100", "source": "output"}
+        detail = await browser.get(f"{PATH}/prints")
+        assert detail["summary"]["progress"] == shown["progress"]
+    await browser.call("DELETE", f"{PATH}/prints")
+
+
+async def test_a_job_that_prints_and_computes_nothing_is_stalled(browser: Browser, machine: Machine) -> None:
+    await browser.create(job("quiet", "sleep 1000", workers=2))
+    await browser.until(f"{PATH}/quiet", lambda found: found["summary"]["status"] == "Running")
+    limits = hang.HangLimits(dt.timedelta(seconds=1), dt.timedelta(seconds=1))
+    async with RemoteClient(kubeconfig.load(str(machine.kubeconfig)), component="test") as client:
+        cache = job_cache.JobCache(client, "default")
+        activity = job_activity.JobActivity(client, cache, limits)
+        async with cache.running(), asyncio.timeout(console_fixture.SECONDS):
+            await cache.synced.wait()
+            while not any(each.stalled for each in cache if each.name == "quiet"):
+                await activity.examine()
+                await asyncio.sleep(0.2)
+            (found,) = [each for each in cache if each.name == "quiet"]
+    assert found.stalled.startswith("no replica has printed anything for")
+    await browser.call("DELETE", f"{PATH}/quiet")
 
 
 async def test_nodes_have_their_usage(browser: Browser) -> None:

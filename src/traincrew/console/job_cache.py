@@ -36,6 +36,11 @@ class Entry(NamedTuple):
     revision: int
 
 
+class RunningJob(NamedTuple):
+    key: Key
+    observed: observed_job.ObservedJob
+
+
 class Changes(NamedTuple):
     changed: list[JobSummary]
     removed: list[JobKey]
@@ -51,6 +56,7 @@ class JobCache:
         self.synced = asyncio.Event()
         self.touched: collections.Counter[Key] = collections.Counter()
         """By job: the number of changes of it and its pods, also of those that its summary does not show."""
+        self.activities: dict[Key, job_summaries.Activity] = {}
         self._entries: dict[Key, Entry] = {}
         self._removed: collections.deque[tuple[int, JobKey]] = collections.deque(maxlen=MAX_REMOVED)
         self._jobs: dict[str, informer.Informer[job_informer.RawObject]] = {}
@@ -62,6 +68,26 @@ class JobCache:
 
     def __iter__(self) -> Iterator[JobSummary]:
         return (entry.summary for entry in self._entries.values())
+
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._listeners)
+
+    @property
+    def pod_namespace(self) -> str | None:
+        """The namespace whose pods are read; None: those of all namespaces."""
+        return self._pods.scope.namespace if self._pods is not None else None
+
+    def running_jobs(self) -> Iterator[RunningJob]:
+        for key, entry in self._entries.items():
+            if entry.summary.status == "Running" and (observed := self._observe(key)) is not None:
+                yield RunningJob(key, observed)
+
+    def report(self, key: Key, activity: job_summaries.Activity) -> None:
+        if key in self._entries and self.activities.get(key) != activity:
+            self.activities[key] = activity
+            self._dirty.add(key)
+            self._wake.set()
 
     def covers(self, kind: str, namespace: str) -> bool:
         """Whether changes of jobs of this kind and namespace, and of their pods, are observed."""
@@ -202,18 +228,27 @@ class JobCache:
         if dirty:
             self.notify()
 
-    def _compute_job(self, key: Key) -> None:
+    def _observe(self, key: Key) -> observed_job.ObservedJob | None:
+        """None: the job is deleted."""
         kind = next(each for each in KINDS if each.singular == key[0])
-        stored, before = self._jobs[key[0]].store.get(key[1], key[2]), self._entries.get(key)
-        if stored is None:
+        stored = self._jobs[key[0]].store.get(key[1], key[2])
+        return observed_job.observe(kind, stored.text, self._pods_of.get(key[1:], {}).values()) if stored is not None else None
+
+    def _compute_job(self, key: Key) -> None:
+        observed, before = self._observe(key), self._entries.get(key)
+        if observed is None:
             if before is not None:
                 self.revision += 1
                 self._removed.append((self.revision, job_summaries.key(before.summary)))
                 del self._entries[key]
             self.touched.pop(key, None)
+            self.activities.pop(key, None)
             return
-        observed = observed_job.observe(kind, stored.text, self._pods_of.get((key[1], key[2]), {}).values())
-        summary = job_summaries.summarize(kind, observed, clock.now())
+        kind = next(each for each in KINDS if each.singular == key[0])
+        if observed.state != "Running":
+            self.activities.pop(key, None)
+        activity = self.activities.get(key, job_summaries.Activity())
+        summary = job_summaries.summarize(kind, observed, clock.now(), activity)
         if before is None or before.summary != summary:
             self.revision += 1
             self._entries[key] = Entry(summary, self.revision)

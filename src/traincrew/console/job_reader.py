@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from traincrew import errors
@@ -13,6 +15,7 @@ from traincrew.console.access import AccessReviews
 from traincrew.console.contract.jobs import JobDetail
 from traincrew.console.view import job_details
 from traincrew.console.view import pods as shown_pods
+from traincrew.console.view.job_summaries import Activity
 from traincrew.inspection import evidence_query, observed_job
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
@@ -61,8 +64,9 @@ async def read(client: RemoteClient, job: JobAddress) -> ReadJob:
 
 
 class JobReader:
-    def __init__(self, client: RemoteClient) -> None:
-        self._client = client
+    def __init__(self, client: RemoteClient, activities: Mapping[tuple[str, str, str], Activity]) -> None:
+        """activities: what is known of running jobs, by key."""
+        self._client, self._activities = client, activities
         self._access = AccessReviews(client)
 
     async def detail(self, job: JobAddress) -> JobDetail:
@@ -72,7 +76,9 @@ class JobReader:
             self._rights(job),
             self._access.allowed("create", resources.PODS, job.namespace, "exec"),
         )
-        objects = job_details.JobObjects(job.kind, found.observed, found.pods, evidence, rights, may_exec)
+        activity = self._activities.get(job.key, Activity())
+        observed = dataclasses.replace(found.observed, hang=activity.hang)
+        objects = job_details.JobObjects(job.kind, observed, found.pods, evidence, rights, may_exec, activity)
         return job_details.detail(objects, clock.now())
 
     async def _rights(self, job: JobAddress) -> frozenset[str]:

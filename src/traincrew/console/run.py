@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from traincrew import errors
 from traincrew.client import connection, retries
 from traincrew.client.remote import RemoteClient
-from traincrew.console import handlers, job_cache, job_reader, origins, page_files, server, sessions, usage_sampler
+from traincrew.console import handlers, job_activity, job_cache, job_reader, origins, page_files, server, sessions, usage_sampler
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.stream import topics
 
@@ -49,10 +49,13 @@ async def running(
     listen.check()
     async with RemoteClient(cluster, component="console", limits=LIMITS) as client:
         cache = job_cache.JobCache(client, target.namespace)
-        services = topics.Services(client, cache, job_reader.JobReader(client), usage_sampler.UsageSampler(client))
+        services = topics.Services(
+            client, cache, job_reader.JobReader(client, cache.activities), usage_sampler.UsageSampler(client)
+        )
         known = sessions.Sessions()
         application = server.ConsoleServer(handlers.Console(services, target), known, page).application()
-        async with cache.running(), contextlib.AsyncExitStack() as stack:
+        activity = job_activity.JobActivity(client, cache)
+        async with cache.running(), activity.running(), contextlib.AsyncExitStack() as stack:
             try:
                 port = await stack.enter_async_context(server.serving(application, listen.host, listen.port))
             except OSError as error:

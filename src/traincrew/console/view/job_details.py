@@ -19,6 +19,7 @@ from traincrew.console.contract.jobs import (
     RoleSummary,
 )
 from traincrew.console.view import job_summaries, replicas, timeline
+from traincrew.console.view.job_summaries import Activity
 from traincrew.console.view.pods import ShownPod
 from traincrew.inspection import events, explanation, failures, scaling_limits
 from traincrew.inspection.observed_job import ObservedJob
@@ -49,12 +50,13 @@ class JobObjects:
     """Verbs that the user may use on jobs of this kind and namespace."""
     may_exec: bool
     """Whether the user may run commands in pods of this namespace."""
+    activity: Activity = Activity()
 
 
 def detail(read: JobObjects, now: Time) -> JobDetail:
     observed, stored = read.observed, read.observed.job.status
     return JobDetail(
-        summary=job_summaries.summarize(read.kind, observed, now),
+        summary=job_summaries.summarize(read.kind, observed, now, read.activity),
         roles=[
             RoleSummary(name=name, replicas=observed.job.count(name), restart_policy=role.restart_policy)
             for name, role in observed.job.roles.items()

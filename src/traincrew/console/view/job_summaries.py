@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,8 +20,17 @@ OWNERS = ("traincrew.kubeflow.org/owner", "kubeflow.org/owner", "owner")
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
 
 
-def summarize(kind: JobKind, observed: ObservedJob, now: Time, printed: Progress | None = None) -> JobSummary:
-    """kind: the kind of the resource; that of the observed job may be a variant. printed: progress from the output of the job."""
+class Activity(NamedTuple):
+    """What a running job does, beside what its objects say."""
+
+    hang: str = ""
+    """Why it seems to hang."""
+    progress: Progress | None = None
+    """From its output."""
+
+
+def summarize(kind: JobKind, observed: ObservedJob, now: Time, activity: Activity = Activity()) -> JobSummary:  # noqa: B008 - frozen
+    """kind: the kind of the resource; that of the observed job may be a variant."""
     job, meta = observed.job, observed.job.metadata
     requested = requests.of_job(job)
     return JobSummary(
@@ -32,7 +41,7 @@ def summarize(kind: JobKind, observed: ObservedJob, now: Time, printed: Progress
         name=meta.name,
         uid=meta.uid,
         status=status_words.status(observed, now),
-        stalled=observed.hang,
+        stalled=observed.hang or activity.hang,
         why=status_words.why(observed, now),
         attempt=1 + job.status.restarts.charged + job.status.restarts.disruptions,
         created=meta.creation_timestamp,
@@ -41,7 +50,7 @@ def summarize(kind: JobKind, observed: ObservedJob, now: Time, printed: Progress
         replicas=_counts(observed),
         resources=requested,
         devices=requests.devices(requested),
-        progress=job_progress.of_annotation(meta.annotations) or printed,
+        progress=job_progress.of_annotation(meta.annotations) or activity.progress,
         description=meta.annotations.get(DESCRIPTION, ""),
         owner=_owner(meta.annotations, meta.labels),
         queue=_queue(job),
