@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import pathlib
 from typing import Any
 
 import pytest
+import yaml
+from tests.console import console_fixture
 from tests.console.console_fixture import Browser, Machine, job
+
+from traincrew.console import job_cache
 
 
 async def test_the_list_shows_a_job_from_its_creation_to_its_end_while_it_is_open(browser: Browser) -> None:
@@ -51,6 +57,46 @@ async def test_a_cursor_of_another_console_gives_a_snapshot(browser: Browser) ->
     async with browser.stream() as stream:
         await stream.subscribe("jobs", cursor="deadbeef.7")
         assert (await stream.next("jobs.patch", "jobs.snapshot"))["type"] == "jobs.snapshot"
+
+
+async def test_a_list_that_has_lost_track_of_deletions_is_sent_again(
+    machine: Machine, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_cache, "MAX_REMOVED", 1)
+    async with console_fixture.console(machine.kubeconfig, tmp_path / "page") as browser:
+        await browser.sign_in()
+        names = {f"many-{number}" for number in range(4)}
+        await browser.create(*(job(name, "sleep 1000") for name in sorted(names)))
+        await browser.until("jobs?q=many-", lambda found: found["total"] == len(names))
+        async with browser.stream() as stream:
+            await stream.subscribe("jobs?q=many-")
+            shown = {each["name"] for each in (await stream.next("jobs.snapshot"))["data"]["jobs"]}
+            assert shown == names
+            await asyncio.gather(*(browser.call("DELETE", f"jobs/default/jaxjob/{name}") for name in names))
+            while shown:
+                message = await stream.next("jobs.snapshot", "jobs.patch")
+                if message["type"] == "jobs.snapshot":
+                    shown = {each["name"] for each in message["data"]["jobs"]}
+                else:
+                    shown -= {each["name"] for each in message["data"]["removed"]}
+
+
+async def test_a_job_of_v2beta1_is_shown_and_copied_as_such(browser: Browser) -> None:
+    template = {"template": {"spec": {"containers": [{"name": "mpi", "image": "any", "command": ["sleep", "1000"]}]}}}
+    document = {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": "newer"},
+        "spec": {"mpiReplicaSpecs": {"Launcher": {"replicas": 1, **template}, "Worker": {"replicas": 1, **template}}},
+    }
+    await browser.create(document)
+    shown = await browser.get("jobs/default/mpijob/newer/yaml")
+    assert [yaml.safe_load(shown[part])["apiVersion"] for part in ("yaml", "submitted")] == ["kubeflow.org/v2beta1"] * 2
+    assert (await browser.call("POST", "jobs/default/mpijob/newer:rerun"))[1]["name"] == "newer-2"
+    again = await browser.get("jobs/default/mpijob/newer-2")
+    assert again["summary"]["apiVersion"] == "kubeflow.org/v2beta1"
+    for name in ("newer", "newer-2"):
+        await browser.call("DELETE", f"jobs/default/mpijob/{name}")
 
 
 async def test_the_details_of_a_failed_job_name_the_first_failure_its_evidence_and_the_remedy(browser: Browser) -> None:

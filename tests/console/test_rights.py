@@ -93,3 +93,19 @@ async def test_nodes_and_other_kinds_are_refused_with_the_right_by_name(reader: 
     capabilities = await reader.get("capabilities")
     assert capabilities["namespaces"] == []
     assert capabilities["user"].startswith("system:serviceaccount:default:reader-")
+
+
+async def test_rejected_credentials_are_a_state_of_the_cluster_with_a_remedy(machine: Machine, tmp_path: pathlib.Path) -> None:
+    config = kubeconfig_of(machine, "leaver", tmp_path)
+    Api(machine.kubeconfig).call("DELETE", "/api/v1/namespaces/default/serviceaccounts/leaver")
+    async with console_fixture.console(config, tmp_path / "page") as found:
+        await found.sign_in()
+        async with found.stream() as stream:
+            state = await stream.until(lambda message: message["state"] == "away", "cluster")
+            assert state["reason"] == "Unauthorized"
+            assert "Check the credentials" in state["nextStep"]
+            await stream.subscribe("job:default/jaxjob/x")
+            error = await stream.next("error")
+            assert (error["error"]["reason"], error["retrying"]) == ("Unauthorized", True)
+        status, error = await found.call("GET", "jobs")
+        assert (status, error["reason"]) == (502, "Unauthorized")

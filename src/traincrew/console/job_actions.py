@@ -55,7 +55,7 @@ async def scale(client: RemoteClient, job: JobAddress, wanted: requests.Scale) -
 
 
 async def rerun(client: RemoteClient, job: JobAddress, wanted: requests.Rerun) -> requests.ActionResult:
-    document = reruns.manifest(msgspec.json.decode(await client.get(job.kind.resource, job.namespace, job.name)))
+    document = reruns.manifest(await job_reader.read_document(client, job))
     taken = set[str]()
     for _ in range(ATTEMPTS):
         name = wanted.name or reruns.next_name(job.name, taken)

@@ -96,8 +96,9 @@ class JobCache:
         return len(scopes) == 2 and all(scope in (None, namespace) for scope in scopes)
 
     def failure(self) -> errors.ApiError | None:
-        """Why the API server does not respond; None if it does."""
-        return next((each.failure for each in self._informers() if isinstance(each.failure, errors.TemporaryError)), None)
+        """Why the API server does not respond, or that it rejects the credentials; None if it responds."""
+        lost = (errors.TemporaryError, errors.Unauthorized)
+        return next((each.failure for each in self._informers() if isinstance(each.failure, lost)), None)
 
     def since(self, revision: int) -> Changes | None:
         """What has changed after a revision; None if that is not known any more."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery import suggestions
@@ -61,6 +63,16 @@ async def read(client: RemoteClient, job: JobAddress) -> ReadJob:
     ]
     own = [pod for pod in listed if observed_job.belongs(pod, job.kind, job.name)]
     return ReadJob(observed_job.observe(job.kind, raw, own), own, raw)
+
+
+async def read_document(client: RemoteClient, job: JobAddress) -> dict[str, Any]:
+    """The job in the API version whose behaviour it follows: its spec may mean something else in another one."""
+    raw = await client.get(job.kind.resource, job.namespace, job.name)
+    version = observed_job.observe(job.kind, raw).kind.version
+    if version != job.kind.resource.version:
+        raw = await client.get(job.kind.resource._replace(version=version), job.namespace, job.name)
+    document: dict[str, Any] = msgspec.json.decode(raw)
+    return document
 
 
 class JobReader:

@@ -36,7 +36,7 @@ async def replica(client: RemoteClient, job: JobAddress, name: str) -> ReplicaDe
 
 
 async def job_yaml(client: RemoteClient, job: JobAddress) -> YamlDocument:
-    document = msgspec.json.decode(await client.get(job.kind.resource, job.namespace, job.name))
+    document = await job_reader.read_document(client, job)
     return YamlDocument(yaml=_yaml(_without_managed_fields(document)), submitted=_yaml(reruns.manifest(document)))
 
 

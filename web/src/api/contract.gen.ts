@@ -64,8 +64,13 @@ export interface Capabilities {
 /** Sent first on each connection, and whenever the API server is lost or found again. */
 export interface ClusterState {
   type: "cluster"
+  /** away: what the page shows may be old. The console tries again by itself. */
   state: "away" | "connected"
+  /** Why the cluster is away: `Unreachable`, or `Unauthorized` if the API server rejects the credentials of the console. */
+  reason: string
   message: string
+  /** What to do. */
+  nextStep: string
   since: string
 }
 

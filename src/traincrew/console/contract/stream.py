@@ -102,7 +102,12 @@ class ClusterState(ToPage, tag="cluster", kw_only=True):
     """Sent first on each connection, and whenever the API server is lost or found again."""
 
     state: Literal["connected", "away"]
+    """away: what the page shows may be old. The console tries again by itself."""
+    reason: str = ""
+    """Why the cluster is away: `Unreachable`, or `Unauthorized` if the API server rejects the credentials of the console."""
     message: str = ""
+    next_step: str = ""
+    """What to do."""
     since: Time
 
 

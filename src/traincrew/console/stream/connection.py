@@ -124,10 +124,18 @@ class StreamConnection:
         with cache.listening() as changed:
             while True:
                 failure = cache.failure()
-                message = failure.message if failure is not None else ""
-                if message != before and (not before or not message or before == "?"):
-                    state = stream.ClusterState(state="away" if message else "connected", message=message, since=clock.now())
-                    await self._send(state)
-                before = message
+                found = problems.of(failure, "watch jobs") if failure is not None else None
+                state = found.reason if found is not None else ""
+                if state != before:
+                    await self._send(_cluster_state(found))
+                before = state
                 await changed.wait()
                 changed.clear()
+
+
+def _cluster_state(error: ApiError | None) -> stream.ClusterState:
+    if error is None:
+        return stream.ClusterState(state="connected", since=clock.now())
+    return stream.ClusterState(
+        state="away", reason=error.reason, message=error.message, next_step=error.next_step, since=clock.now()
+    )

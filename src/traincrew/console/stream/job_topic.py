@@ -57,7 +57,7 @@ class JobTopic:
             detail = await self._services.reader.detail(self._job)
         except errors.NotFound as error:
             return await self._end(error)
-        except errors.TemporaryError as error:
+        except (errors.TemporaryError, errors.Unauthorized) as error:
             if not self._is_away:
                 await self._error(error, retrying=True)
             self._is_away = True

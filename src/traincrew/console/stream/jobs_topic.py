@@ -20,21 +20,23 @@ async def run(cache: JobCache, subscribe: Subscribe, wanted: JobFilter, send: Se
     with cache.listening() as changed:
         await cache.synced.wait()
         revision = _parse_cursor(cache, subscribe.cursor)
-        changes = cache.since(revision) if revision is not None else None
-        revision = cache.revision
-        if changes is None:
-            listed = job_filters.select(wanted, cache, cache.unreadable, clock.now())
-            await send(JobsSnapshot(topic=subscribe.topic, cursor=_cursor(cache, revision), data=listed))
-        else:
-            await send(JobsPatch(topic=subscribe.topic, cursor=_cursor(cache, revision), data=_patch(cache, wanted, changes)))
         while True:
-            await changed.wait()
-            changed.clear()
-            if cache.revision == revision:
-                continue
-            changes, revision = cache.since(revision) or Changes([], []), cache.revision
-            await send(JobsPatch(topic=subscribe.topic, cursor=_cursor(cache, revision), data=_patch(cache, wanted, changes)))
+            revision = await _send_changes(cache, subscribe.topic, wanted, revision, send)
             await asyncio.sleep(PAUSE_SECONDS)
+            while cache.revision == revision:
+                changed.clear()
+                await changed.wait()
+
+
+async def _send_changes(cache: JobCache, topic: str, wanted: JobFilter, seen: int | None, send: Send) -> int:
+    """Send what has changed after a revision, or all jobs if that is not known (any more). Return the revision that was sent."""
+    changes, revision = cache.since(seen) if seen is not None else None, cache.revision
+    if changes is None:
+        listed = job_filters.select(wanted, cache, cache.unreadable, clock.now())
+        await send(JobsSnapshot(topic=topic, cursor=_cursor(cache, revision), data=listed))
+    else:
+        await send(JobsPatch(topic=topic, cursor=_cursor(cache, revision), data=_patch(cache, wanted, changes)))
+    return revision
 
 
 def _patch(cache: JobCache, wanted: JobFilter, changes: Changes) -> JobListPatch:

@@ -61,7 +61,7 @@ class LogsTopic:
             try:
                 await job_reader.read(self._client, self._job)
             except errors.ApiError as error:
-                is_temporary = isinstance(error, errors.TemporaryError)
+                is_temporary = isinstance(error, errors.TemporaryError | errors.Unauthorized)
                 if not reported:
                     found = problems.of(error, f"read the logs of {self._job.reference} in namespace {self._job.namespace}")
                     await self._send(StreamError(topic=self._subscribe.topic, error=found, retrying=is_temporary))

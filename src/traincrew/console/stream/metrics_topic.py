@@ -46,7 +46,7 @@ class MetricsTopic:
         if isinstance(error, errors.NotFound) and self._seen is not None:
             await self._send(End(topic=topic, reason="Deleted", message=f"{job.reference} was deleted"))
             return False
-        retrying = isinstance(error, errors.TemporaryError)
+        retrying = isinstance(error, errors.TemporaryError | errors.Unauthorized)
         if not self._is_away:
             found = problems.of(error, f"read the metrics of {job.reference} in namespace {job.namespace}")
             await self._send(StreamError(topic=topic, error=found, retrying=retrying))
