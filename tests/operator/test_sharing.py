@@ -17,10 +17,11 @@ from tests.operator.virtual_time import in_virtual_time
 from traincrew import errors, settings
 from traincrew.client import interfaces
 from traincrew.embedded.scheduler import Scheduler
-from traincrew.model.resources import AUTOSCALERS, PODS, Resource
+from traincrew.model.resources import AUTOSCALERS, PODS, PRIORITY_CLASSES, Resource
 from traincrew.scheduling.decisions import Profile
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 GPU = "nvidia.com/gpu"
 ONE_NAMESPACE = settings.Operator(namespaces=(NAMESPACE,), metrics_address="0", health_address="0")
 
@@ -339,5 +340,77 @@ async def test_a_job_in_a_queue_of_kueue_gets_no_idle_devices(tmp_path: pathlib.
         await on.create(queued)
         await asyncio.sleep(200)
         state = await elastic(on)
-        assert (state["members"], state["why"]["reason"]) == ("0-1", "Autoscaler")
+        assert (state["members"], state["why"]["reason"]) == ("0-1", "Queue")
         assert "Kueue admits the job with 2 workers" in state["why"]["message"]
+
+
+@in_virtual_time
+async def test_without_the_priority_class_the_job_says_so_until_it_exists(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        stored = msgspec.json.decode(await on.client.get(PRIORITY_CLASSES, None, "traincrew-surplus"))
+        await on.client.delete(PRIORITY_CLASSES, None, "traincrew-surplus")
+        await on.create(elastic_job())
+        await asyncio.sleep(60)
+        state = await elastic(on)
+        assert (state["scaling"], state["why"]["reason"]) == ("manual", "NotShared")
+        assert "PriorityClass traincrew-surplus does not exist: install it with" in state["why"]["message"]
+        body = {"metadata": {"name": "traincrew-surplus"}, "value": stored["value"], "preemptionPolicy": "Never"}
+        await on.client.create(PRIORITY_CLASSES, None, json.dumps(body).encode())
+        await asyncio.sleep(60)
+        assert (await elastic(on))["members"] == "0-3"
+
+
+async def keep_quota(on: Cluster) -> None:
+    """Plays the quota controller."""
+    while True:
+        pods = await on._list(PODS)
+        limits = [container["resources"]["limits"] for each in pods for container in each["spec"]["containers"]]
+        used = {f"requests.{GPU}": str(sum(int(amounts[GPU]) for amounts in limits))}
+        status = {"status": {"hard": {f"requests.{GPU}": "4"}, "used": used}}
+        await on.client.patch(QUOTAS, NAMESPACE, "small", json.dumps(status).encode(), subresource="status")
+        await asyncio.sleep(1)
+
+
+@contextlib.asynccontextmanager
+async def quota(on: Cluster) -> AsyncIterator[None]:
+    body = {"metadata": {"name": "small"}, "spec": {"hard": {f"requests.{GPU}": "4"}}}
+    await on.client.create(QUOTAS, NAMESPACE, json.dumps(body).encode())
+    task = asyncio.create_task(keep_quota(on))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@in_virtual_time
+async def test_workers_on_idle_devices_leave_for_a_job_whose_pods_their_quota_keeps_out(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on, gpus=8), quota(on), on.operator():
+        await on.create(elastic_job())
+        await asyncio.sleep(100)
+        assert (await elastic(on))["members"] == "0-3"
+        other = elastic_job(workers=2, scaling="manual")
+        other["metadata"]["name"] = "other"
+        await on.create(other)
+        await asyncio.sleep(100)
+        assert {"other-worker-0", "other-worker-1"} <= set(await on.pods())
+        state = await elastic(on)
+        assert state["members"] == "0-1"
+        said = f"PyTorchJob default/other waits for 2 {GPU} of the quota of namespace default"
+        assert said in state["lastResize"]["message"]
+
+
+@in_virtual_time
+async def test_a_worker_that_the_quota_refuses_is_reported_in_the_words_of_the_api_server(tmp_path: pathlib.Path) -> None:
+    """The quota has a scope, which only the API server judges."""
+    async with cluster(tmp_path) as on, machine(on, gpus=8), on.operator():
+        scope = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["traincrew-surplus"]}]}
+        body = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}, "scopeSelector": scope}}
+        await on.client.create(QUOTAS, NAMESPACE, json.dumps(body).encode())
+        status = {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}}
+        await on.client.patch(QUOTAS, NAMESPACE, "none", json.dumps(status).encode(), subresource="status")
+        await on.create(elastic_job())
+        await asyncio.sleep(60)
+        state = await elastic(on)
+        assert (state["members"], state["why"]["reason"]) == ("0-1", "Quota")
+        assert "exceeded quota: none" in state["why"]["message"]

@@ -14,7 +14,7 @@ from tests.sharing.worlds import EAGER, GPU, NOW, applied, claim, elastic, gpu_n
 from traincrew.kinds.elasticity import ResizeCost
 from traincrew.sharing import share
 from traincrew.sharing.notices import SHUTTING_DOWN
-from traincrew.sharing.scene import ElasticJob, Member, Rules, Scene, Shares
+from traincrew.sharing.scene import ElasticJob, Member, RefusedPods, Rules, Scene, Shares
 
 SPOT_ENDS = {"taints": [{"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule"}]}
 GANG = {"scheduling.x-k8s.io/pod-group": "gang"}
@@ -265,3 +265,51 @@ def test_the_reason_is_known_until_the_pod_of_a_worker_that_leaves_is_gone() -> 
     assert again.jobs["e"].leaving[1].reason == "Noticed"
     gone = scene(nodes, [], [dataclasses.replace(rest, departing=())], memory=again.memory)
     assert not share(gone, after(10)).jobs["e"].leaving
+
+
+def refused(gpus: int) -> RefusedPods:
+    return RefusedPods("TFJob team/t", "team", {GPU: gpus, "pods": gpus}, NOW)
+
+
+@pytest.mark.parametrize(("gpus", "left"), [(1, 3), (3, 1), (4, 4)])
+def test_a_quota_that_workers_on_idle_capacity_hold_is_given_back_whole_or_not_at_all(gpus: int, left: int) -> None:
+    job = elastic("e", ["a"] * 4)
+    state = scene([gpu_node("a", 8)], [], [job], quotas={"team": {GPU: 0}}, refused=(refused(gpus),))
+    result = share(state, NOW)
+    assert count(result) == left
+    elsewhere = dataclasses.replace(state, refused=(dataclasses.replace(refused(gpus), namespace="other"),))
+    assert count(share(elsewhere, NOW)) == 4
+
+
+def test_a_quota_that_pods_which_end_give_back_is_not_given_back_twice() -> None:
+    job = elastic("e", ["a"] * 4)
+    state = scene([gpu_node("a", 8)], [], [job], quotas={"team": {GPU: 0}}, refused=(refused(2),))
+    first = share(state, NOW)
+    rest = dataclasses.replace(
+        job,
+        members=tuple(each for each in job.members if each.index in first.jobs["e"].members),
+        departing=tuple(each for each in job.members if each.index in first.jobs["e"].leaving),
+    )
+    assert len(rest.departing) == 2
+    again = share(dataclasses.replace(state, jobs=(rest,), memory=first.memory), after(1))
+    assert count(again) == 2
+
+
+def test_nothing_grows_into_a_quota_that_others_wait_for() -> None:
+    state = scene([gpu_node("a", 8)], [], [elastic("e", ["a"])], quotas={"team": {GPU: 2}}, refused=(refused(2),))
+    result = share(state, NOW)
+    assert (count(result), result.jobs["e"].reason) == (1, "Quota")
+
+
+@pytest.mark.parametrize(
+    ("rejections", "reason"),
+    [({1: "exceeded quota: small"}, "Quota"), ({1: 'admission webhook "x" denied the request'}, "Rejected")],
+)
+def test_a_worker_whose_pod_the_api_server_rejects_is_withdrawn_with_its_words(rejections: dict[int, str], reason: str) -> None:
+    state = scene([gpu_node("a", 2)], [], [elastic("e", ["a"])])
+    first = share(state, NOW)
+    assert count(first) == 2
+    job = dataclasses.replace(state.jobs[0], members=(*state.jobs[0].members, Member(1, surplus=True)), rejections=rejections)
+    given = share(dataclasses.replace(state, jobs=(job,), memory=first.memory), after(1)).jobs["e"]
+    assert (set(given.members), given.reason) == ({0}, reason)
+    assert rejections[1] in given.message

@@ -191,6 +191,7 @@ class ActionExecutor:
         if not changed:
             return
         self._outcome.changed = True
+        self._observer.on_rejection()
         if foreign or action.with_event:
             self._recorder.event(self._kind, self._job, self._rejection_event(action, error, foreign))
         log.warning("create rejected", extra=self._fields(action.name, error.message))

@@ -86,6 +86,8 @@ class Observer:
         self.ports = PortAllocations(handler.job_changed)
         self.shares: Callable[[jobs.JobObject[Any]], Share | None] = lambda job: NO_SHARING
         """The share of a job with the annotation for it."""
+        self.on_rejection: Callable[[], None] = lambda: None
+        """Called if the API server rejects an object of a job, with other words than before."""
         namespaces: tuple[str | None, ...] = options.namespaces or (None,)
         self._unreadable, self._status_writers = UnreadableObjects(), status_writers
         self.jobs: dict[str, InformerStore[Any]] = {
@@ -130,6 +132,15 @@ class Observer:
 
     def memory(self, uid: str) -> JobMemory:
         return self._memories.setdefault(uid, JobMemory())
+
+    def rejected_pods(self) -> dict[str, dict[str, str]]:
+        """Why pods of jobs were rejected, by UID of the job and name of the pod."""
+        found: dict[str, dict[str, str]] = {}
+        for uid, memory in self._memories.items():
+            for (resource, name), rejection in memory.rejections.items():
+                if resource == resources.PODS and not rejection.foreign:
+                    found.setdefault(uid, {})[name] = rejection.message
+        return found
 
     def job(self, key: JobQueueKey) -> jobs.JobObject[Any] | None:
         job: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)

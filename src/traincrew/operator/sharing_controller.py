@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.kinds import elasticity
-from traincrew.model import jobs, naming
+from traincrew.model import jobs, naming, resources
 from traincrew.model.shares import Share
-from traincrew.operator import sharing_informers, sharing_scene
+from traincrew.operator import sharing_informers, sharing_quotas, sharing_scene
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.observer import Observer
 from traincrew.operator.sharing_informers import SharingInformers
 from traincrew.sharing import share
-from traincrew.sharing.scene import ElasticJob, Memory, Rules, Scene, Shares
+from traincrew.sharing.scene import ElasticJob, Memory, RefusedPods, Rules, Scene, Shares
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,7 @@ DEBOUNCE = 0.2
 LARGEST_LOAD = 0.1
 """The part of its time that the operator spends on decisions in a large cluster that changes all the time."""
 RETRY_SECONDS = 5.0
+INSTALL = "install it with sharing.enabled=true (Helm) or apply manifests/sharing"
 ONE_NAMESPACE = (
     "an operator that watches single namespaces cannot see nodes and other pods: install it for all namespaces, "
     "or set the annotation to manual"
@@ -54,19 +55,22 @@ class SharingController:
         self._shares: dict[str, Share] = {}
         self._memory = Memory()
         self._refusal = ""
+        self._surplus_class = options.planning.surplus_class
+        self._class_refusal = ""
+        """Why no pod can be on idle capacity."""
         observer.shares = self.share_of
+        observer.on_rejection = self._changed.set
 
     def share_of(self, job: jobs.JobObject[Any]) -> Share | None:
         if self._single_namespace:
             return Share(refusal=ONE_NAMESPACE)
-        return Share(refusal=self._refusal) if self._refusal else self._shares.get(job.metadata.uid)
+        refusal = self._refusal or (self._class_refusal if _mode(job) == elasticity.IDLE else "")
+        return Share(refusal=refusal) if refusal else self._shares.get(job.metadata.uid)
 
     def job_changed(self, key: JobQueueKey) -> None:
         """Called for every job that was created, changed or deleted."""
         job = self._observer.job(key)
-        wishes = job is not None and not job.status.finished and job.metadata.annotations.get(
-            naming.SCALING, elasticity.MANUAL
-        ) != elasticity.MANUAL  # fmt: skip
+        wishes = job is not None and not job.status.finished and _mode(job) != elasticity.MANUAL
         if job is not None and wishes and not self._single_namespace:
             self._opted_in[key] = job.metadata.uid
             self._changed.set()
@@ -116,13 +120,11 @@ class SharingController:
 
     def _is_allowed(self, informers: SharingInformers) -> bool:
         forbidden = informers.forbidden
-        refusal = (
-            f"the operator may not read {forbidden}: install it with sharing.enabled=true (Helm) or apply manifests/sharing"
-            if forbidden
-            else ""
-        )
-        if refusal != self._refusal:
-            self._refusal = refusal
+        refusal = f"the operator may not read {forbidden}: {INSTALL}" if forbidden else ""
+        missing = informers.synced and informers.priority_classes.get("", self._surplus_class) is None
+        class_refusal = f"PriorityClass {self._surplus_class} does not exist: {INSTALL}" if missing else ""
+        if (refusal, class_refusal) != (self._refusal, self._class_refusal):
+            self._refusal, self._class_refusal = refusal, class_refusal
             for key in self._opted_in:
                 self._requeue(key)
         return not refusal
@@ -133,7 +135,8 @@ class SharingController:
             nodes=tuple(informers.nodes),
             pods=tuple(informers.pods),
             jobs=tuple(jobs_by_key.values()),
-            quotas=sharing_scene.quotas(informers.quotas),
+            quotas=sharing_quotas.quotas(informers.quotas),
+            refused=tuple(self._refused()),
             storage=informers.storage,
             namespaces=informers.namespaces,
             memory=self._memory,
@@ -145,14 +148,26 @@ class SharingController:
         return result.look_again
 
     def _jobs(self, informers: SharingInformers) -> dict[JobQueueKey, ElasticJob]:
-        found = {}
+        found, rejected = {}, self._observer.rejected_pods()
         for key in sorted(self._opted_in):
             job = self._observer.job(key)
-            pods = informers.pods.owned_by(job.metadata.uid) if job is not None else ()
-            each = sharing_scene.elastic_job(self._observer.kinds[key.plural], job, pods, informers.autoscalers) if job else None
+            if job is None or (self._class_refusal and _mode(job) == elasticity.IDLE):
+                continue
+            kind, pods = self._observer.kinds[key.plural], informers.pods.owned_by(job.metadata.uid)
+            own = rejected.get(job.metadata.uid, {})
+            each = sharing_scene.elastic_job(kind, job, pods, informers.autoscalers, own)
             if each is not None:
                 found[key] = each
         return found
+
+    def _refused(self) -> Iterator[RefusedPods]:
+        rejected = self._observer.rejected_pods()
+        for key in sorted(self._observer.keys()) if rejected else ():
+            job = self._observer.job(key)
+            if job is not None and (own := rejected.get(job.metadata.uid)):
+                present = {pod.name for pod in self._observer.owned(resources.PODS, job.metadata.uid)}
+                if (found := sharing_quotas.refused_pods(self._observer.kinds[key.plural], job, present, own)) is not None:
+                    yield found
 
     def _publish(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: Shares) -> None:
         before, self._shares = self._shares, dict(result.jobs)
@@ -163,6 +178,10 @@ class SharingController:
             if new.leaving or new.hints:
                 fields = {"job": job.reference, "workers": len(new.members), "leaving": len(new.leaving), "new": len(new.hints)}
                 log.info("workers change", extra=fields)
+
+
+def _mode(job: jobs.JobObject[Any]) -> str:
+    return job.metadata.annotations.get(naming.SCALING, elasticity.MANUAL).strip()
 
 
 def _decision(given: Share) -> tuple[object, ...]:

@@ -9,29 +9,32 @@ from typing import Any
 import msgspec
 
 from traincrew import settings
-from traincrew.apimachinery import quantities
 from traincrew.kinds import elasticity, pod_templates
 from traincrew.kinds.kind import JobKind
-from traincrew.kinds.replica import Manifest, Replica
+from traincrew.kinds.replica import Manifest, Replica, Role
 from traincrew.model import jobs, naming, objects
-from traincrew.operator.sharing_informers import Quota
 from traincrew.planner import scaling
 from traincrew.planner.scaling import Scaling
 from traincrew.scheduling import objects as scheduling_objects
-from traincrew.scheduling import pod_info, resource_requests
+from traincrew.scheduling import pod_info
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing.scene import ElasticJob, Member
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 """Label of jobs that Kueue admits."""
-_REQUESTS = "requests."
+AUTOSCALER, QUEUED = "Autoscaler", "Queue"
+"""Reasons for which a job gets no idle capacity."""
 _PLANNING = settings.Planning()
 
 
 def elastic_job(
-    kind: JobKind, stored: jobs.JobObject[Any], pods: Iterable[PodInfo], autoscalers: Iterable[objects.Autoscaler]
+    kind: JobKind,
+    stored: jobs.JobObject[Any],
+    pods: Iterable[PodInfo],
+    autoscalers: Iterable[objects.Autoscaler],
+    rejected: Mapping[str, str],
 ) -> ElasticJob | None:
-    """pods: of the job. None: its number of workers is not chosen by the operator."""
+    """pods: of the job. rejected: why pods of the job were rejected, by name. None: the operator does not choose its workers."""
     kind = kind.following(stored)
     job = kind.job(stored)
     wish = scaling.of(kind, job)
@@ -42,9 +45,9 @@ def elastic_job(
     workers = _workers(job, pods)
     members = _members(recorded, workers, wish.wanted)
     departing = tuple(_member(index, pod) for index, pod in sorted(workers.items()) if index not in recorded)
-    shape = next((pod for pod in workers.values() if not pod.terminating), None) or _shape(kind, job)
-    autoscaler = _autoscaler(kind, job, wish, autoscalers)
-    bounds = wish.elasticity
+    shape = next((pod for pod in workers.values() if not pod.terminating), None) or pod_of(kind, job, elasticity.ROLE)
+    reason, autoscaler = _autoscaler(kind, job, wish, autoscalers) if wish.mode == elasticity.IDLE else ("", "")
+    bounds, prefix = wish.elasticity, _worker_prefix(job)
     return ElasticJob(
         uid=job.metadata.uid,
         reference=f"{kind.kind} {job}",
@@ -62,19 +65,29 @@ def elastic_job(
         departing=departing,
         others=_launchers(kind, job, pods),
         running=job.status.is_true("Running"),
-        yields_only=autoscaler if wish.mode == elasticity.IDLE else "",
+        rejections={int(name.removeprefix(prefix)): rejected[name] for name in rejected if name.startswith(prefix)},
+        yields_only=autoscaler,
+        yields_reason=reason,
     )
 
 
+def pod_name(job: jobs.Job, role: Role, index: int = 0) -> str:
+    return Replica(job, role, index, _PLANNING).name
+
+
+def _worker_prefix(job: jobs.Job) -> str:
+    return naming.replica(job.name, elasticity.ROLE, 0).removesuffix("0")
+
+
 def _workers(job: jobs.Job, pods: Iterable[PodInfo]) -> dict[int, PodInfo]:
-    prefix = naming.replica(job.name, elasticity.ROLE, 0).removesuffix("0")
+    prefix = _worker_prefix(job)
     found = ((pod.metadata.name.removeprefix(prefix), pod) for pod in pods if pod.metadata.name.startswith(prefix))
     return {int(text): pod for text, pod in found if text.isdecimal()}
 
 
 def _launchers(kind: JobKind, job: jobs.Job, pods: Iterable[PodInfo]) -> tuple[PodInfo, ...]:
     """Pods that start the others. That of a batch Job is not among them: its deletion would be charged to the Job."""
-    names = {Replica(job, role, 0, _PLANNING).name for role in kind.roles if not role.indexed and not role.delegated}
+    names = {pod_name(job, role) for role in kind.roles if not role.indexed and not role.delegated}
     return tuple(pod for pod in pods if pod.metadata.name in names)
 
 
@@ -103,9 +116,9 @@ def _unscheduled(pod: PodInfo) -> PodInfo:
     return dataclasses.replace(pod, spec=spec, status=scheduling_objects.PodStatus())
 
 
-def _shape(kind: JobKind, job: jobs.Job) -> PodInfo:
-    """A worker as the API server would store it: limits without requests become requests."""
-    role = next(role for role in kind.roles if role.name == elasticity.ROLE)
+def pod_of(kind: JobKind, job: jobs.Job, role_name: str) -> PodInfo:
+    """A pod of this role as the API server would store it: limits without requests become requests."""
+    role = next(role for role in kind.roles if role.name == role_name)
     body = pod_templates.build(kind, Replica(job, role, 0, _PLANNING))
     for container in [*body["spec"].get("initContainers", []), *body["spec"]["containers"]]:
         _default_requests(container)
@@ -118,38 +131,17 @@ def _default_requests(container: Manifest) -> None:
     container["resources"] = {**resources, "requests": {**(resources.get("limits") or {}), **(resources.get("requests") or {})}}
 
 
-def _autoscaler(kind: JobKind, job: jobs.Job, wish: Scaling, autoscalers: Iterable[objects.Autoscaler]) -> str:
-    """Why another controller chooses the number of workers."""
+def _autoscaler(kind: JobKind, job: jobs.Job, wish: Scaling, autoscalers: Iterable[objects.Autoscaler]) -> tuple[str, str]:
+    """Why another controller chooses the number of workers: one word, and a sentence with the remedy."""
     for each in autoscalers:
         target = each.spec.get("scaleTargetRef") or {}
         if each.metadata.namespace == job.namespace and (target.get("kind"), target.get("name")) == (kind.kind, job.name):
-            return f"HorizontalPodAutoscaler {each.metadata.name} chooses replicas: delete it, or use {elasticity.YIELD}"
-    if QUEUE in job.metadata.labels:
-        return f"Kueue admits the job with {wish.wanted} workers, and its quota does not know of more: use {elasticity.YIELD}"
+            name = f"HorizontalPodAutoscaler {each.metadata.name}"
+            return AUTOSCALER, f"{name} chooses replicas: delete it, or use {elasticity.YIELD}"
+    if queue := job.metadata.labels.get(QUEUE):
+        limit = f"Kueue admits the job with {wish.wanted} workers"
+        return QUEUED, f"{limit}, and the quota of its queue {queue} does not know of more: use {elasticity.YIELD}"
     if wish.elasticity.metrics_field:
-        return f"{wish.elasticity.metrics_field} lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
-    return ""
-
-
-def quotas(found: Iterable[Quota]) -> dict[str, dict[str, int]]:
-    """What the quotas of each namespace leave. Quotas with a scope are judged by the API server alone."""
-    result: dict[str, dict[str, int]] = {}
-    for quota in found:
-        if quota.spec.scopes or quota.spec.scope_selector:
-            continue
-        left = result.setdefault(quota.metadata.namespace, {})
-        for name, amount in _left(quota.status.hard, quota.status.used).items():
-            left[name] = min(left.get(name, amount), amount)
-    return result
-
-
-def _left(hard: Mapping[str, quantities.Text], used: Mapping[str, quantities.Text]) -> dict[str, int]:
-    amounts: dict[str, int] = {}
-    for name, limit in hard.items():
-        resource = name.removeprefix(_REQUESTS)
-        if name.startswith(("limits.", "count/")) or not quantities.is_quantity(limit):
-            continue
-        taken = used.get(name, 0)
-        left = resource_requests.amount(resource, limit) - resource_requests.amount(resource, taken)
-        amounts[resource] = min(amounts.get(resource, left), left)
-    return amounts
+        field = wish.elasticity.metrics_field
+        return AUTOSCALER, f"{field} lets an autoscaler choose replicas: remove it, or use {elasticity.YIELD}"
+    return "", ""

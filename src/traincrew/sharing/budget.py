@@ -11,6 +11,8 @@ from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.meta import Time
 from traincrew.sharing.scene import ElasticJob, JobRecord, Rules
 
+REJECTED = "the API server rejected the last worker"
+NOT_CREATED = "the pod of the last worker was not created"
 GRANT_SECONDS = 5.0
 """How long a granted worker may have no pod."""
 
@@ -49,21 +51,18 @@ def postponed(record: JobRecord, rules: Rules, now: Time) -> JobRecord:
     return dataclasses.replace(record, postponed=now + dt.timedelta(seconds=rules.postponement), room_since=None)
 
 
-def refused(record: JobRecord, rules: Rules, now: Time) -> JobRecord:
-    """After the scheduler found no node for a worker on idle capacity."""
+def refused(record: JobRecord, rules: Rules, now: Time, words: str) -> JobRecord:
+    """After the scheduler found no node for a worker on idle capacity, or the API server rejected its pod."""
     delay = backoff.exponential_delay(record.refusals + 1, rules.first_backoff, rules.longest_backoff)
     until = now + dt.timedelta(seconds=delay)
-    return dataclasses.replace(record, refusals=record.refusals + 1, backoff_until=until, room_since=None)
+    return dataclasses.replace(record, refusals=record.refusals + 1, refusal=words, backoff_until=until, room_since=None)
 
 
 def before_growth(job: ElasticJob, record: JobRecord, rules: Rules, now: Time) -> Brake | None:
     """The brakes that do not depend on the room."""
     if record.backoff_until is not None and now < record.backoff_until:
-        return Brake(
-            "NoRoom",
-            f"the scheduler refused the last worker; the next try is at {_at(record.backoff_until)}",
-            record.backoff_until,
-        )
+        message = f"{record.refusal}; the next try is at {_at(record.backoff_until)}"
+        return Brake(_reason(record.refusal), message, record.backoff_until)
     if record.postponed is not None and now < record.postponed:
         return Brake("CoolingDown", f"the job may grow again at {_at(record.postponed)}", record.postponed)
     lacking = price(job.cost) - record.credit
@@ -72,6 +71,12 @@ def before_growth(job: ElasticJob, record: JobRecord, rules: Rules, now: Time) -
         earning = f"{price(job.cost):g} s at {rules.budget:.0%} of its running time"
         return Brake("CoolingDown", f"the job grows again when it has earned the cost of a change, {earning}", until)
     return None
+
+
+def _reason(refusal: str) -> str:
+    if "exceeded quota" in refusal:
+        return "Quota"
+    return "Rejected" if refusal.startswith(REJECTED) else "NoRoom"
 
 
 def of_growth(job: ElasticJob, record: JobRecord, added: int, stay: float, rules: Rules, now: Time) -> Brake | None:
@@ -91,7 +96,9 @@ def of_growth(job: ElasticJob, record: JobRecord, added: int, stay: float, rules
 
 
 def paid(record: JobRecord, job: ElasticJob) -> JobRecord:
-    return dataclasses.replace(record, credit=record.credit - price(job.cost), room_since=None, refusals=0, backoff_until=None)
+    return dataclasses.replace(
+        record, credit=record.credit - price(job.cost), room_since=None, refusals=0, refusal="", backoff_until=None
+    )
 
 
 def _at(time: Time) -> str:

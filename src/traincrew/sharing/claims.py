@@ -33,14 +33,14 @@ class Claim:
     def words(self) -> str:
         total = resource_requests.total(pod.requests for pod in self.pods)
         devices = [name for name in total if "/" in name] or [name for name in ("cpu", "memory") if name in total]
-        amounts = " and ".join(f"{_amount(name, total[name])} {name}" for name in devices)
+        amounts = " and ".join(amount(name, total[name]) for name in devices)
         return f"{self.claimant} waits for {amounts or 'a node'}"
 
 
-def _amount(name: str, value: int) -> str:
+def amount(name: str, value: int) -> str:
     if name == "cpu":
-        return f"{value / 1000:g}"
-    return f"{value / 2**30:.3g}Gi of" if name == "memory" else str(value)
+        return f"{value / 1000:g} cpu"
+    return f"{value / 2**30:.3g}Gi of memory" if name == "memory" else f"{value} {name}"
 
 
 def find(scene: Scene) -> list[Claim]:

@@ -41,7 +41,11 @@ def _wants_more(draft: Draft) -> bool:
 def _brake(draft: Draft, rules: Rules, now: Time) -> Brake | None:
     job = draft.job
     if not _wants_more(draft):
-        return Brake("Autoscaler", job.yields_only) if job.yields_only and len(draft.members) >= job.wanted else None
+        return (
+            Brake(job.yields_reason or "Autoscaler", job.yields_only)
+            if job.yields_only and len(draft.members) >= job.wanted
+            else None
+        )
     if not any(value for name, value in job.shape.requests.items() if name != "pods"):
         return Brake("NothingAsked", "the template of the workers requests no resources: set resources.requests")
     if job.departing or draft.leaving or any(each.running_since is None for each in draft.members.values()):

@@ -70,17 +70,26 @@ def drop_lost(draft: Draft, scene: Scene, rules: Rules, now: Time) -> None:
     """Workers on idle capacity that were preempted or deleted, were refused by the scheduler, or got no pod."""
     for member in [each for each in draft.members.values() if each.surplus]:
         pod = member.pod
-        if pod is None and member.index not in draft.record.granted:
+        rejection = draft.job.rejections.get(member.index, "")
+        if pod is None and (rejection or member.index not in draft.record.granted):
             del draft.members[member.index]
-            draft.record = budget.refused(draft.record, rules, now)
+            granted = {index: time for index, time in draft.record.granted.items() if index != member.index}
+            words = f"{budget.REJECTED}: {rejection}" if rejection else budget.NOT_CREATED
+            draft.record = dataclasses.replace(budget.refused(draft.record, rules, now, words), granted=granted)
         elif pod is not None and pod.terminating:
             draft.leave(member.index, _reclaimed(scene, pod), rules, now)
         elif pod is not None and pod.pending and claims.is_unschedulable(pod):
+            words = f"the scheduler refused the last worker: {_said(pod)}"
             draft.leave(member.index, Leave(REFUSED, "", "the scheduler found no node"), rules, now)
-            draft.record = dataclasses.replace(budget.refused(draft.record, rules, now), postponed=None)
+            draft.record = dataclasses.replace(budget.refused(draft.record, rules, now, words), postponed=None)
     for member in draft.job.departing:
         if member.surplus and member.pod is not None and member.pod.preempted:
             draft.leaving[member.index] = _reclaimed(scene, member.pod)
+
+
+def _said(pod: PodInfo) -> str:
+    condition = pod.status.condition("PodScheduled")
+    return condition.message.partition(". ")[0].rstrip(".") if condition is not None else ""
 
 
 def _reclaimed(scene: Scene, pod: PodInfo) -> Leave:

@@ -92,9 +92,13 @@ class ElasticJob:
     """Workers that are no longer recorded and whose pods still exist."""
     others: tuple[PodInfo, ...] = ()
     """Pods that are no workers and that the operator replaces: the launcher."""
+    rejections: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """Why the API server rejected the pods of workers, by index."""
     running: bool = True
     yields_only: str = ""
     """Why the job gets no idle capacity though it asks for it."""
+    yields_reason: str = ""
+    """One word for it: Autoscaler or Queue."""
 
     def anchored(self, nodes: frozenset[str]) -> frozenset[int]:
         """The workers that never leave by choice. nodes: those that will stay."""
@@ -122,6 +126,8 @@ class JobRecord:
     room_since: Time | None = None
     backoff_until: Time | None = None
     refusals: int = 0
+    refusal: str = ""
+    """Who refused the last worker, and the words: of the API server, else of the scheduler."""
     granted: Mapping[int, Time] = dataclasses.field(default_factory=dict)
     """When workers on idle capacity were granted that had no pod yet."""
     asked: Mapping[int, Time] = dataclasses.field(default_factory=dict)
@@ -144,6 +150,17 @@ class Memory:
 
 
 @dataclasses.dataclass(frozen=True)
+class RefusedPods:
+    """Pods of one owner that a quota keeps from being created."""
+
+    claimant: str
+    namespace: str
+    requests: Mapping[str, int]
+    """Of all of them together, with their number as `pods`."""
+    since: Time
+
+
+@dataclasses.dataclass(frozen=True)
 class Scene:
     nodes: tuple[Node, ...] = ()
     pods: tuple[PodInfo, ...] = ()
@@ -151,6 +168,7 @@ class Scene:
     jobs: tuple[ElasticJob, ...] = ()
     quotas: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     """What the quotas of a namespace leave, by namespace and resource. Missing: there is no limit."""
+    refused: tuple[RefusedPods, ...] = ()
     storage: StorageObjects = StorageObjects()
     namespaces: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     """The labels of each namespace."""

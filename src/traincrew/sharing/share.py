@@ -8,7 +8,7 @@ import datetime as dt
 from traincrew.model.meta import Time
 from traincrew.model.shares import GAVE_BACK, RESIZED, Leave
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import budget, claims, filling, leaves, victims
+from traincrew.sharing import budget, claims, filling, leaves, quotas, victims
 from traincrew.sharing.claims import Claim
 from traincrew.sharing.draft import Draft
 from traincrew.sharing.room import Room
@@ -44,6 +44,7 @@ class _Decision:
             self._update(draft)
         for claim in self._claims:
             self._serve(claim)
+        left = quotas.give_back(self._scene, self._drafts.values(), self._rules, self._now)
         for draft in self._drafts.values():
             leaves.round_down(draft, self._rules, self._now)
         for pod in terminating:  # it holds its room until it is gone
@@ -57,7 +58,8 @@ class _Decision:
         for draft in self._drafts.values():
             self._ask(draft)
         if not self._held:
-            filling.grow(list(self._drafts.values()), self._room, self._scene, self._now)
+            scene = dataclasses.replace(self._scene, quotas=left)
+            filling.grow(list(self._drafts.values()), self._room, scene, self._now)
         return self._shares()
 
     def _update(self, draft: Draft) -> None:
