@@ -21,6 +21,7 @@ from traincrew.model.resources import EVENTS, PODS, Resource
 
 NAMESPACE = "default"
 LIMIT = 20.0
+WIDGETS = Resource("example.com", "v1", "widgets", "Widget")
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -62,6 +63,14 @@ class Cluster(NamedTuple):
 
     async def set_phase(self, name: str, phase: str) -> None:
         await self.patch(PODS, name, {"status": {"phase": phase}}, "status")
+
+
+def widget_crd() -> Object:
+    schema: dict[str, Any] = {"openAPIV3Schema": {"type": "object"}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    return {"metadata": {"name": "widgets.example.com"}, "spec": spec}
 
 
 async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], object] = bool) -> T:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import AsyncIterator
-from typing import Any
 
 import msgspec
 import pytest
-from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, Object, cluster, eventually, running_controllers
+from tests.embedded.controllers.in_process_cluster import (
+    NAMESPACE,
+    WIDGETS,
+    Cluster,
+    Object,
+    cluster,
+    eventually,
+    running_controllers,
+    widget_crd,
+)
 
 from traincrew.embedded.controllers.quotas import QUOTAS
 from traincrew.model.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS, Resource
-
-WIDGETS = Resource("example.com", "v1", "widgets", "Widget")
 
 
 @pytest.fixture
@@ -31,14 +37,6 @@ async def create(running: Cluster, name: str, *owners: Object, resource: Resourc
         for owner in owners
     ]  # fmt: skip
     return await running.create(resource, {"metadata": {"name": name, "ownerReferences": references}})
-
-
-def widget_crd() -> Object:
-    schema: dict[str, Any] = {"openAPIV3Schema": {"type": "object"}}
-    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
-    return {"metadata": {"name": "widgets.example.com"}, "spec": spec}
 
 
 async def names(running: Cluster, resource: Resource = CONFIG_MAPS) -> set[str]:
