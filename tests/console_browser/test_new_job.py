@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 
 import pytest
@@ -30,7 +31,7 @@ def yaml_of(page: Page) -> Locator:
 def test_the_mpi_job_of_the_seed_document(wizard: Page, machine: Machine) -> None:
     wizard.get_by_role("textbox", name="Name").fill("benchmarks-mpi")
     wizard.get_by_role("textbox", name="Description").fill("TensorFlow benchmarks")
-    wizard.get_by_role("textbox", name="Image").fill("mpioperator/tensorflow-benchmarks:latest")
+    wizard.get_by_role("combobox", name="Image").fill("mpioperator/tensorflow-benchmarks:latest")
     wizard.get_by_role("textbox", name="Start command").fill("mpirun")
     wizard.get_by_role("textbox", name="Arguments").fill(SEED)
     expect(wizard.get_by_text("The arguments begin with the start command again.")).to_be_visible()
@@ -50,6 +51,61 @@ def test_the_mpi_job_of_the_seed_document(wizard: Page, machine: Machine) -> Non
     assert launcher["args"][:3] == ["--allow-run-as-root", "-np", "2"]
     assert launcher["args"][-1] == "--variable_update=horovod"
     assert launcher["resources"]["limits"] == {"cpu": "2", "memory": "4Gi"}
+
+
+def test_every_field_of_the_form_reaches_the_job(wizard: Page, machine: Machine) -> None:
+    wizard.get_by_role("textbox", name="Name").fill("all-fields")
+    wizard.get_by_role("combobox", name="Image").fill("python")
+    wizard.get_by_role("textbox", name="Start command").fill("true")
+    wizard.get_by_role("textbox", name="Install command").fill("echo installed")
+    wizard.get_by_role("button", name="Add a variable").click()
+    wizard.get_by_role("textbox", name="Name of the variable").fill("NCCL_DEBUG")
+    wizard.get_by_role("textbox", name="Value", exact=True).fill("INFO")
+    wizard.get_by_role("button", name="Add a volume").click()
+    wizard.get_by_role("menuitem", name="Empty directory").click()
+    wizard.get_by_role("textbox", name="Mount path").fill("/scratch")
+    wizard.get_by_role("textbox", name="Shared memory").fill("128Mi")
+    worker = wizard.get_by_role("group", name="Worker", exact=True)
+    for device in ("nvidia.com/vgpu", "nvidia.com/gpumem"):
+        worker.get_by_role("button", name="Add a device").click()
+        wizard.get_by_role("menuitem", name=device).click()
+    expect(worker.get_by_role("textbox", name="nvidia.com/gpumem")).to_have_value("1k")
+    wizard.get_by_text("Advanced", exact=True).click()
+    wizard.get_by_role("textbox", name="Maximum restarts").fill("3")
+    wizard.get_by_role("textbox", name="Delete after the end (seconds)").fill("3600")
+    wizard.get_by_role("textbox", name="Queue").fill("team-a")
+    wizard.get_by_role("button", name="Add a label").click()
+    wizard.get_by_role("textbox", name="Key").fill("exp")
+    wizard.get_by_role("textbox", name="Value", exact=True).last.fill("7")
+    wizard.keyboard.press("Enter")
+    expect(yaml_of(wizard)).to_contain_text('exp: "7"')
+    wizard.get_by_role("button", name="Submit").click()
+    expect(wizard.get_by_role("heading", name="all-fields")).to_be_visible()
+
+    job = machine.api.get("mpijobs", "default", "all-fields")
+    assert job["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "team-a", "exp": "7"}
+    policy = job["spec"]["runPolicy"]
+    assert (policy["backoffLimit"], policy["ttlSecondsAfterFinished"]) == (3, 3600)
+    for role in ("Launcher", "Worker"):
+        pod = job["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]
+        main = pod["containers"][0]
+        assert {"name": "NCCL_DEBUG", "value": "INFO"} in main["env"]
+        assert [each["mountPath"] for each in main["volumeMounts"]] == ["/scratch", str(pathlib.Path("/dev", "shm"))]
+        assert pod["volumes"][1]["emptyDir"] == {"medium": "Memory", "sizeLimit": "128Mi"}
+    assert main["resources"]["limits"] == {"cpu": "2", "memory": "4Gi", "nvidia.com/vgpu": "1", "nvidia.com/gpumem": "1k"}
+    launcher = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    assert launcher["command"] == ["sh", "-c", 'set -e\necho installed\nexec "$@"', "sh", "true"]
+
+
+def test_a_role_is_added_and_removed(wizard: Page) -> None:
+    wizard.goto("/jobs/new?kind=tfjob")
+    wizard.get_by_role("button", name="Add a role").click()
+    wizard.get_by_role("menuitem", name="PS").click()
+    expect(wizard.get_by_role("group", name="PS")).to_be_visible()
+    expect(wizard.get_by_text("3 replicas")).to_be_visible()
+    expect(wizard.get_by_text("The API server accepts the job.")).to_be_visible()
+    wizard.get_by_role("button", name="Remove PS").click()
+    expect(wizard.get_by_text("2 replicas")).to_be_visible()
 
 
 def test_form_and_yaml_are_one_document(wizard: Page) -> None:
@@ -144,10 +200,10 @@ def test_roles_that_differ_keep_their_images(wizard: Page) -> None:
     yaml_of(wizard).get_by_text("pytorch/pytorch:2.5.1").last.dblclick()
     wizard.keyboard.press("End")
     wizard.keyboard.type("-worker")
-    expect(wizard.get_by_role("textbox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
-    wizard.get_by_role("textbox", name="Image", exact=True).fill("other")
+    expect(wizard.get_by_role("combobox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
+    wizard.get_by_role("combobox", name="Image", exact=True).fill("other")
     expect(yaml_of(wizard)).to_contain_text("image: other")
-    expect(wizard.get_by_role("textbox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
+    expect(wizard.get_by_role("combobox", name="Image (Worker)")).to_have_value(re.compile("-worker$"))
 
 
 def test_a_job_that_is_not_elastic_is_scaled_only_by_a_second_decision(page: Page, machine: Machine) -> None:

@@ -43,6 +43,7 @@ export function patchJob(job: JobDetail, patch: JobPatch): JobDetail {
     restarts: patch.restarts ?? job.restarts,
     elastic: patch.elastic ?? job.elastic,
     actions: patch.actions ?? job.actions,
+    terminal: patch.terminal ?? job.terminal,
     annotations: patch.annotations ?? job.annotations,
   };
 }

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../api/http';
 import { ProblemText } from '../shell/ProblemState';
+import { rememberImages } from './recentImages';
 import { type DryRun, submit } from './useDryRun';
 import type { Manifest } from './useManifest';
 
@@ -24,6 +25,7 @@ export function SubmitBar({ manifest, namespace, dryRun }: Props) {
     try {
       const result = await submit(manifest.text, namespace, false);
       manifest.forget();
+      rememberImages(manifest.form.roles.map((role) => role.image));
       const job = result.objects.find((each) => each.kind !== '');
       if (job)
         void navigate({

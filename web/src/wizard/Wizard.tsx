@@ -59,7 +59,7 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
             <Alert color="yellow">{t('wizard.unknownKind', { kind: manifest.form.kindName })}</Alert>
           )}
         </section>
-        <section aria-label={t('tabs.yaml')}>
+        <section aria-label={t('tabs.yaml')} className="wizard-yaml">
           <ManifestEditor text={manifest.text} label={t('tabs.yaml')} marks={marks} onChange={manifest.change} />
         </section>
       </div>

@@ -1,6 +1,6 @@
 // What can be computed or noticed before a job is submitted. Pure.
 
-import type { Form, RoleForm } from './manifest';
+import type { Form, RoleForm } from './projection';
 import { numberOf, showNumber } from './quantities';
 import { splitWords } from './shellWords';
 
@@ -33,7 +33,7 @@ export function programOf(word: string | undefined): string {
 }
 
 /** The number of processes that the command line of an MPI launcher asks for. */
-export function processesOf(role: RoleForm): number | null {
+export function processesOf(role: Pick<RoleForm, 'args' | 'command'>): number | null {
   const words = [...role.command, ...role.args].flatMap((each) => (/\s/.test(each) ? splitWords(each) : [each]));
   if (!words.some((each) => RUNNERS.includes(programOf(each)))) return null;
   const at = words.findIndex((each) => COUNTS.includes(each));
@@ -54,7 +54,7 @@ export function processCheck(form: Form): ProcessCheck | null {
 }
 
 /** The same runner at the beginning of the command and of the arguments: the arguments without it, or null if there is nothing to do. */
-export function withoutSecondRunner(role: RoleForm): string[] | null {
+export function withoutSecondRunner(role: Pick<RoleForm, 'args' | 'command'>): string[] | null {
   const args =
     role.args.length === 1 && /\s/.test(role.args[0] ?? '') ? splitWords(role.args[0] ?? '') : [...role.args];
   const first = programOf(role.command[0]);

@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'react';
 import type { KindInfo } from '../api/contract.gen';
 import { loadDrafts, storeDrafts, withDraft, withoutDraft } from './drafts';
-import { edited, type Form, type Parsed, type Path, parse, project } from './manifest';
+import { type Change, edited, type Parsed, parse } from './manifest';
+import { type Form, project } from './projection';
 
 export interface Manifest {
   readonly text: string;
@@ -10,7 +11,7 @@ export interface Manifest {
   readonly form: Form;
   readonly change: (text: string) => void;
   /** Throws if the text has something else where the form expects its fields. */
-  readonly edit: (...changes: (readonly [Path, unknown])[]) => void;
+  readonly edit: (...changes: Change[]) => void;
   /** The draft is done: the text was submitted. */
   readonly forget: () => void;
 }

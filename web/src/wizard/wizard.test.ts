@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { KindInfo } from '../api/contract.gen';
 import { isName, processCheck, totalOf, withoutSecondRunner } from './checks';
-import { containerPath, edited, parse, project } from './manifest';
+import { edited, parse } from './manifest';
+import { containerPath, project, type RoleForm } from './projection';
 import { numberOf, showNumber } from './quantities';
-import { containerChanges, sharedBy } from './shared';
+import { sharedBy } from './shared';
 import { joinWords, splitWords } from './shellWords';
 import { starterText } from './starters';
 
@@ -83,18 +84,24 @@ spec:
 `;
   const roles = (of: string) => project(parse(of).document, [TF]).roles;
 
+  const images = (of: string, names: readonly RoleForm[], value: string) =>
+    edited(
+      of,
+      names.map((role) => [[...containerPath(TF, role), 'image'], value]),
+    );
+
   test('changes those that agree and no other', () => {
-    const shared = sharedBy(roles(text), (role) => role.image);
-    expect(shared?.same.map((role) => role.name)).toEqual(['Worker', 'PS']);
-    const after = edited(text, containerChanges(TF, shared?.same ?? [], 'image', 'b'));
+    const [together, ...others] = sharedBy(roles(text), (role) => role.image);
+    expect(together?.roles.map((role) => role.name)).toEqual(['Worker', 'PS']);
+    expect(others.map((each) => each.role)).toEqual(['Evaluator']);
+    const after = images(text, together?.roles ?? [], 'b');
     expect(roles(after).map((role) => role.image)).toEqual(['b', 'b', 'other']);
   });
 
   test('means the training container, wherever it is', () => {
-    const after = edited(text, containerChanges(TF, roles(text).slice(0, 1), 'image', 'b'));
-    expect(
-      parse(after).document.getIn(['spec', 'tfReplicaSpecs', 'Worker', 'template', 'spec', 'containers', 0, 'image']),
-    ).toBe('p');
+    const pod = ['spec', 'tfReplicaSpecs', 'Worker', 'template', 'spec', 'containers'];
+    const after = parse(images(text, roles(text).slice(0, 1), 'b')).document;
+    expect([after.getIn([...pod, 0, 'image']), after.getIn([...pod, 1, 'image'])]).toEqual(['p', 'b']);
   });
 });
 
@@ -120,17 +127,7 @@ describe('totals are computed', () => {
 });
 
 describe('MPI', () => {
-  const launcher = (command: string[], args: string[]) => ({
-    name: 'Launcher',
-    container: 0,
-    replicas: 1,
-    image: '',
-    command,
-    args,
-    requests: {},
-    limits: {},
-    restartPolicy: '',
-  });
+  const launcher = (command: string[], args: string[]) => ({ command, args });
 
   test('-np is compared with the slots', () => {
     expect(processCheck(form(starter()))).toEqual({ processes: 2, slots: 2 });

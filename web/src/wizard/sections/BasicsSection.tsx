@@ -1,7 +1,7 @@
 import { Select, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { isName } from '../checks';
-import { DESCRIPTION } from '../manifest';
+import { DESCRIPTION } from '../projection';
 import type { SectionProps } from './section';
 
 export function BasicsSection({ form, kind, capabilities, disabled, errorAt, edit }: SectionProps) {

@@ -1,0 +1,52 @@
+import { Button, Menu, TextInput } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { PlusIcon } from '../../icons';
+import { DEVICES, deviceRows, setAmount } from '../devices';
+import { containerPath } from '../projection';
+import { Row } from './Row';
+import type { RoleProps } from './section';
+
+/** GPUs, shares of GPUs and other extended resources, one row each. */
+export function DeviceRows({ kind, role, disabled, edit, errorAt }: RoleProps) {
+  const { t } = useTranslation();
+  const rows = deviceRows(role);
+  const free = DEVICES.filter((name) => !rows.some(([each]) => each === name));
+  return (
+    <div className="entries">
+      {rows.map(([name, value]) => (
+        <Row
+          key={name}
+          removeLabel={t('wizard.remove', { name })}
+          disabled={disabled}
+          onRemove={() => edit(...setAmount(kind, role, name, ''))}
+        >
+          <code className="entry-key">{name}</code>
+          <TextInput
+            aria-label={name}
+            w={90}
+            value={value}
+            error={errorAt([...containerPath(kind, role), 'resources', 'limits', name])}
+            onChange={(event) => edit(...setAmount(kind, role, name, event.currentTarget.value || '0'))}
+          />
+        </Row>
+      ))}
+      <Menu>
+        <Menu.Target>
+          <Button size="compact-xs" variant="subtle" leftSection={<PlusIcon size={12} />} disabled={disabled}>
+            {t('wizard.addDevice')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {free.map((name) => (
+            <Menu.Item
+              key={name}
+              onClick={() => edit(...setAmount(kind, role, name, name.endsWith('gpumem') ? '1k' : '1'))}
+            >
+              {name}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,120 @@
+import { Alert, Button, Textarea, TextInput } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { PlusIcon } from '../../icons';
+import { beforeStart, environmentOf, lacksStart, setBeforeStart, setEnvironment } from '../environments';
+import { containerPath, text, tree, trees } from '../projection';
+import { type Shared, sharedBy } from '../shared';
+import { Row } from './Row';
+import { forRoles, labelOf, type SectionProps } from './section';
+
+/** Where it runs: runtime environment, what is installed first, environment variables. */
+export function EnvironmentSection(props: SectionProps) {
+  const { t } = useTranslation();
+  const { form, kind, disabled, edit } = props;
+  const before = beforeStart(kind, form);
+  return (
+    <>
+      <h2 className="card-title">{t('wizard.environment')}</h2>
+      <RuntimeEnvironment {...props} />
+      <Textarea
+        label={t('wizard.install')}
+        description={t('wizard.installHint')}
+        placeholder={'pip install -r requirements.txt'}
+        value={before.install}
+        disabled={disabled}
+        autosize
+        minRows={1}
+        maxRows={8}
+        classNames={{ input: 'mono' }}
+        spellCheck={false}
+        onChange={(event) => edit(...setBeforeStart(kind, form, { ...before, install: event.currentTarget.value }))}
+      />
+      {lacksStart(kind, form) && <Alert color="yellow">{t('wizard.installNeedsCommand')}</Alert>}
+      {sharedBy(form.roles, (role) => role.main.env).map((shared) => (
+        <Variables key={shared.role} {...props} shared={shared} />
+      ))}
+    </>
+  );
+}
+
+/** On one machine a directory of the machine, which the node knows; on a cluster a directory in a volume. */
+function RuntimeEnvironment({ form, kind, capabilities, disabled, edit }: SectionProps) {
+  const { t } = useTranslation();
+  const embedded = capabilities.mode === 'embedded';
+  const before = beforeStart(kind, form);
+  const [first] = form.roles;
+  return (
+    <TextInput
+      label={t('wizard.runtimeEnvironment')}
+      description={embedded ? t('wizard.environmentHere') : t('wizard.environmentVolume')}
+      placeholder={embedded ? '/home/me/venvs/torch' : '/envs/torch'}
+      value={embedded ? (first ? environmentOf(first) : '') : before.environment}
+      disabled={disabled}
+      onChange={(event) => {
+        const directory = event.currentTarget.value.replace(/\/+$/, '');
+        edit(
+          ...(embedded
+            ? setEnvironment(kind, form, directory)
+            : setBeforeStart(kind, form, { ...before, environment: directory })),
+        );
+      }}
+    />
+  );
+}
+
+interface VariablesProps extends SectionProps {
+  readonly shared: Shared;
+}
+
+function Variables({ shared, kind, disabled, errorAt, edit }: VariablesProps) {
+  const { t } = useTranslation();
+  const rows = trees(shared.first.main.env);
+  const set = (index: number, key: string, value: unknown) =>
+    edit(...forRoles(shared.roles, (role) => [[[...containerPath(kind, role), 'env', index, key], value]]));
+  const whole = (index: number, value: unknown) =>
+    edit(...forRoles(shared.roles, (role) => [[[...containerPath(kind, role), 'env', index], value]]));
+  const label = labelOf(t, t('wizard.variables'), shared);
+  return (
+    <fieldset className="entries">
+      <legend>{label}</legend>
+      {rows.map((row, index) => (
+        <Row
+          // biome-ignore lint/suspicious/noArrayIndexKey: a variable is what is at its place; its name is being typed.
+          key={index}
+          removeLabel={t('wizard.remove', { name: text(row.name) })}
+          disabled={disabled}
+          onRemove={() => whole(index, undefined)}
+        >
+          <TextInput
+            aria-label={t('wizard.variableName')}
+            placeholder={t('wizard.variableName')}
+            value={text(row.name)}
+            disabled={disabled}
+            error={errorAt([...containerPath(kind, shared.first), 'env', index, 'name'])}
+            onChange={(event) => set(index, 'name', event.currentTarget.value)}
+          />
+          {row.valueFrom === undefined ? (
+            <TextInput
+              aria-label={t('wizard.value')}
+              placeholder={t('wizard.value')}
+              value={text(row.value)}
+              disabled={disabled}
+              onChange={(event) => set(index, 'value', event.currentTarget.value)}
+            />
+          ) : (
+            <span className="quiet">{t('wizard.fromObject', { kind: Object.keys(tree(row.valueFrom))[0] ?? '' })}</span>
+          )}
+        </Row>
+      ))}
+      <Button
+        size="compact-xs"
+        variant="subtle"
+        leftSection={<PlusIcon size={12} />}
+        disabled={disabled}
+        onClick={() => whole(rows.length, { name: '', value: '' })}
+      >
+        {t('wizard.addVariable')}
+      </Button>
+    </fieldset>
+  );
+}
