@@ -84,6 +84,21 @@ PANELS = (
         (("sum by (resource) (increase(traincrew_objects_refused_total[1h]))", "{{resource}}"),),
     ),
     Panel(
+        "Workers of elastic jobs",
+        "Mean number of workers by what they do: asked for, on idle capacity (surplus), starting, leaving, waiting for a node.",
+        (
+            (
+                f'sum by (part) (rate(traincrew_elastic_worker_seconds_total{{{OF_JOBS},part!="redone"}}[5m]))',
+                "{{part}}",
+            ),
+        ),
+    ),
+    Panel(
+        "Changes of elastic jobs",
+        "Per hour, by reason",
+        ((f"sum by (reason) (increase(traincrew_elastic_resizes_total{{{OF_JOBS}}}[1h]))", "{{reason}}"),),
+    ),
+    Panel(
         "Memory and CPU of the operator",
         "Resident memory, and cores",
         (

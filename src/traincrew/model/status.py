@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from traincrew.model.meta import Struct, Time
@@ -115,6 +117,36 @@ class Elastic(Struct):
     last_resize: Resize | None = None
 
 
+Seconds = Annotated[int, msgspec.Meta(extra_json_schema={"format": "int64"})]
+
+
+class WorkerSeconds(Struct):
+    """The sum of the seconds that each worker spent in each part, up to `until`, and how many have been in each part since."""
+
+    asked: Seconds = 0
+    """Running, up to the requested number of workers."""
+    surplus: Seconds = 0
+    """Running on idle capacity."""
+    starting: Seconds = 0
+    """On a node and not ready."""
+    leaving: Seconds = 0
+    waiting: Seconds = 0
+    """Without a node."""
+    redone: Seconds = 0
+    """Of the running time: the work since the last checkpoint that was done again, estimated from the job's annotation."""
+    workers: dict[str, int] = {}
+    """The number of workers by part since `until`."""
+    resizes: dict[str, int] = {}
+    """The number of changes of the number of workers, by reason."""
+    until: Time | None = None
+
+    def at(self, now: Time) -> dict[str, float]:
+        """The sums at a later time."""
+        passed = max((now - self.until).total_seconds(), 0.0) if self.until is not None else 0.0
+        names = ("asked", "surplus", "starting", "leaving", "waiting", "redone")
+        return {name: getattr(self, name) + self.workers.get(name, 0) * passed for name in names}
+
+
 class JobStatus(Struct):
     conditions: list[Condition] = []
     replica_statuses: dict[str, ReplicaStatus] = {}
@@ -139,6 +171,8 @@ class JobStatus(Struct):
     why: Why | None = None
     elastic: Elastic | None = None
     """Of jobs with the annotation `traincrew.kubeflow.org/scaling`."""
+    worker_seconds: WorkerSeconds | None = None
+    """Of such jobs, also while they are suspended and after their end."""
 
     @property
     def ending_failure(self) -> Failure | None:

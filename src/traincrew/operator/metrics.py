@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 _LABELS = ("job_namespace", "framework")
@@ -47,6 +49,21 @@ class Metrics:
             ("operator",),
             registry=self.registry,
         )
+        self.worker_seconds = Counter(
+            "traincrew_elastic_worker_seconds",
+            "Seconds of the workers of jobs that let the operator choose their number: asked, surplus, starting, leaving; "
+            "waiting for a node; redone is a part of asked and surplus",
+            (*_LABELS, "part"),
+            registry=self.registry,
+        )
+        self.resizes = Counter(
+            "traincrew_elastic_resizes",
+            "Changes of the number of workers that the operator chose",
+            (*_LABELS, "reason"),
+            registry=self.registry,
+        )
+        self.before_scrape: list[Callable[[], None]] = []
+        """Called before the metrics are read."""
         legacy = {
             "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
             "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",
@@ -90,4 +107,6 @@ class Metrics:
         self._reconcile_errors.labels(framework).inc()
 
     def text(self) -> bytes:
+        for refresh in self.before_scrape:
+            refresh()
         return generate_latest(self.registry)

@@ -34,6 +34,7 @@ from traincrew.operator.observer import Observer
 from traincrew.operator.other_operators import OtherOperators
 from traincrew.operator.outdated_crds import OutdatedCRDs
 from traincrew.operator.sharing_controller import SharingController
+from traincrew.operator.worker_seconds_metrics import WorkerSecondsMetrics
 from traincrew.planner.events import implied
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class Operator:
         self._backfill = EventBackfill(clients.work, recorder, options.namespaces, now)
         context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
         self._sharing = SharingController(clients.work, self.observer, options, self._queue.add, now)
+        metrics.before_scrape.append(WorkerSecondsMetrics(self.observer, metrics, lambda: self._active, now).refresh)
         self._controller = Controller(context, self._queue, self._others, now)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 

@@ -28,6 +28,7 @@ from traincrew.planner import (
     run_policy,
     running,
     waiting_reason,
+    worker_seconds,
 )
 from traincrew.planner.actions import NO_ACTION, Action, JobEvent, Plan
 from traincrew.planner.replicas import Replicas
@@ -113,6 +114,7 @@ def _suspended(replicas: Replicas, now: Time) -> Plan:
         entry = progress.condition(kind, job, "Running", "False", say="paused", reason=f"{kind.kind}Suspended")
         status = progress.with_condition(status, entry, stamp)
     status = _idle(replicas, progress.with_condition(status, progress.condition(kind, job, "Suspended"), stamp))
+    status = worker_seconds.record(replicas, status, now)
     first: list[Action] = []
     updated: list[Action] = []
     deleted = dependents.delete_unwanted(replicas)

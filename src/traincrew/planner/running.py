@@ -27,6 +27,7 @@ from traincrew.planner import (
     run_policy,
     scale_down,
     waiting_reason,
+    worker_seconds,
 )
 from traincrew.planner.actions import Action, JobEvent, Plan
 from traincrew.planner.delegated_role import DelegatedOutcome
@@ -52,6 +53,7 @@ def run(replicas: Replicas, now: Time) -> Plan:
     if why is not None or not any(stages):
         # An old reason stays while actions are pending: a restarted operator has not yet seen the rejected requests again.
         status = msgspec.structs.replace(status, why=why)
+    status = worker_seconds.record(replicas, status, now)
     times += [drain_end, run_policy.deadline(replicas, status), status.restarts.retry_at if _backing_off(status, now) else None]
     plan = build_plan(replicas, status, stages, clock.earliest(times))
     job_events = [*events.exit_codes(replicas.job, accounting.new_losses), *events.evicted(elastic_members.evicted(replicas))]
@@ -63,7 +65,9 @@ def run(replicas: Replicas, now: Time) -> Plan:
 def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at: Time | None) -> Plan:
     """The plan that executes these actions and leads to this status."""
     before = replicas.job.status
-    counts_only = before == msgspec.structs.replace(status, replica_statuses=before.replica_statuses)
+    counts_only = before == msgspec.structs.replace(
+        status, replica_statuses=before.replica_statuses, worker_seconds=before.worker_seconds
+    )
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
@@ -227,6 +231,7 @@ def _lost_role(replicas: Replicas, accounting: Accounting) -> str | None:
 
 def _finish(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> Plan:
     """The reconcile in which a job ends also cleans up. If it is interrupted, the next one repeats the clean-up."""
+    status = worker_seconds.record(replicas, status, now)
     actions, next_clean_up = run_policy.clean_up(replicas, status, now)
     stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
     expiry = run_policy.expiry(replicas, status)

@@ -20,6 +20,8 @@ def status() -> Schema:
 
 def _node(type_: msgspec.inspect.Type) -> Schema:
     match type_:
+        case msgspec.inspect.Metadata(type=inner, extra_json_schema=extra):
+            return {**_node(inner), **(extra or {})}
         case msgspec.inspect.UnionType(types=types):
             (inner,) = (inner for inner in types if not isinstance(inner, msgspec.inspect.NoneType))
             return _node(inner)
