@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.cli.test_real_pods import Machine
+from tests.cluster.api import Api, eventually
 
 GPU = "nvidia.com/gpu"
 TIMEOUT_SECONDS = 120
@@ -53,6 +54,17 @@ async def until_members(machine: Machine, members: str) -> dict[str, Any]:
             await asyncio.sleep(0.5)
 
 
+async def said(machine: Machine, *arguments: str) -> str:
+    code, out, err = await machine(*arguments)
+    assert code == 0, err
+    return " ".join(out.split()) + "\n" if arguments[0] == "status" else out
+
+
+def pods(machine: Machine) -> list[str]:
+    listed = Api(machine.data / "kubeconfig").call("GET", "/api/v1/namespaces/default/pods")["items"]
+    return [pod["metadata"]["name"] for pod in listed if pod["metadata"]["name"].startswith("crowd-")]
+
+
 async def claim(machine: Machine) -> None:
     container = {"name": "main", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {GPU: 1}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"}, "spec": {"containers": [container]}}
@@ -68,9 +80,19 @@ async def test_a_script_without_a_kind_grows_into_idle_devices_and_gives_them_ba
     assert "Use --kind to choose another kind.\n" in err
     elastic = await until_members(machine, "0-2")
     assert (elastic["min"], elastic["wanted"], elastic["max"], elastic["surplus"]) == (1, 1, 3, 2)
+    assert f"{GPU} 3: 3 requested by pods (of which 2 lent to elastic jobs), 0 free " in await said(machine, "status")
+    assert "3/3 (1-3)" in await said(machine, "ls")
     await claim(machine)
     elastic = await until_members(machine, "0-1")
-    assert "scaled from 3 to 2 workers: Pod default/other waits for 1 nvidia.com/gpu" in elastic["lastResize"]["message"]
+    # The scheduler may preempt, and bind the other pod, before the operator sees who waits.
+    assert elastic["lastResize"]["message"] in (
+        f"scaled from 3 to 2 workers: Pod default/other waits for 1 {GPU}",
+        "scaled from 3 to 2 workers: pods on idle capacity were preempted or evicted",
+    )
+    assert "2 (1-3) workers, idle: " in await said(machine, "why", "crowd")
+    assert await said(machine, "scale", "crowd", "manual") == "pytorchjob/crowd scaling changed from idle to manual (1 worker)\n"
+    await asyncio.to_thread(eventually, lambda: pods(machine) == ["crowd-worker-0"], TIMEOUT_SECONDS)
+    assert "elastic" not in (await job(machine))["status"]
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PaddleJob"])

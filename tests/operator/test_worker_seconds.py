@@ -8,11 +8,12 @@ import pathlib
 
 import msgspec
 import pytest
-from tests.operator.operator_cluster import KINDS, NAMESPACE, Cluster, cluster, now
+from tests.operator.operator_cluster import NAMESPACE, Cluster, cluster, now
 from tests.operator.test_sharing import claim, elastic, elastic_job, machine
 from tests.operator.virtual_time import in_virtual_time
 
 from traincrew import settings
+from traincrew.kinds import KINDS
 from traincrew.model.resources import PODS
 from traincrew.model.status import WorkerSeconds
 from traincrew.operator.metrics import Metrics

@@ -131,6 +131,7 @@ def test_work_that_a_resize_of_torchrun_repeats_is_estimated() -> None:
 def test_the_sums_are_kept_while_the_job_is_suspended_and_end_with_the_job() -> None:
     simulation, cluster = started(horovod())
     cluster.pass_time(100)
+    assert simulation.job is not None
     simulation.job["spec"].setdefault("runPolicy", {})["suspend"] = True
     simulation.settle()
     first = recorded(simulation)

@@ -160,7 +160,10 @@ def _elastic(observed: ObservedJob) -> list[str]:
         return []
     if elastic.scaling == elasticity.MANUAL:
         return [f"the job is scaled by hand: {elastic.why.message} ({elastic.why.reason})"] if elastic.why is not None else []
-    lines = [f"{elastic.why.message} ({elastic.why.reason})"] if elastic.why is not None else []
+    why = f": {elastic.why.message} ({elastic.why.reason})" if elastic.why is not None else ""
+    lines = [f"{elastic.workers} workers, {elastic.scaling}{why}"]
+    if elastic.last_resize is not None:
+        lines.append(f"{elastic.last_resize.message} ({elastic.last_resize.reason})")
     for each in elastic.leaving:
         to = f" for {each.claimant}" if each.claimant else ""
         lines.append(f"worker {each.index} leaves{to} ({each.reason})")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import msgspec
 
 from traincrew import errors
 from traincrew.inspection.observed_job import ObservedJob
-from traincrew.kinds import autoscaling
+from traincrew.kinds import autoscaling, elasticity
 from traincrew.kinds.kind import JobKind
+from traincrew.model import naming
+from traincrew.planner import scaling
 
 ROLE = "Worker"
 
@@ -30,6 +33,28 @@ def patch(kind: JobKind, raw: bytes, job: ObservedJob, replicas: int) -> ScalePa
 def objection(job: ObservedJob, replicas: int) -> str:
     """Why the job should not be scaled; empty if nothing speaks against it. The sentence begins with the verb."""
     return _outside_limits(job, replicas) or _not_elastic(job, replicas)
+
+
+def mode_refusal(job: ObservedJob, mode: str) -> str:
+    """Why the operator cannot choose the number of workers, with the remedy; empty if it can."""
+    wish = _with_mode(job, mode)
+    return wish.refusal if wish is not None else ""
+
+
+def range_of(job: ObservedJob, mode: str) -> str:
+    """The numbers of workers among which the operator chooses in the mode."""
+    wish = _with_mode(job, mode)
+    if wish is None:
+        wanted = job.job.requested(ROLE)
+        return f" ({wanted} {'worker' if wanted == 1 else 'workers'})"
+    most = wish.elasticity.most if mode == elasticity.IDLE else wish.wanted
+    return f" ({wish.elasticity.least} to {most} workers)"
+
+
+def _with_mode(job: ObservedJob, mode: str) -> scaling.Scaling | None:
+    annotations = {**job.job.metadata.annotations, naming.SCALING: mode}
+    meta = msgspec.structs.replace(job.job.metadata, annotations=annotations)
+    return scaling.of(job.kind, dataclasses.replace(job.job, metadata=meta))
 
 
 def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:

@@ -1,11 +1,15 @@
-"""Changes the number of workers of a job."""
+"""Changes the number of workers of a job, or the annotation that says who chooses it."""
 
 from __future__ import annotations
+
+import msgspec
 
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import action_report, query
 from traincrew.inspection import scaling_limits
+from traincrew.kinds import elasticity
+from traincrew.model import naming
 
 
 async def scale(name: str, replicas: int, target_options: cluster_target.TargetOptions, *, force: bool, form: str) -> None:
@@ -22,4 +26,21 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
     report = action_report.ActionReport(form)
     before, others = job.job.requested(scaling_limits.ROLE), scaling_limits.other_roles(job)
     report.add(f"{job.reference} scaled from {before} to {replicas} workers{others}", changed)
+    report.close()
+
+
+async def set_mode(name: str, mode: str, target_options: cluster_target.TargetOptions, *, force: bool, form: str) -> None:
+    """force: also if the job cannot adapt; the operator reports that on the job."""
+    async with query.connected(target_options) as (client, target):
+        job, stored = await query.get_job(client, target.namespace, name)
+        if job.job.status.finished:
+            raise errors.SettingsError(f"{job.reference} is already finished ({job.state})")
+        if not force and (refusal := scaling_limits.mode_refusal(job, mode)):
+            raise errors.SettingsError(f"{job.reference} cannot be scaled by the operator: {refusal}")
+        body = msgspec.json.encode({"metadata": {"annotations": {naming.SCALING: mode}}})
+        changed = await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
+    report = action_report.ActionReport(form)
+    report.add(
+        f"{job.reference} scaling changed from {elasticity.mode(job.job)} to {mode}{scaling_limits.range_of(job, mode)}", changed
+    )
     report.close()

@@ -12,6 +12,7 @@ from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import data_directory
 from traincrew.kinds import KINDS
+from traincrew.model import naming
 from traincrew.model.resources import PODS, Resource
 from traincrew.scheduling import pod_info
 
@@ -37,10 +38,13 @@ async def read(directory: data_directory.DataDirectory, node_name: str) -> dict[
     }
 
 
-def _requests(pods: list[bytes]) -> list[dict[str, int]]:
-    """The requests of the scheduled pods that are not finished, as the scheduler computes them."""
-    decoded = [pod_info.decode(each) for each in pods]
-    return [dict(pod.requests) for pod in decoded if pod.spec.node_name and not pod.finished]
+def _requests(pods: list[bytes]) -> cluster_status.Requests:
+    """The requests of the pods that are not finished, as the scheduler computes them."""
+    decoded = [pod for pod in map(pod_info.decode, pods) if not pod.finished]
+    scheduled = [pod for pod in decoded if pod.spec.node_name]
+    lent = [pod for pod in scheduled if naming.SURPLUS in pod.metadata.labels]
+    waiting = [pod for pod in decoded if not pod.spec.node_name and naming.SURPLUS not in pod.metadata.labels]
+    return cluster_status.Requests(*([dict(pod.requests) for pod in each] for each in (scheduled, lent, waiting)))
 
 
 async def _list_raw(client: RemoteClient, resource: Resource) -> list[bytes]:

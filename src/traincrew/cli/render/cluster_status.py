@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from traincrew.apimachinery import quantities
 from traincrew.apimachinery.unstructured import Object
@@ -47,21 +48,37 @@ def node(manifest: Object) -> Object:
     return state
 
 
-def resources(node: Object, requests: Iterable[Mapping[str, int]], used: Mapping[str, str]) -> dict[str, Object]:
-    """requests: of each pod, CPU in millicores; used: measured usage. The result is in cores, bytes and devices."""
-    total: collections.Counter[str] = collections.Counter()
-    for pod_requests in requests:
-        total.update(pod_requests)
+class Requests(NamedTuple):
+    """The requests of each pod, CPU in millicores."""
+
+    scheduled: Sequence[Mapping[str, int]]
+    lent: Sequence[Mapping[str, int]] = ()
+    """Of those: the workers of elastic jobs on idle capacity."""
+    waiting: Sequence[Mapping[str, int]] = ()
+    """Pods that have no node yet. What is free is held back for them."""
+
+
+def resources(node: Object, requests: Requests, used: Mapping[str, str]) -> dict[str, Object]:
+    """used: measured usage. The result is in cores, bytes and devices. `heldBack` is a part of `free`."""
+    total, lent, waiting = (_sum(each) for each in requests)
     state = {}
     for name, text in ((node.get("status") or {}).get("allocatable") or {}).items():
         if name not in BASIC_RESOURCES and "/" not in name:
             continue
         capacity = _number(name, text)
-        requested = total[name] / 1000 if name == "cpu" else total[name]
-        state[name] = {"capacity": capacity, "requested": requested, "free": max(capacity - requested, 0)}
+        requested, given, wanted = (each[name] / 1000 if name == "cpu" else each[name] for each in (total, lent, waiting))
+        free = max(capacity - requested, 0)
+        state[name] = {"capacity": capacity, "requested": requested, "free": free, "lent": given, "heldBack": min(free, wanted)}
         if name in used:
             state[name]["used"] = _number(name, used[name])
     return state
+
+
+def _sum(requests: Sequence[Mapping[str, int]]) -> collections.Counter[str]:
+    total: collections.Counter[str] = collections.Counter()
+    for each in requests:
+        total.update(each)
+    return total
 
 
 def _number(name: str, text: str) -> float | int:
@@ -104,8 +121,10 @@ def _amount(name: str, amounts: Object) -> str:
 
     over = amounts["requested"] - amounts["capacity"]
     rest = f"{shown(over)} overcommitted" if over > 0 else f"{shown(amounts['free'])} free"
+    rest += f" (of which {shown(amounts['heldBack'])} held back for pods that wait)" if amounts["heldBack"] else ""
+    lent = f" (of which {shown(amounts['lent'])} lent to elastic jobs)" if amounts["lent"] else ""
     unit = " cores" if name == "cpu" else ""
-    text = f"{shown(amounts['capacity'])}{unit}: {shown(amounts['requested'])} requested by pods, {rest}"
+    text = f"{shown(amounts['capacity'])}{unit}: {shown(amounts['requested'])} requested by pods{lent}, {rest}"
     return f"{text}; {shown(round(amounts['used'], 2))} in use on this machine" if "used" in amounts else text
 
 

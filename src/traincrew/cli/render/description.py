@@ -10,6 +10,7 @@ from traincrew.inspection import events, explanation, failures, waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
+from traincrew.model.status import WorkerSeconds
 
 SHOWN_EVENTS = 20
 
@@ -52,11 +53,22 @@ def _summary(observed: ObservedJob, now: Time) -> str:
     if status.elastic is not None:
         why = f": {status.elastic.why.message}" if status.elastic.why is not None else ""
         rows.append(["workers", f"{status.elastic.workers}, {status.elastic.scaling}{why}"])
+        if status.elastic.last_resize is not None:
+            rows.append(["last resize", f"{status.elastic.last_resize.message}, {_created(status.elastic.last_resize.at, now)}"])
+    if status.worker_seconds is not None:
+        rows.append(["worker time", _worker_time(status.worker_seconds, status.completion_time or now)])
     if reason := waiting_reasons.job_reason(observed):
         rows.append(["waiting for", reason])
     if observed.hang:
         rows.append(["hang", observed.hang])
     return tables.table(rows)
+
+
+def _worker_time(used: WorkerSeconds, now: Time) -> str:
+    """Sums over all workers, such as `2h3m asked, 40m on idle capacity`."""
+    words = {"asked": "asked", "surplus": "on idle capacity", "starting": "starting", "leaving": "leaving", "waiting": "waiting"}
+    sums = used.at(now)
+    return ", ".join(f"{durations.human(sums[part])} {word}" for part, word in words.items() if sums[part] >= 1) or "none"
 
 
 def _or_none(value: object) -> str:

@@ -110,8 +110,16 @@ def _why(observed: observed_job.ObservedJob, now: Time) -> str:
     elif status.is_true("Failed") and observed.failure is not None:
         text = failure_summary.describe(observed.failure)
     elif not status.finished:
-        text = observed.hang or _restarted(observed, now)
+        text = observed.hang or _restarted(observed, now) or _fewer_workers(observed)
     return " ".join(text.split())
+
+
+def _fewer_workers(observed: observed_job.ObservedJob) -> str:
+    """Why an elastic job does not have more workers; empty if it has all that it may have."""
+    elastic = observed.job.status.elastic
+    if elastic is None or elastic.why is None or elastic.why.reason == "AtMaximum":
+        return ""
+    return f"{elastic.why.reason}: {elastic.why.message}"
 
 
 def _restarted(observed: observed_job.ObservedJob, now: Time) -> str:
