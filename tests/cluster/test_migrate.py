@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -104,6 +105,13 @@ def test_without_apply_nothing_is_changed(kube: cluster.Cluster, api: Api) -> No
     assert "kubectl -n kubeflow scale deployment training-operator --replicas=0" in result.stdout
     assert f"set failurePolicy of validatingwebhookconfigurations {WEBHOOK} to Ignore" in result.stdout
     assert "Nothing was changed" in result.stdout
+    document = json.loads(installed_operators.traincrew(kube, "migrate", "-o", "json").stdout)
+    assert document["applied"] is False
+    assert "kubectl -n kubeflow scale deployment training-operator --replicas=0" in [
+        each["command"] for each in document["steps"]
+    ]
+    names = installed_operators.traincrew(kube, "migrate", "-o", "name").stdout.splitlines()
+    assert "deployment.apps/training-operator" in names
     ours = [entry for entry in kube.audit(since=mark) if "(migrate)" in str(entry.get("userAgent"))]
     assert ours
     assert {entry["verb"] for entry in ours} <= {"get", "list"}

@@ -32,6 +32,7 @@ VERBS = {
     "cp": "Copy files to and from a replica of a job.",
     "port-forward": "Forward ports of this machine to a replica of a job.",
     "tensorboard": "Show the TensorBoard of a job.",
+    "open": "Open the web console in the browser.",
     "console": "Serve the web console and print its link.",
     "up": "Start the cluster on this machine.",
     "down": "Stop the cluster. Its data is kept.",

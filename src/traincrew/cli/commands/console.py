@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from traincrew.cli import cluster_target
@@ -10,9 +13,15 @@ from traincrew.cli.whole_number import WholeNumber
 DEFAULT_PORT = 8470
 
 
-@click.command()
-@click.option("--open", "open_browser", is_flag=True, help="Open the link in the browser.")
-@click.option(
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def listen_options(command: F) -> F:
+    """--port and --address."""
+    return _port(_address(command))
+
+
+_port = click.option(
     "--port",
     type=WholeNumber(0, 65535),
     default=DEFAULT_PORT,
@@ -20,13 +29,18 @@ DEFAULT_PORT = 8470
     metavar="N",
     help="Port of the console. 0: any free port.",
 )
-@click.option(
+_address = click.option(
     "--address",
     metavar="HOST",
     default="127.0.0.1",
     show_default=True,
     help="Address at which the console listens. It must be one of this machine: 127.0.0.1, ::1 or localhost.",
 )
+
+
+@click.command()
+@click.option("--open", "open_browser", is_flag=True, help="Open the link in the browser, as `traincrew open` does.")
+@listen_options
 @cluster_target.options
 def console(open_browser: bool, port: int, address: str, target_options: cluster_target.TargetOptions) -> None:
     """Serve the web console of a cluster and print its link. Ctrl-C stops it.

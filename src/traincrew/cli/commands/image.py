@@ -100,10 +100,14 @@ def list_(data: str, cluster: bool, form: str) -> None:
 
 @image.command("rm")
 @click.argument("pattern", metavar="PATTERN", shell_complete=completions.image_patterns)
+@output_options.option()
 @_file_options
-def rm(pattern: str, data: str, cluster: bool) -> None:
+def rm(pattern: str, data: str, cluster: bool, form: str) -> None:
     """Remove the mapping of PATTERN."""
     from traincrew.cli.local_cluster import image_mappings
 
-    image_mappings.remove(image_mappings.file(data, cluster), pattern)
-    terminal.echo(f"image {pattern!r} removed")
+    removed = image_mappings.remove(image_mappings.file(data, cluster), pattern)
+    if form in ("json", "yaml"):
+        serialization.show(removed.plain(), form)
+    else:
+        terminal.echo(pattern if form == "name" else f"image {pattern!r} removed")

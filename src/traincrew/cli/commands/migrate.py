@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
-from traincrew.cli import cluster_target
-from traincrew.cli.render import terminal
+from traincrew.cli import cluster_target, output_options
+
+if TYPE_CHECKING:
+    from traincrew.cli.installation.migration_report import MigrationReport
 
 
 @click.command()
 @click.option("--apply", "apply_", is_flag=True, help="Execute the steps. Default: print them.")
 @click.option("--back", is_flag=True, help="From traincrew to the Go operator.")
+@output_options.option()
 @cluster_target.options
-def migrate(apply_: bool, back: bool, target_options: cluster_target.TargetOptions) -> None:
+def migrate(apply_: bool, back: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """Take over the jobs of training-operator or mpi-operator on a cluster. Without --apply, nothing is changed.
 
     Running jobs keep their pods. The Go operator is scaled to zero and not deleted; --back restores it. At no time do two
@@ -25,29 +29,29 @@ def migrate(apply_: bool, back: bool, target_options: cluster_target.TargetOptio
     traincrew migrate --apply
     traincrew migrate --back --apply
     """
-    asyncio.run(_migrate(apply_, back, target_options))
+    from traincrew.cli.installation import migration_report
+
+    report = migration_report.MigrationReport(form)
+    asyncio.run(_migrate(report, apply_, back, target_options))
+    report.close()
 
 
-async def _migrate(apply_: bool, back: bool, target_options: cluster_target.TargetOptions) -> None:
+async def _migrate(report: MigrationReport, apply_: bool, back: bool, target_options: cluster_target.TargetOptions) -> None:
     from traincrew.cli.installation import migration, migration_plan
     from traincrew.client.remote import RemoteClient
 
     async with RemoteClient(cluster_target.resolve(target_options).connection, component="migrate") as client:
-        terminal.echo(await migration.summary(client))
+        report.summary(await migration.summary(client))
         steps = await migration.steps(client, back)
         if isinstance(steps, migration_plan.MigrationBlocked):
             raise click.ClickException(f"{steps.reason}. {steps.remedy}")
         before = await migration.running_pods(client)
         for number, step in enumerate(steps, 1):
-            terminal.echo(f"{number}. {step.text}")
+            report.step(number, step, executed=apply_)
             if apply_:
                 await migration.execute(client, step)
-            else:
-                terminal.echo(f"   {step.command}")
-        if not apply_:
-            terminal.echo("Nothing was changed. Run the same command with --apply to execute these steps.")
-            return
-        kept = before.keys() & (await migration.running_pods(client)).keys()
-        terminal.echo(f"Done. {len(kept)} of {len(before)} running pods are still running.")
-        for uid in sorted(before.keys() - kept):
-            terminal.echo(f"not running any more: {before[uid]}")
+        if apply_:
+            kept = before.keys() & (await migration.running_pods(client)).keys()
+            report.done(len(kept), [before[uid] for uid in sorted(before.keys() - kept)])
+        else:
+            report.sentence("Nothing was changed. Run the same command with --apply to execute these steps.")

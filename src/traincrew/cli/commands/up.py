@@ -11,9 +11,9 @@ import click
 from click.core import ParameterSource
 
 from traincrew import errors
-from traincrew.cli import cluster_config, node_options
+from traincrew.cli import cluster_config, node_options, output_options
 from traincrew.cli.local_cluster import background, foreground
-from traincrew.cli.render import terminal
+from traincrew.cli.render import serialization, terminal
 from traincrew.embedded import data_directory
 
 
@@ -49,7 +49,8 @@ from traincrew.embedded import data_directory
 )
 @click.option("--audit-log", metavar="FILE", default="", help="Write an audit log in the format of kube-apiserver.")
 @node_options.log_options
-def up(detach: bool, data: str, **flags: Any) -> None:
+@output_options.option()
+def up(detach: bool, data: str, form: str, **flags: Any) -> None:
     """Start the cluster on this machine: Kubernetes API server, scheduler, kubelet and operator in one process.
 
     \b
@@ -57,18 +58,30 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     eval "$(traincrew env)"
     kubectl create -f job.yaml
     """
+    if form != "text" and not detach and not background.in_background():
+        raise errors.SettingsError("--output requires --detach")
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     flags = cluster_config.applied(click.get_current_context(), flags, directory.data)
     foreground.validate(flags)  # also if a cluster is running, on which the flags have no effect
-    if _is_running(directory):
+    if _is_running(directory, form):
         return
     with _file_errors(directory):
         directory.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if detach:
             announced = background.start(directory, [each for each in sys.argv[1:] if each not in ("--detach", "-d")])
-            terminal.echo("\n".join(background.ready_message(directory, announced)))
+            _print(directory, announced, form)
         else:
             foreground.serve(directory, flags)
+
+
+def _print(directory: data_directory.DataDirectory, announced: dict[str, object], form: str) -> None:
+    if form in ("json", "yaml"):
+        paths = {"data": str(directory.data), "kubeconfig": str(directory.kubeconfig)}
+        serialization.show({"running": True, **announced, **paths}, form)
+    elif form == "name":
+        terminal.echo(f"node/{announced['node']}\n" if announced.get("node") else "", nl=False)
+    else:
+        terminal.echo("\n".join(background.ready_message(directory, announced)))
 
 
 @contextlib.contextmanager
@@ -81,18 +94,21 @@ def _file_errors(directory: data_directory.DataDirectory) -> Iterator[None]:
         raise errors.StoreError(f"{message}. Fix the problem or choose another directory with --data DIR.") from None
 
 
-def _is_running(directory: data_directory.DataDirectory) -> bool:
+def _is_running(directory: data_directory.DataDirectory, form: str) -> bool:
     pid = directory.owner_pid()
     if not pid:
         return False
     announced = directory.running()
     address = f" at {announced['server']}" if announced else ""
     process = f"(process {pid})" if pid > 0 else "(starting)"
-    terminal.echo(f"The cluster in {directory.data} is already running{address} {process}. Nothing was changed.")
+    sentences = [f"The cluster in {directory.data} is already running{address} {process}. Nothing was changed."]
     if given := _start_options():
-        terminal.echo(
+        sentences.append(
             f"Options not applied: {', '.join(given)}. Run `traincrew down` first, then `traincrew up` with these options."
         )
+    terminal.echo("\n".join(sentences), err=form != "text")
+    if form != "text" and announced is not None:
+        _print(directory, announced, form)
     return True
 
 
@@ -102,6 +118,6 @@ def _start_options() -> list[str]:
     return [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name not in ("detach", "data")
+        if parameter.name not in ("detach", "data", "form")
         and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
     ]

@@ -34,11 +34,14 @@ def set_entry(path: pathlib.Path, entry: ImageMapEntry) -> None:
         image_map_files.change(path, lambda known: (*(each for each in known if each.pattern != entry.pattern), entry))
 
 
-def remove(path: pathlib.Path, pattern: str) -> None:
-    if all(entry.pattern != pattern for entry in image_map_files.read(path)):
+def remove(path: pathlib.Path, pattern: str) -> ImageMapEntry:
+    """Return the mapping that is removed."""
+    removed = next((entry for entry in image_map_files.read(path) if entry.pattern == pattern), None)
+    if removed is None:
         raise errors.SettingsError(f"no mapping of {pattern!r} in {path}. Run `traincrew image list` to see the mappings.")
     with _file_errors(path):
         image_map_files.change(path, lambda known: tuple(each for each in known if each.pattern != pattern))
+    return removed
 
 
 @contextlib.contextmanager
