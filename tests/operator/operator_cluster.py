@@ -15,6 +15,7 @@ from tests.operator.virtual_time import VirtualTimeLoop
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
 from traincrew.client import interfaces
+from traincrew.embedded.apiserver.openapi import documents
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.kinds import KINDS
@@ -128,10 +129,21 @@ class Cluster:
             await asyncio.gather(task, return_exceptions=True)
 
     def new_operator(
-        self, client: interfaces.Client, options: settings.Operator | None = None, lease: interfaces.Client | None = None
+        self,
+        client: interfaces.Client,
+        options: settings.Operator | None = None,
+        lease: interfaces.Client | None = None,
+        *,
+        reads_schemas: bool = False,
     ) -> Operator:
+        """reads_schemas: whether it compares the CRDs with those of its version."""
         chosen = options or settings.Operator(metrics_address="0", health_address="0")
-        return Operator(Clients(client, lease), KINDS, chosen, Metrics(), now)
+        clients = Clients(client, lease, self._openapi_document if reads_schemas else None)
+        return Operator(clients, KINDS, chosen, Metrics(), now)
+
+    async def _openapi_document(self, path: str) -> bytes:
+        group, version = path.split("/")[-2:]
+        return msgspec.json.encode(documents.document(tuple(self.control_plane.registry), group, version, {}))
 
     async def create(self, job: Object) -> None:
         await self.client.create(PYTORCH, NAMESPACE, msgspec.json.encode(job))

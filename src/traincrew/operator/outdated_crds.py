@@ -36,7 +36,7 @@ class OutdatedCRDs:
         self._fetch, self._served_kinds = fetch, served_kinds
         self._checked: list[JobKind] | None = None
         """The kinds that were served at the last check; None before the first one."""
-        self.unready_reason = ""
+        self.unready_reason = "" if fetch is None else "waiting for the schemas of the CRDs"
 
     async def updated(self) -> None:
         """Returns when no CRD is outdated, or when it cannot be known."""

@@ -125,8 +125,12 @@ class Operator:
         log.info("stopped")
 
     async def _lead(self, stop: asyncio.Event) -> None:
+        # Before the election: an operator that must wait for newer CRDs would hold the Lease and act on nothing.
+        await _first(stop.wait(), self._ready_to_lead())
+        if stop.is_set():
+            return
         async with self._leader_election(stop) as leadership_lost:
-            await _first(stop.wait(), self._synced(), leadership_lost())
+            await _first(stop.wait(), self._others.synced(), leadership_lost())
             if stop.is_set():
                 return
             async with self._workers() as workers:
@@ -136,10 +140,9 @@ class Operator:
                 await _first(_all_end(workers, WORKER_SHUTDOWN_SECONDS), leadership_lost())
             await self._event_recorder.drain(EVENT_DRAIN_SECONDS)
 
-    async def _synced(self) -> None:
+    async def _ready_to_lead(self) -> None:
         await self.observer.synced()
         await self._outdated_crds.updated()
-        await self._others.synced()
 
     @contextlib.asynccontextmanager
     async def _leader_election(self, stop: asyncio.Event) -> AsyncIterator[Callable[[], Coroutine[Any, Any, object]]]:
