@@ -59,12 +59,13 @@ def api(kube: cluster.Cluster) -> Iterator[Api]:
         yield client
 
 
-def dns_slice(ready: bool) -> Object:
+def dns_slice(ready: bool, service: str = "kube-dns", port: str = "dns", **labels: str) -> Object:
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "metadata": {"name": "kube-dns-1", "labels": {"kubernetes.io/service-name": "kube-dns"}},
+        "metadata": {"name": f"{service}-1", "labels": {"kubernetes.io/service-name": service, **labels}},
         "addressType": "IPv4",
+        "ports": [{"name": port, "port": 53, "protocol": "UDP"}],
         "endpoints": [{"addresses": ["10.0.0.10"], "conditions": {"ready": ready}}],
     }
 
@@ -102,6 +103,35 @@ def test_a_gang_scheduler_without_its_crds_is_found(kube: cluster.Cluster, api: 
     assert "Install Volcano, or remove the flag." in found["remedy"]
 
 
+def scheduler_finding(kube: cluster.Cluster) -> tuple[str, str]:
+    """Of an operator with --gang-scheduler-name=gangs."""
+    installed_operators.apply(
+        kube, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect", "--gang-scheduler-name=gangs")
+    )
+    try:
+        found = findings(kube)["scheduler"]
+    finally:
+        installed_operators.apply(kube, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
+    return found["grade"], found["message"]
+
+
+def test_a_gang_scheduler_that_does_not_run_is_found(kube: cluster.Cluster, api: Api) -> None:
+    definitions = pathlib.Path(__file__).parent / "crds" / "scheduler-plugins.yaml"
+    assert kube.kubectl("apply", "-f", str(definitions)).returncode == 0
+    grade, message = scheduler_finding(kube)
+    assert (grade, message.partition(" was ")[0]) == ("warn", "no scheduler of the name gangs")
+    installed_operators.apply(kube, deployment("gangs", {"app": "gangs"}))
+    unready = ("fail", "gang scheduler gangs: kubeflow/gangs has no ready replica: no job starts")
+    assert scheduler_finding(kube) == unready
+    counts = {"replicas": 1, "readyReplicas": 1}
+    api.call("PATCH", f"{DEPLOYMENTS}/gangs/status", {"status": counts}, "application/merge-patch+json")
+    assert scheduler_finding(kube) == ("ok", "gang scheduler gangs: kubeflow/gangs is ready")
+    api.call("DELETE", f"{DEPLOYMENTS}/gangs")
+    spec = {"schedulerName": "gangs", "nodeName": "somewhere", "containers": [{"name": "main", "image": "any"}]}
+    api.create("default", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bound"}, "spec": spec})
+    assert scheduler_finding(kube) == ("ok", "gang scheduler gangs: pods with this schedulerName are on nodes")
+
+
 def test_missing_permissions_are_named(kube: cluster.Cluster, api: Api) -> None:
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/traincrew"
     role = api.call("GET", path)
@@ -112,7 +142,7 @@ def test_missing_permissions_are_named(kube: cluster.Cluster, api: Api) -> None:
     finally:
         api.call("PATCH", path, {"rules": role["rules"]}, "application/merge-patch+json")
 
-    assert "must not create pods" in found["message"]
+    assert "cannot create pods" in found["message"]
     assert "traincrew manifests rbac" in found["remedy"]
 
 
@@ -137,6 +167,27 @@ def test_a_dns_server_without_ready_endpoints_is_found(kube: cluster.Cluster, ap
 
     assert found["grade"] == "fail"
     assert "has no ready endpoint" in found["message"]
+
+
+def test_coredns_is_found_under_the_name_that_a_distribution_gives_it(kube: cluster.Cluster, api: Api) -> None:
+    labels = {"k8s-app": "kube-dns"}
+    api.call("DELETE", f"{SLICES}/kube-dns-1")
+    try:
+        missing = findings(kube)["dns"]
+        api.call("POST", SLICES, dns_slice(True, "rke2-coredns-metrics", "tcp-metrics", **labels))
+        api.call("POST", SLICES, dns_slice(False, "rke2-coredns", "udp-53", **labels))
+        unready = findings(kube)["dns"]
+        api.call("PUT", f"{SLICES}/rke2-coredns-1", dns_slice(True, "rke2-coredns", "udp-53", **labels))
+        found = findings(kube)["dns"]
+    finally:
+        api.call("POST", SLICES, dns_slice(True))
+
+    assert (missing["grade"], missing["message"]) == ("warn", "no Service of a DNS server was found")
+    assert (
+        "kubectl run dns-check --rm -i --restart=Never --image=busybox:1.36 -- nslookup kubernetes.default" in missing["remedy"]
+    )
+    assert (unready["grade"], unready["message"]) == ("fail", "the Service kube-system/rke2-coredns has no ready endpoint")
+    assert (found["grade"], found["message"]) == ("ok", "the Service kube-system/rke2-coredns has 1 ready endpoint")
 
 
 def test_a_user_without_rights_learns_whom_to_ask(kube: cluster.Cluster, api: Api) -> None:

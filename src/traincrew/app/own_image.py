@@ -12,6 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import interfaces
+from traincrew.model.operator_pod import OperatorPod
 from traincrew.model.resources import PODS
 
 log = logging.getLogger(__name__)
@@ -22,19 +23,6 @@ POD_NAME, POD_NAMESPACE = "POD_NAME", "POD_NAMESPACE"
 RETRY_SECONDS = 2.0
 
 
-class _Container(msgspec.Struct):
-    name: str = ""
-    image: str = ""
-
-
-class _Spec(msgspec.Struct):
-    containers: list[_Container] = []
-
-
-class _Pod(msgspec.Struct):
-    spec: _Spec = msgspec.field(default_factory=_Spec)
-
-
 async def find(client: interfaces.Reader, namespace: str, stop: asyncio.Event, env: Mapping[str, str] = os.environ) -> str:
     """The image of the container `traincrew`, else of the first one. Empty: not in a pod, or the pod cannot be read."""
     name = env.get(POD_NAME, "")
@@ -43,7 +31,7 @@ async def find(client: interfaces.Reader, namespace: str, stop: asyncio.Event, e
         return ""
     while not stop.is_set():
         try:
-            pod = msgspec.json.decode(await client.get(PODS, env.get(POD_NAMESPACE) or namespace, name), type=_Pod)
+            pod = msgspec.json.decode(await client.get(PODS, env.get(POD_NAMESPACE) or namespace, name), type=OperatorPod)
         except errors.TemporaryError as error:
             log.warning("cannot read the operator's pod yet", extra={"pod": name, "error": str(error)})
             with contextlib.suppress(TimeoutError):

@@ -22,10 +22,11 @@ from traincrew.client.store import InformerStore
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.other_operators import OtherOperator
 from traincrew.model import resources
+from traincrew.model.operator_pod import OperatorPod
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.status_writers import StatusWrite, StatusWriters
 from traincrew.planner import other_operators as evidence_of
-from traincrew.planner.other_operators import OperatorEvidence, OperatorPod
+from traincrew.planner.other_operators import OperatorEvidence
 
 log = logging.getLogger(__name__)
 

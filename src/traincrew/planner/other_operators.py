@@ -5,28 +5,8 @@ from __future__ import annotations
 import datetime as dt
 
 from traincrew.kinds.other_operators import OtherOperator
-from traincrew.model.meta import Meta, Struct
-
-LEADER_ELECTION_FLAGS = ("--leader-elect", "--leader-elect=true", "-leader-elect", "-leader-elect=true")
-
-
-class _Container(Struct):
-    command: list[str] | None = None
-    args: list[str] | None = None
-
-
-class _PodSpec(Struct):
-    containers: list[_Container] = []
-
-
-class _PodStatus(Struct):
-    phase: str = ""
-
-
-class OperatorPod(Struct):
-    metadata: Meta
-    spec: _PodSpec = _PodSpec()
-    status: _PodStatus = _PodStatus()
+from traincrew.model.meta import Struct
+from traincrew.model.operator_pod import OperatorPod
 
 
 class OperatorEvidence(Struct):
@@ -51,11 +31,7 @@ def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> Operat
 
 def _is_elected(pod: OperatorPod) -> bool:
     """The Go operator waits for the same Lease, so that leader election decides which of the two acts."""
-    return any(
-        flag in LEADER_ELECTION_FLAGS
-        for container in pod.spec.containers
-        for flag in (*(container.command or ()), *(container.args or ()))
-    )
+    return pod.spec.has_flag("leader-elect")
 
 
 def of_lease(operator: OtherOperator, namespace: str) -> OperatorEvidence:

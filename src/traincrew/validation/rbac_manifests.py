@@ -73,10 +73,14 @@ def own_namespace_permissions() -> Permissions:
     return {Target(resources.LEASES.group, resources.LEASES.plural): ("create", "get", "update")}
 
 
-def operator_rules() -> list[Manifest]:
+def operator_permissions(kinds: Iterable[JobKind] = KINDS, gang_schedulers: Iterable[str] = GANG_SCHEDULERS) -> Permissions:
     """The permissions in every namespace that the operator watches."""
-    parts = [kind_permissions(kind) for kind in KINDS] + [gang_permissions(scheduler) for scheduler in GANG_SCHEDULERS]
-    return rules(merged(parts))
+    return merged([*map(kind_permissions, kinds), *map(gang_permissions, gang_schedulers)])
+
+
+def operator_rules() -> list[Manifest]:
+    """The permissions in every namespace that an operator for all kinds watches, with either gang scheduler."""
+    return rules(operator_permissions())
 
 
 def own_namespace_rules() -> list[Manifest]:
@@ -95,17 +99,21 @@ def user_permissions(kind: JobKind, level: str) -> Permissions:
     }
 
 
+def metrics_permissions() -> Permissions:
+    """The permissions in the cluster for --metrics-authentication."""
+    return {
+        Target("authentication.k8s.io", "tokenreviews"): ("create",),
+        Target("authorization.k8s.io", "subjectaccessreviews"): ("create",),
+    }
+
+
 def metrics_documents() -> list[Manifest]:
     """For --metrics-authentication: what the operator needs in addition, and the ClusterRole of those who read the metrics."""
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
     name = f"{NAME}-metrics-authentication"
-    reviews: Permissions = {
-        Target("authentication.k8s.io", "tokenreviews"): ("create",),
-        Target("authorization.k8s.io", "subjectaccessreviews"): ("create",),
-    }
     reader = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     return [
-        _role("ClusterRole", {"name": name}, rules(reviews)),
+        _role("ClusterRole", {"name": name}, rules(metrics_permissions())),
         _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", account),
         _role("ClusterRole", {"name": f"{NAME}-metrics-reader"}, reader),
     ]
@@ -128,11 +136,15 @@ SHARING_WATCHES = (
 )
 
 
+def sharing_permissions() -> Permissions:
+    """The permissions in the cluster to choose the workers of elastic jobs."""
+    return {Target(group, plural): ("list", "watch") for group, plural in SHARING_WATCHES}
+
+
 def sharing_documents() -> list[Manifest]:
     """What the operator needs in addition to choose the workers of elastic jobs, and the priority of workers on idle capacity."""
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
     name = f"{NAME}-sharing"
-    permissions: Permissions = {Target(group, plural): ("list", "watch") for group, plural in SHARING_WATCHES}
     priority = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
@@ -142,7 +154,7 @@ def sharing_documents() -> list[Manifest]:
         "description": "Workers of elastic jobs on idle capacity. Every other pod comes before them.",
     }
     return [
-        _role("ClusterRole", {"name": name}, rules(permissions)),
+        _role("ClusterRole", {"name": name}, rules(sharing_permissions())),
         _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", account),
         priority,
     ]

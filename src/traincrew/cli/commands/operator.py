@@ -131,7 +131,7 @@ def operator(**flags: Any) -> None:
         workers=flags["controller_threads"],
         planning=settings.Planning(
             cluster_domain=flags["cluster_domain"],
-            gang_scheduler=flags["gang_scheduler_name"],
+            gang_scheduler=_gang_scheduler(flags["gang_scheduler_name"]),
             finished_job_pod_grace=flags["leftover_grace"],
             node_loss_grace=flags["node_loss_grace"],
             host_ports=_parse_port_range(flags["host_ports"]),
@@ -149,6 +149,11 @@ def operator(**flags: Any) -> None:
         ignore_other_operators=flags["ignore_other_operators"],
     )
     app_operator.run(options, kubeconfig.discover(flags["kubeconfig"], flags["context"]))
+
+
+def _gang_scheduler(name: str) -> str:
+    """`None` is how the Go training operator says that gang scheduling is off."""
+    return "" if name.lower() == "none" else name
 
 
 def _parse_port_range(text: str) -> tuple[int, int] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 
 import msgspec
 
@@ -12,26 +11,16 @@ from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.other_operators import OtherOperator
 from traincrew.model.meta import Meta, Struct
+from traincrew.model.operator_pod import PodSpec
 from traincrew.model.resources import Resource
 
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 NAME_LABEL, OWN_NAME = "app.kubernetes.io/name", "traincrew"
 
 
-class _Container(Struct):
-    image: str = ""
-    command: list[str] | None = None
-    args: list[str] | None = None
-
-
-class _PodSpec(Struct):
-    containers: list[_Container] = []
-    service_account_name: str = "default"
-
-
 class _Template(Struct):
     metadata: Meta = Meta()
-    spec: _PodSpec = _PodSpec()
+    spec: PodSpec = PodSpec()
 
 
 class _Selector(Struct):
@@ -69,22 +58,39 @@ class Deployment(Struct):
     def selector(self) -> str:
         return ",".join(f"{key}={value}" for key, value in sorted(self.spec.selector.match_labels.items()))
 
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces that the operator watches; empty: all."""
+        variable = self.spec.template.spec.variable("KUBEFLOW_NAMESPACE", self.metadata.namespace)
+        given = self.flags("namespace") or variable.split(",")
+        return list(dict.fromkeys(name.strip() for name in given if name.strip()))
+
+    @property
+    def kinds(self) -> list[JobKind]:
+        """The kinds that the operator serves."""
+        enabled = {name.lower() for name in self.flags("enable-scheme")}
+        return [kind for kind in KINDS if not enabled or kind.kind.lower() in enabled]
+
+    @property
+    def gang_scheduler(self) -> str:
+        """Empty: gang scheduling is off."""
+        name = self.flag("gang-scheduler-name")
+        return "" if name.lower() == "none" else name
+
     def flag(self, name: str) -> str:
         """The value of a flag of the operator; empty if it is not given."""
-        return next(iter(self.flags(name)), "")
+        return next(reversed(self.flags(name)), "")
 
     def flags(self, name: str) -> list[str]:
-        """The values of a flag of the operator that may be repeated: `--flag=value` or `--flag value`."""
-        values = []
-        words = [word for each in self.spec.template.spec.containers for word in (*(each.command or ()), *(each.args or ()))]
-        for word, following in zip(words, [*words[1:], ""], strict=True):
-            flag, sign, value = str(word).lstrip("-").partition("=")
-            if word.startswith("-") and flag == name:
-                values.append(value if sign else str(following))
-        return values
+        return self.spec.template.spec.flags(name)
+
+    def has_flag(self, name: str) -> bool:
+        return self.spec.template.spec.has_flag(name)
 
 
 class Installed(Struct):
+    found: list[Deployment] = []
+    """All Deployments of the cluster."""
     traincrew: list[Deployment] = []
     others: list[tuple[str, Deployment]] = []
     """Go operators by name."""
@@ -92,11 +98,10 @@ class Installed(Struct):
 
 async def find(reader: interfaces.Reader) -> Installed:
     async with contextlib.aclosing(reader.pages(DEPLOYMENTS, None)) as pages:
-        found = [msgspec.json.decode(raw, type=Deployment) async for page in pages for raw in page.items]
-    return sort(found)
+        return sort([msgspec.json.decode(raw, type=Deployment) async for page in pages for raw in page.items])
 
 
-def sort(found: Iterable[Deployment]) -> Installed:
+def sort(found: list[Deployment]) -> Installed:
     own: list[Deployment] = []
     others: list[tuple[str, Deployment]] = []
     for each in found:
@@ -104,7 +109,7 @@ def sort(found: Iterable[Deployment]) -> Installed:
             own.append(each)
         else:
             others += [(operator.name, each) for operator in other_operators() if _is(operator, each)]
-    return Installed(traincrew=own, others=others)
+    return Installed(found=found, traincrew=own, others=others)
 
 
 def other_operators() -> list[OtherOperator]:

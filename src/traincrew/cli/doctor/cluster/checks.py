@@ -11,6 +11,8 @@ from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.cli.installation import deployments
 from traincrew.cli.installation.deployments import Deployment, Installed
 from traincrew.client.remote import RemoteClient
+from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
 
 OLDEST = 27
 """Minor version of the oldest Kubernetes that is supported."""
@@ -23,21 +25,21 @@ async def run(client: RemoteClient) -> AsyncIterator[Finding]:
     except errors.ApiError as error:
         yield fail("api", f"no answer from the API server: {error.message}", "Check the kubeconfig and the network.")
         return
-    for finding in await definitions.check(client):
-        yield finding
     embedded = await one_machine.has_operator(client)
+    operators: list[Finding] = []
     try:
         installed = await deployments.find(client)
     except errors.Forbidden as error:
-        yield warn("operator", f"not known: {error.message}", "Ask an administrator to run this command.")
+        operators.append(warn("operator", f"not known: {error.message}", "Ask an administrator to run this command."))
         installed = Installed()
     else:
-        yield one_machine.operator() if embedded and not installed.traincrew else _operator(installed.traincrew)
-        for finding in _other_operators(installed):
-            yield finding
+        operators.append(one_machine.operator() if embedded and not installed.traincrew else _operator(installed.traincrew))
+        operators += _other_operators(installed)
+    for finding in (*await definitions.check(client, _served(installed.traincrew)), *operators):
+        yield finding
     for deployment in installed.traincrew:
         yield await permissions.check(client, deployment)
-        yield await gang_schedulers.check(client, deployment)
+        yield await gang_schedulers.check(client, deployment, installed.found)
         yield await clocks.check(client, deployment)
     yield one_machine.name_service() if embedded else await name_service.check(client)
 
@@ -50,6 +52,11 @@ def _version(answer: dict[str, str]) -> Finding:
     return ok("api", text)
 
 
+def _served(operators: list[Deployment]) -> list[JobKind]:
+    """The kinds of all operators; all kinds if none is installed."""
+    return [kind for kind in KINDS if not operators or any(kind in each.kinds for each in operators)]
+
+
 def _operator(found: list[Deployment]) -> Finding:
     if not found:
         return warn("operator", "no Deployment of traincrew", INSTALL)
@@ -58,7 +65,7 @@ def _operator(found: list[Deployment]) -> Finding:
             remedy = f"Run `kubectl -n {each.metadata.namespace} describe deployment {each.metadata.name}` and read its log."
             return fail("operator", f"{each.reference} has no ready replica of {each.spec.replicas}", remedy)
     names = ", ".join(f"{each.reference} ({each.status.ready_replicas}/{each.spec.replicas} ready)" for each in found)
-    served = [namespace for each in found for namespace in each.flags("namespace") or ("",)]
+    served = [namespace for each in found for namespace in each.namespaces or ("",)]
     if len(found) > 1 and (not all(served) or len(set(served)) < len(served)):
         return fail("operator", f"several Deployments serve the same namespaces: {names}", "Delete all but one of them.")
     return ok("operator", names)

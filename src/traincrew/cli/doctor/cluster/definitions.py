@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -10,7 +11,6 @@ import msgspec
 from traincrew import errors
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.client import interfaces
-from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import resources
 from traincrew.validation import outdated_crds
@@ -18,10 +18,11 @@ from traincrew.validation import outdated_crds
 APPLY = "Run `traincrew manifests crds | kubectl apply --server-side --force-conflicts -f -`."
 
 
-async def check(reader: interfaces.Reader) -> list[Finding]:
-    found = await asyncio.gather(*(_read(reader, kind) for kind in KINDS))
+async def check(reader: interfaces.Reader, served: Collection[JobKind]) -> list[Finding]:
+    """served: the kinds of the operators that are installed."""
+    found = await asyncio.gather(*(_read(reader, kind) for kind in served))
     problems = [each for each in found if each is not None]
-    return problems or [ok("crds", f"{len(KINDS)} CRDs are installed and current")]
+    return problems or [ok("crds", f"{len(served)} CRD{'s are' if len(served) > 1 else ' is'} installed and current")]
 
 
 async def _read(reader: interfaces.Reader, kind: JobKind) -> Finding | None:

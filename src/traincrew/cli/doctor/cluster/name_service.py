@@ -3,36 +3,77 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import msgspec
 
 from traincrew import errors
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.client import interfaces
+from traincrew.model.meta import Meta, Struct
 from traincrew.model.resources import Resource
 
 SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
-NAMESPACE, SERVICE = "kube-system", "kube-dns"
+SERVICE_LABEL = "kubernetes.io/service-name"
+SELECTORS = (
+    f"{SERVICE_LABEL} in (kube-dns,coredns,dns-default)",
+    "k8s-app in (kube-dns,coredns)",
+    "app.kubernetes.io/name=coredns",
+)
+"""The usual names of the Service, then labels that charts and distributions give it: slices have the labels of their Service."""
+TRY = "kubectl run dns-check --rm -i --restart=Never --image=busybox:1.36 -- nslookup kubernetes.default"
+
+
+class _Conditions(Struct):
+    ready: bool | None = None
+    """Endpoints without the condition count as ready."""
+
+
+class _Endpoint(Struct):
+    conditions: _Conditions = _Conditions()
+
+
+class _Port(Struct):
+    name: str = ""
+
+
+class Slice(Struct):
+    metadata: Meta = Meta()
+    endpoints: list[_Endpoint] | None = None
+    ports: list[_Port] | None = None
+
+    @property
+    def service(self) -> str:
+        return f"{self.metadata.namespace}/{self.metadata.labels.get(SERVICE_LABEL, '')}"
+
+    @property
+    def is_of_metrics(self) -> bool:
+        """CoreDNS may have a second Service, for its metrics."""
+        return bool(self.ports) and all("metrics" in each.name for each in self.ports or ())
+
+    @property
+    def ready(self) -> int:
+        return sum(each.conditions.ready is not False for each in self.endpoints or ())
 
 
 async def check(reader: interfaces.Reader) -> Finding:
     try:
-        pages = reader.pages(SLICES, NAMESPACE, labels=f"kubernetes.io/service-name={SERVICE}")
-        async with contextlib.aclosing(pages) as found:
-            slices = [msgspec.json.decode(raw) async for page in found for raw in page.items]
+        slices = await _find(reader)
     except errors.ApiError as error:
         return warn("dns", f"not known: {error.message}", "Ask an administrator to run this command.")
     if not slices:
-        text = f"no Service {NAMESPACE}/{SERVICE}"
-        return warn("dns", text, "If the cluster has another DNS server, run `kubectl run` with `nslookup kubernetes`.")
-    if not (ready := sum(_ready(each) for each in slices)):
-        remedy = f"Run `kubectl -n {NAMESPACE} get pods -l k8s-app={SERVICE}`. Without DNS, replicas do not find each other."
-        return fail("dns", f"the Service {NAMESPACE}/{SERVICE} has no ready endpoint", remedy)
-    return ok("dns", f"the Service {NAMESPACE}/{SERVICE} has {ready} ready endpoint{'s' if ready > 1 else ''}")
+        return warn("dns", "no Service of a DNS server was found", f"Run `{TRY}`. Without DNS, replicas do not find each other.")
+    service = max(slices, key=lambda each: each.ready).service
+    if not (ready := sum(each.ready for each in slices if each.service == service)):
+        namespace, _, name = service.partition("/")
+        remedy = f"Run `kubectl -n {namespace} describe service {name}`. Without DNS, replicas do not find each other."
+        return fail("dns", f"the Service {service} has no ready endpoint", remedy)
+    return ok("dns", f"the Service {service} has {ready} ready endpoint{'s' if ready > 1 else ''}")
 
 
-def _ready(found: dict[str, Any]) -> int:
-    """Endpoints without the condition count as ready."""
-    endpoints = found.get("endpoints") or ()
-    return sum((each.get("conditions") or {}).get("ready") is not False for each in endpoints)
+async def _find(reader: interfaces.Reader) -> list[Slice]:
+    for selector in SELECTORS:
+        async with contextlib.aclosing(reader.pages(SLICES, None, labels=selector)) as pages:
+            found = [msgspec.json.decode(raw, type=Slice) async for page in pages for raw in page.items]
+        if slices := [each for each in found if not each.is_of_metrics]:
+            return slices
+    return []
