@@ -151,7 +151,7 @@ test-install: kube #: the Helm chart, the kustomize directories and the operator
 	@$(BIN)/python -m tools.clients.go_programs helm kustomize
 	$(PYTEST) $(INSTALL) -q --durations=10 $(FOUR_PROCESSES)
 
-test-release: kube #: the files of a release, installed: Helm releases, the wheel, the operator, the commands of the pages
+test-release: kube console #: the files of a release, installed: Helm releases, the wheel, the operator, the commands of the pages
 	@$(BIN)/python -m tools.clients.go_programs helm kustomize
 	$(PYTEST) tests/install $(addprefix --ignore=,$(INSTALL)) -q --durations=10 $(FOUR_PROCESSES)
 
@@ -233,7 +233,7 @@ test-kubelet: $(READY) #: the operator on a real kubelet with containerd, in con
 	@$(BIN)/python -m tests.kubelet.images
 	@$(BIN)/python -m tests.kubelet.run tests/kubelet --durations=10
 
-release: $(READY) #: build sdist, wheel, chart, install.yaml, SBOM and checksums into dist/ (IMAGE=… sets the image in install.yaml)
+release: $(READY) $(NODE) #: build sdist, wheel, chart, install.yaml, SBOM and checksums into dist/ (IMAGE=… sets the image in install.yaml)
 	@$(BIN)/python -m tools.release $(if $(IMAGE),--image $(IMAGE))
 
 lock: $(READY) #: pin requirements/*.in to requirements/*.txt

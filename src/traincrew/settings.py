@@ -57,6 +57,8 @@ class Operator:
 
     namespaces: tuple[str, ...] = ()
     """The namespaces to watch. Empty: all namespaces."""
+    own_namespace: str = ""
+    """The namespace of the operator's pod. Empty: not known."""
     kinds: tuple[str, ...] = ()
     """Kinds to reconcile, case-insensitive. Empty: all kinds."""
     metrics_address: str = ":8080"

@@ -19,7 +19,8 @@ def asked(*flags: str, sharing: bool = False, env: list[dict[str, Any]] | None =
     manifest = installed_operators.deployment("traincrew", OWN_LABELS, "operator", *flags)
     manifest["spec"]["template"]["spec"]["containers"][0]["env"] = env or []
     deployment = msgspec.convert(manifest, Deployment)
-    return {(*str(each).split(" "), each.namespace) for each in permissions.needed(deployment, sharing=sharing)}
+    needed = permissions.needed(deployment, sharing=sharing)
+    return {(each.verb, str(each).removeprefix(f"{each.verb} "), each.namespace) for each in needed}
 
 
 def resources(found: set[tuple[str, str, str]]) -> set[str]:

@@ -19,11 +19,11 @@ from tools.kube import build, cluster
 ROOT = pathlib.Path(__file__).parents[2]
 BLOCK = re.compile(r"^( *)```\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 NEED_A_KUBELET = {
-    "kubectl -n kubeflow logs deployment/traincrew | grep 'job=default/mnist'",
+    """kubectl -n kubeflow logs deployment/traincrew | grep '"job": "default/mnist"'""",
     "kubectl -n kubeflow port-forward deployment/traincrew 8081",
     "curl --request PUT --data debug http://localhost:8081/loglevel",
 }
-"""`tests/cluster/test_operator_endpoints.py` sends the request of the last one to an operator."""
+"""`tests/install/test_installed_operator.py` runs them."""
 
 
 def commands(page: str) -> list[str]:
@@ -77,6 +77,7 @@ def test_the_commands_of_the_page_on_operating(shell: dict[str, str]) -> None:
 
 def test_the_commands_of_the_page_on_migrating(kube: cluster.Cluster, shell: dict[str, str]) -> None:
     api = Api(kube.kubeconfig)
+    installed_operators.apply(kube, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
     installed_operators.apply(kube, deployment("training-operator", GO_LABELS))
     eventually(lambda: api.all("pods", NAMESPACE, "control-plane=kubeflow-training-operator"))
 

@@ -21,6 +21,7 @@ from tests.cluster.proxy import DelayedResponse, InjectedResponse
 from tools.kube import cluster
 
 from traincrew.validation import crds
+from traincrew.validation.crd_command import INSTALL
 
 ROOT = pathlib.Path(__file__).parents[2]
 LEASE = "1ca428e5.training-operator.kubeflow.org"
@@ -254,7 +255,7 @@ def test_readiness_names_the_crds_that_are_not_installed_or_deleted() -> None:
         process = OperatorProcess(bare.kubeconfig)
         try:
             eventually(lambda: f"CRDs are not installed: {JAX}, mpijobs.kubeflow.org, " in _unready_reason(process))
-            eventually(lambda: "traincrew manifests crds | kubectl apply -f -" in process.log)
+            eventually(lambda: INSTALL in process.log)
             assert "404" not in process.log
             api.call("POST", CRDS, jax)
             process.wait_ready()

@@ -68,6 +68,18 @@ def test_the_chart_passes_the_strict_linter(helm: Helm) -> None:
     assert "WARNING" not in done.stdout
 
 
+def test_a_chart_for_an_older_kubernetes_has_no_object_that_it_does_not_serve(helm: Helm) -> None:
+    served = "--api-versions=admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
+    old, new = helm.render("--kube-version=1.27.0"), helm.render("--kube-version=1.30.0", served)
+    added = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    assert kinds(new) - kinds(old) == added
+    assert {key: each for key, each in new.items() if key[0] not in added} == old
+
+
+def test_an_older_kubernetes_than_the_oldest_is_refused(helm: Helm) -> None:
+    assert "requires kubeVersion: >=1.27.0-0" in helm.failure("--kube-version=1.26.5")
+
+
 def test_without_an_image_nothing_is_rendered_and_the_commands_that_make_one_are_printed(helm: Helm) -> None:
     message = helm.failure(image=False)
     assert "image.repository is not set" in message

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import installed_operators
+from tests.cluster import installation, installed_operators
 from tests.cluster.api import Api, Object
 from tests.install.helm import CHART, IMAGE, ROOT, Helm
 from tools.kube import cluster
@@ -46,6 +46,7 @@ def findings(kube: cluster.Cluster) -> dict[str, Object]:
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
 def test_a_release_has_every_right_that_doctor_asks_for(kube: cluster.OwnCluster, helm: Helm, values: tuple[str, ...]) -> None:
     helm.succeed("upgrade", "--install", "traincrew", CHART, IMAGE, "--reset-values", *values)
+    installation.wait_served(Api(kube.kubeconfig))  # a new definition is established after a moment
     found = findings(kube)
     assert (found["rbac"]["grade"], found["crds"]["grade"]) == ("ok", "ok"), found
 

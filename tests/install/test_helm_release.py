@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
+import os
 import pathlib
 import re
 import shutil
+import subprocess
 
 import yaml
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object, eventually
 from tests.install.helm import CHART, IMAGE, Helm, by_name
-from tools.kube import cluster
+from tools.kube import build, cluster
 
 from traincrew import __version__
 from traincrew.kinds import KINDS
@@ -23,6 +26,8 @@ EVERYTHING = (
     "--set=metrics.authentication=true", "--set=metrics.certificateSecret=tls", "--set=networkPolicy.enabled=true",
     "--set=podDisruptionBudget.enabled=true", "--set=priorityClassName=system-cluster-critical", "--set=nodeSelector.disk=ssd",
     "--set=tolerations[0].operator=Exists", "--set=imagePullSecrets[0].name=registry", "--set=extraArgs={--in-flight=9}",
+    "--set=sharing.enabled=true", "--set=initImages.default=i:1", "--set=initImages.pytorch=alpine:3.10",
+    "--set=initImages.kubectlDelivery=k:1", "--set=pytorchInitContainerMaxTries=7", "--set=podLabels.team=ml",
     "--set=extraEnv[0].name=A,extraEnv[0].value=b", "--set=podAnnotations.a=b", "--set=clusterDomain=cluster.local",
     "--set-json=topologySpreadConstraints=[{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]",
     "--set-json=affinity={\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[]}}",
@@ -34,9 +39,10 @@ SECRET_LIMIT = 1 << 20
 
 
 def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Path:
-    """A chart of an earlier version, whose PyTorchJob had no short list of columns yet."""
+    """A chart of an earlier version: it had no group of values `sharing`, and its PyTorchJob another list of columns."""
     chart = directory / "earlier"
     shutil.copytree(CHART, chart)
+    _remove_sharing(chart)
     described = (chart / "Chart.yaml").read_text()
     (chart / "Chart.yaml").write_text(re.sub(r"(?m)^(version|appVersion): .*$", rf"\1: {version}", described))
     file = chart / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
@@ -45,6 +51,16 @@ def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Pa
         each["additionalPrinterColumns"] = [{"name": "Earlier", "type": "string", "jsonPath": ".metadata.name"}]
     file.write_text(yaml.safe_dump(definition))
     return chart
+
+
+def _remove_sharing(chart: pathlib.Path) -> None:
+    values = yaml.safe_load((chart / "values.yaml").read_text())
+    del values["sharing"]
+    (chart / "values.yaml").write_text(yaml.safe_dump(values))
+    schema = json.loads((chart / "values.schema.json").read_text())
+    del schema["properties"]["sharing"]
+    (chart / "values.schema.json").write_text(json.dumps(schema))
+    (chart / "templates" / "sharing.yaml").unlink()
 
 
 def columns(api: Api) -> list[str]:
@@ -66,14 +82,15 @@ def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them
 ) -> None:
     helm, now = on_kube, columns_of_chart()
     printed = helm.succeed("install", "traincrew", earlier_chart(tmp_path), IMAGE)
-    assert "kubectl create -f examples/pytorch-minimal.yaml" in printed
     assert columns(api) == ["Earlier"]
     assert operator_image(kube).endswith(":0.0.9")
     job = manifests.job("PyTorchJob", Master=1)
     eventually(lambda: api.all("pytorchjobs", "default") == [])  # a new definition is served after a moment
     api.create("default", job)
+    _run_the_commands_of(printed, kube)
+    assert api.find("pytorchjobs", "default", "first")
 
-    helm.succeed("upgrade", "traincrew", CHART, "--reuse-values", "--set=replicas=2")
+    helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values", "--set=replicas=2")
     assert columns(api) == now, "the definitions are upgraded with the release"
     assert operator_image(kube).endswith(f":{__version__}")
     assert len(base64.b64decode(stored_release(api, 2)["data"]["release"])) < SECRET_LIMIT / 2
@@ -82,7 +99,7 @@ def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them
     assert columns(api) == ["Earlier"]
     assert operator_image(kube).endswith(":0.0.9")
 
-    helm.succeed("upgrade", "traincrew", CHART, "--reuse-values")
+    helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values")
     assert "kept due to the resource policy" in helm.succeed("uninstall", "traincrew")
     assert columns(api) == now
     assert api.find("namespaces", "", "kubeflow")
@@ -93,6 +110,15 @@ def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them
 
     helm.succeed("install", "traincrew", CHART, IMAGE)  # the definitions and the namespace are still those of this release
     assert operator_image(kube).endswith(f":{__version__}")
+
+
+def _run_the_commands_of(notes: str, kube: cluster.Cluster) -> None:
+    """Nothing but the notes is needed: the first job is in them."""
+    script = notes[notes.index("kubectl create -f") : notes.index("`helm uninstall")]
+    path = f"{build.program('kubectl').parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(kube.kubeconfig)}
+    done = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=False, cwd="/")
+    assert done.returncode == 0, done.stderr
 
 
 def columns_of_chart() -> list[str]:
@@ -115,6 +141,26 @@ def test_definitions_of_others_stop_the_installation_unless_they_are_taken_over(
     on_kube.succeed("uninstall", "traincrew")
     assert len(api.all("customresourcedefinitions", "")) == len(KINDS)
     assert api.find("namespaces", "", "kubeflow")
+
+
+def test_the_release_may_be_in_the_namespace_of_the_operator(kube: cluster.OwnCluster, on_kube: Helm, api: Api) -> None:
+    here = ("--namespace", "kubeflow")
+    on_kube.succeed("install", "traincrew", CHART, IMAGE, *here, "--create-namespace")
+    on_kube.succeed("upgrade", "traincrew", CHART, *here, "--reset-then-reuse-values", "--set=replicas=2")
+    assert operator_image(kube).endswith(f":{__version__}")
+    assert "kind: Namespace" not in on_kube.succeed("get", "manifest", "traincrew", *here)
+    on_kube.succeed("uninstall", "traincrew", *here)
+    assert not api.get("namespaces", "", "kubeflow")["metadata"].get("deletionTimestamp")
+
+
+def test_a_namespace_that_the_chart_created_stays_in_the_release(on_kube: Helm, api: Api) -> None:
+    on_kube.succeed("install", "traincrew", CHART, IMAGE)
+    on_kube.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values", "--set=replicas=2")
+    assert "kind: Namespace" in on_kube.succeed("get", "manifest", "traincrew")
+    on_kube.succeed("install", "second", CHART, IMAGE, "--set=crds.install=false", "--set=rbac.userRoles=false")
+    assert "kind: Namespace" not in on_kube.succeed("get", "manifest", "second"), "it belongs to the first release"
+    annotations = api.get("namespaces", "", "kubeflow")["metadata"]["annotations"]
+    assert annotations["meta.helm.sh/release-name"] == "traincrew"
 
 
 def test_every_rendered_object_is_accepted_by_the_server(kube: cluster.OwnCluster, on_kube: Helm, api: Api) -> None:

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "make release": "tests/install/test_release_files.py",
     "skopeo": "a registry is not part of the tests",
     "ctr ": "tests/kubelet",
-    "kubectl -n kubeflow rollout status": "tests/install/test_installed_operator.py waits for the pods; here no node runs them",
+    "kubectl -n kubeflow rollout status": "tests/install/test_installed_operator.py runs it; here no node runs the pods",
 }
 """Beginnings of commands that are not run here → where they are, or why nowhere."""
 REMOVE = (

@@ -6,7 +6,14 @@ kubelet maps its image to the traincrew of this source tree.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
+import os
 import pathlib
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +21,12 @@ import pytest
 import yaml
 from tests.cluster import audit, manifests
 from tests.cluster.api import Object, eventually
-from tests.install.helm import CHART, IMAGE, Helm
+from tests.install.helm import CHART, IMAGE, ROOT, Helm
 from tests.install.test_helm_release import earlier_chart
 from tests.node import joined_node, pod_programs
 from tests.node.joined_node import JoinedNode
 from tests.node.local_cluster import python_for
+from tools.kube import build
 
 from traincrew import __version__
 
@@ -112,7 +120,7 @@ def test_a_job_runs_through_the_installed_operator_and_an_upgrade_disturbs_no_ru
         machine.running(name)
     before = {name: machine.pod(name)["metadata"]["uid"] for name in ("long-master-0", "long-worker-0")}
     recorded = events(machine, "long")
-    helm.succeed("upgrade", "traincrew", CHART, "--reuse-values", "--set=replicas=2")
+    helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values", "--set=replicas=2")
     wait_ready(machine, __version__, count=2)
     assert {name: machine.pod(name)["metadata"]["uid"] for name in before} == before
     assert events(machine, "long") == recorded, "an upgrade repeats no event"
@@ -134,3 +142,78 @@ def test_the_log_of_the_operator_is_found_as_seed_002_reads_it(machine: JoinedNo
     name = machine.kube.kubectl(*select).stdout
     log = machine.kube.kubectl("-n", "kubeflow", "logs", name)
     assert "starting workers" in log.stdout, log.stderr
+
+
+class Shell:
+    """Runs the commands of docs/operating.md and docs/install.md as they are written."""
+
+    def __init__(self, machine: JoinedNode) -> None:
+        path = f"{build.program('kubectl').parent}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "KUBECONFIG": str(machine.kube.kubeconfig)}
+
+    def __call__(self, command: str) -> str:
+        assert command in documented(), f"no page has `{command}`"
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], **self._how(), timeout=LONG, check=False)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return str(done.stdout)
+
+    @contextlib.contextmanager
+    def forwarding(self, command: str, port: int) -> Iterator[int]:
+        """A command `kubectl port-forward … PORT`, with a free port of this machine in place of the same one; yields it."""
+        assert f"{command} {port}" in documented()
+        process = subprocess.Popen(["env", *command.split(" "), f":{port}"], **self._how())
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"127\.0\.0\.1:(\d+) -> ", line)
+            assert found, line
+            yield int(found[1])
+        finally:
+            process.terminate()
+            process.communicate()
+
+    def _how(self) -> dict[str, Any]:
+        return {"env": self.environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+
+def documented() -> list[str]:
+    pages = [(ROOT / "docs" / name).read_text() for name in ("operating.md", "install.md")]
+    return [line.strip() for text in pages for line in text.splitlines()]
+
+
+@pytest.fixture
+def shell(machine: JoinedNode, helm: Helm) -> Shell:
+    helm.succeed("upgrade", "--install", "traincrew", CHART, IMAGE)
+    wait_ready(machine, __version__)
+    return Shell(machine)
+
+
+def test_the_operator_is_healthy_by_the_commands_of_the_pages(shell: Shell) -> None:
+    assert "successfully rolled out" in shell("kubectl -n kubeflow rollout status deployment/traincrew")
+    command = [sys.executable, "-m", "traincrew.cli.main", "doctor", "--cluster", "-o", "json"]
+    done = subprocess.run(command, env=shell.environment, capture_output=True, text=True, timeout=LONG, check=False)
+    grades = {each["subject"]: (each["grade"], each["message"]) for each in json.loads(done.stdout)}
+    assert grades.pop("dns")[0] == "warn", "this control plane has no DNS server"
+    assert {grade for grade, _ in grades.values()} == {"ok"}, grades
+    assert done.returncode == 0
+
+
+def test_the_log_lines_of_one_job_are_found_as_the_page_says(machine: JoinedNode, shell: Shell) -> None:
+    for name in ("mnist", "mnist-2"):
+        machine.create(job(machine, name, "echo trained"))
+    for name in ("mnist", "mnist-2"):
+        eventually(functools.partial(succeeded, machine, name), LONG)
+    lines = shell("""kubectl -n kubeflow logs deployment/traincrew | grep '"job": "default/mnist"'""").splitlines()
+    assert {json.loads(line)["job"] for line in lines} == {"default/mnist"}
+    recorded = {json.loads(line).get("event") for line in lines} - {None}
+    assert recorded & {each["metadata"]["name"] for each in machine.api.all("events", "default")}
+
+
+def test_the_log_level_is_changed_as_the_page_says(shell: Shell) -> None:
+    written = "curl --request PUT --data debug http://localhost:8081/loglevel"
+    assert written in documented()
+    with shell.forwarding("kubectl -n kubeflow port-forward deployment/traincrew", 8081) as port:
+        command = written.replace("localhost:8081", f"127.0.0.1:{port}").split(" ")
+        subprocess.run([*command, "--fail", "--silent"], check=True, timeout=LONG)
+        asked = subprocess.run([command[0], "--silent", command[-1]], capture_output=True, text=True, check=True, timeout=LONG)
+    assert asked.stdout.strip() == "debug"

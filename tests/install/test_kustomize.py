@@ -7,11 +7,12 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.install import helm
+from tests.install import helm as helm_module
 from tests.install.helm import ROOT, Helm, Object
 from tools.kube import cluster
 
 from traincrew.kinds import KINDS
+from traincrew.validation import rbac_manifests
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = sorted(path.name for path in (MANIFESTS / "overlays").iterdir())
@@ -40,11 +41,11 @@ def installed(kube: cluster.Cluster, tmp_path_factory: pytest.TempPathFactory) -
 @functools.cache
 def build(directory: str) -> str:
     """The output of kustomize for a directory of the manifests."""
-    return helm.kustomize(MANIFESTS / directory)
+    return helm_module.kustomize(MANIFESTS / directory)
 
 
 def objects(directory: str) -> dict[tuple[str, str], Object]:
-    return helm.by_name(build(directory))
+    return helm_module.by_name(build(directory))
 
 
 @pytest.mark.parametrize("directory", DIRECTORIES)
@@ -111,8 +112,8 @@ def test_the_namespaced_operator_has_the_same_rights_in_one_namespace_only() -> 
     whole, namespaced = objects("base"), objects("overlays/namespaced")
     names = {name for kind, name in namespaced if kind in ("ClusterRole", "ClusterRoleBinding")}
     assert all(name.startswith("kubeflow-training-") for name in names)
-    granted = helm.permissions(whole["ClusterRole", "traincrew"], whole["Role", "traincrew"])
-    assert helm.permissions(namespaced["Role", "traincrew"]) == granted
+    granted = helm_module.permissions(whole["ClusterRole", "traincrew"], whole["Role", "traincrew"])
+    assert helm_module.permissions(namespaced["Role", "traincrew"]) == granted
     (container,) = namespaced["Deployment", "traincrew"]["spec"]["template"]["spec"]["containers"]
     assert "KUBEFLOW_NAMESPACE" in [each["name"] for each in container["env"]]
     assert {key for key in whole if key[0] not in ("ClusterRole", "ClusterRoleBinding")} <= set(namespaced)
@@ -129,6 +130,20 @@ def test_the_chart_renders_the_operator_of_the_base(helm: Helm) -> None:
     chart = helm.render("--set=gangScheduler=", "--set=image.repository=traincrew", "--set=crds.install=false")
     for kind in ("Deployment", "Service"):
         assert _without_instance(chart[kind, "traincrew"]) == _without_instance(base[kind, "traincrew"])
+
+
+def test_the_chart_grants_the_rights_of_the_base(helm: Helm) -> None:
+    base = objects("base")
+    charts = [helm.render(f"--set=gangScheduler={name}", "--set=crds.install=false") for name in ("volcano", "gangs")]
+    for kind in ("ClusterRole", "Role"):
+        granted = helm_module.permissions(*(chart[kind, "traincrew"] for chart in charts))
+        assert granted == helm_module.permissions(base[kind, "traincrew"])
+    users = [name for kind, name in base if kind == "ClusterRole" and name.startswith("kubeflow-training-")]
+    assert len(users) == len(rbac_manifests.USER_LEVELS)
+    for name in users:
+        one, other = charts[0]["ClusterRole", name], base["ClusterRole", name]
+        assert helm_module.permissions(one) == helm_module.permissions(other)
+        assert other["metadata"]["labels"].items() <= one["metadata"]["labels"].items()
 
 
 def _without_instance(found: Object) -> Object:

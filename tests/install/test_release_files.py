@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from tests.install import helm as helm_module
 from tests.install.helm import ROOT, Helm
 from tools.install_files import VERSIONS
+from tools.release.__main__ import checksums
 
 from traincrew import __version__
 
@@ -23,6 +25,9 @@ NAMES = {
     f"traincrew-{__version__}.tar.gz", f"traincrew-{__version__}-py3-none-any.whl", f"traincrew-{__version__}.tgz",
     "install.yaml", "crds.yaml", "operator.yaml", "sbom.spdx.json", "SHA256SUMS",
 }  # fmt: skip
+
+
+PAGE = "traincrew/console/page/"
 
 
 def release(output: pathlib.Path, umask: int = 0o022, **environment: str) -> pathlib.Path:
@@ -61,6 +66,22 @@ def test_the_wheel_of_the_sdist_has_the_same_files_as_the_wheel(dist: pathlib.Pa
     assert _names(wheel) == _names(dist / wheel.name)
 
 
+def test_the_wheel_has_the_page_of_the_console(dist: pathlib.Path) -> None:
+    wheel = zipfile.ZipFile(dist / f"traincrew-{__version__}-py3-none-any.whl")
+    page = {name for name in wheel.namelist() if name.startswith(PAGE)}
+    assert b"<script" in wheel.read(f"{PAGE}index.html")
+    assert {f"{name}.gz" for name in page if name.endswith((".js", ".css"))} <= page
+    assert any(name.endswith(".js") for name in page)
+
+
+def test_the_checksums_have_a_line_for_the_image_if_it_was_built(tmp_path: pathlib.Path) -> None:
+    chart, image = tmp_path / "chart.tgz", tmp_path / "image.oci.tar"
+    chart.write_bytes(b"chart")
+    assert [line.split("  ")[1] for line in checksums([chart], image).splitlines()] == ["chart.tgz"]
+    image.write_bytes(b"image")
+    assert f"{hashlib.sha256(b'image').hexdigest()}  image.oci.tar\n" in checksums([chart], image)
+
+
 def _names(wheel: pathlib.Path) -> list[str]:
     return sorted(zipfile.ZipFile(wheel).namelist())
 
@@ -83,7 +104,20 @@ def test_the_bill_of_materials_lists_every_pinned_package(dist: pathlib.Path) ->
     listed = {(each["name"], each["versionInfo"]) for each in bill["packages"]}
     lock = (ROOT / "requirements" / "runtime.txt").read_text().splitlines()
     pinned = {tuple(line.split(" ")[0].split("==")) for line in lock if line and not line.startswith((" ", "#"))}
-    assert listed == {*pinned, ("traincrew", __version__)}
+    page = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
+    of_page = {
+        (place.rpartition("node_modules/")[2], each["version"])
+        for place, each in page.items()
+        if place and not each.get("dev") and not each.get("optional")
+    }
+    assert listed == {*pinned, *of_page, ("traincrew", __version__)}
+    relations = {(each["relationshipType"], each["spdxElementId"], each["relatedSpdxElement"]) for each in bill["relationships"]}
+    own = f"SPDXRef-traincrew-{__version__}"
+    react, vite = (f"SPDXRef-npm-{name}-{page[f'node_modules/{name}']['version']}" for name in ("react", "vite"))
+    assert ("CONTAINS", own, react) in relations
+    assert ("BUILD_DEPENDENCY_OF", vite, own) in relations
+    assert len({each["SPDXID"] for each in bill["packages"]}) == len(bill["packages"])
+    assert sum(each.get("checksums") is not None for each in bill["packages"]) == len(of_page)
 
 
 def test_the_version_is_in_one_place() -> None:
@@ -92,3 +126,10 @@ def test_the_version_is_in_one_place() -> None:
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "traincrew.__version__"}
     assert all(__version__ in path.read_text() for path in VERSIONS)
     assert f"## {__version__} " in (ROOT / "CHANGELOG.md").read_text()
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = re.compile(r"traincrew[:-]\d+\.\d+\.\d+")
+    texts = {
+        ROOT / name for name in listed.split("\0") if name.endswith((".md", ".py", ".yaml", ".txt", "Dockerfile", "Makefile"))
+    }
+    elsewhere = [str(path) for path in sorted(texts - set(VERSIONS)) if path.is_file() and named.search(path.read_text())]
+    assert not elsewhere, "`make generate` writes the version only to the files of VERSIONS"

@@ -32,7 +32,9 @@ class InstalledOperator:
     def upgrade(self, tag: str) -> None:
         """To the same image with another tag, which a kubelet cannot tell from a new version."""
         self.node.ctr("images", "tag", oci.full_name(f"traincrew:{__version__}"), oci.full_name(f"traincrew:{tag}"))
-        self._helm("upgrade", "traincrew", str(CHART), "--reuse-values", f"--set=image.tag={tag}", "--wait", "--timeout=180s")
+        self._helm(
+            "upgrade", "traincrew", str(CHART), "--reset-then-reuse-values", f"--set=image.tag={tag}", "--wait", "--timeout=180s"
+        )
         eventually(lambda: all(_image(each) == f"traincrew:{tag}" for each in self.pods()), 180)
         self.wait_ready()
 

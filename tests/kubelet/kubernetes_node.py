@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 from typing import Any
@@ -199,10 +198,3 @@ def _cni_settings(work: pathlib.Path) -> dict[str, Any]:
     bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": False, "hairpinMode": True}
     routes = {"routes": [{"dst": "0.0.0.0/0"}]}
     return {"cniVersion": "0.4.0", "name": "pods", "plugins": [{**bridge, "ipam": {**addresses, **routes}}, {"type": "portmap"}]}
-
-
-def missing_programs() -> list[str]:
-    """The Debian packages of programs that this machine lacks."""
-    needed = {"containerd": "containerd", "runc": "runc", "iptables": "iptables", "ip": "iproute2", "unshare": "util-linux"}
-    absent = [package for program, package in needed.items() if shutil.which(program) is None]
-    return absent + ([] if pathlib.Path(CNI_PROGRAMS, "bridge").exists() else ["containernetworking-plugins"])

@@ -8,6 +8,8 @@ import pytest
 from tests.cluster.api import eventually
 from tests.kubelet.jobs import LIMIT, NAMESPACE, RENDEZVOUS, Jobs, job, replicas
 
+from traincrew import __version__
+
 # Kind, container, leading role with its pod, and the other role.
 _KINDS = [
     ("TFJob", "tensorflow", "Chief", "Worker"),
@@ -37,7 +39,7 @@ def test_the_processes_of_a_jaxjob_find_each_other(jobs: Jobs) -> None:
 
 def test_the_init_containers_use_the_operators_image(jobs: Jobs) -> None:
     (status,) = jobs.pod("pytorchjob-worker-0")["status"]["initContainerStatuses"]
-    assert status["image"] == "docker.io/library/traincrew:0.1.0"
+    assert status["image"] == f"docker.io/library/traincrew:{__version__}"
     assert status["restartCount"] == 0
 
 

@@ -73,7 +73,8 @@ class FaultyClient:
     async def create(
         self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
     ) -> bytes:
-        self._record("dry-run" if dry_run else "create", resource, "", msgspec.json.decode(body)["metadata"].get("name", ""))
+        name = msgspec.json.decode(body).get("metadata", {}).get("name", "")
+        self._record("dry-run" if dry_run else "create", resource, "", name)
         return await self._inner.create(resource, namespace, body, strict=strict, dry_run=dry_run)
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:

@@ -13,9 +13,9 @@ from tests.operator.virtual_time import in_virtual_time
 
 from traincrew.kinds import KINDS
 from traincrew.model.resources import CRDS
-from traincrew.operator.missing_crds import INSTALL
 from traincrew.operator.run import Operator
 from traincrew.validation import crds
+from traincrew.validation.crd_command import INSTALL
 
 PYTORCH = "pytorchjobs.kubeflow.org"
 ALL = ", ".join(sorted(f"{kind.plural}.kubeflow.org" for kind in KINDS))

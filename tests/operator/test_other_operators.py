@@ -15,10 +15,10 @@ from tests.cluster.manifests import job
 from tests.operator.operator_cluster import NAMESPACE, Cluster, cluster, now
 from tests.operator.virtual_time import in_virtual_time
 
-from traincrew import settings
+from traincrew import errors, settings
 from traincrew.apimachinery import times
 from traincrew.kinds import KINDS
-from traincrew.model.resources import LEASES, PODS
+from traincrew.model.resources import LEASES, NAMESPACES, PODS
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
 
@@ -126,6 +126,40 @@ async def test_a_pod_does_not_count(tmp_path: pathlib.Path, labels: dict[str, st
             await asyncio.sleep(3)
             assert await on.pods() == ["j-master-0"]
             assert operator.unready_reason() == ""
+
+
+ONE_NAMESPACE = settings.Operator(namespaces=(NAMESPACE,), own_namespace="operators", metrics_address="0", health_address="0")
+
+
+@pytest.mark.parametrize("namespace", ["operators", "kubeflow"])
+@in_virtual_time
+async def test_an_operator_for_one_namespace_sees_a_go_operator_in_its_own_and_in_the_usual_one(
+    tmp_path: pathlib.Path, namespace: str
+) -> None:
+    async with cluster(tmp_path) as on:
+        if namespace == "operators":
+            await on.client.create(NAMESPACES, None, b'{"metadata": {"name": "operators"}}')
+        await start_go_operator(on, TRAINING, namespace)
+        async with running(on, ONE_NAMESPACE) as operator:
+            await train(on)
+            await asyncio.sleep(60)
+            assert await on.pods() == []
+            assert f"pod {namespace}/training-operator-5d4f of training-operator exists" in operator.unready_reason()
+            await on.client.delete(PODS, namespace, "training-operator-5d4f", grace=0)
+            await asyncio.sleep(3)
+            assert await on.pods() == ["j-master-0"]
+
+
+@in_virtual_time
+async def test_an_operator_for_one_namespace_acts_also_without_a_right_in_others(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on:
+        await start_go_operator(on, TRAINING)
+        client = on.faulty_client()
+        client.fault = lambda call: errors.Forbidden("no") if call.plural == "selfsubjectaccessreviews" else None
+        async with on.operator(client, ONE_NAMESPACE):
+            await train(on)
+            await asyncio.sleep(3)
+            assert await on.pods() == ["j-master-0"], "the pod of the Go operator cannot be seen"
 
 
 @in_virtual_time

@@ -23,7 +23,7 @@ _JSON = "application/vnd.oci.image."
 @dataclasses.dataclass(frozen=True)
 class ImageConfig:
     name: str
-    """Name with tag, such as `traincrew:0.1.0`."""
+    """Name with tag, such as `traincrew:1.0`."""
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     user: str = ""

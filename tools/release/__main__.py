@@ -2,7 +2,8 @@
 
     python -m tools.release [--output DIRECTORY] [--image IMAGE]
 
-The files depend on the commit and on the versions of Python and setuptools alone: times are that of the commit.
+The files depend on the commit and on the versions of Python, setuptools and Node.js alone: times are that of the commit. The
+wheel contains the page of the console, which is built first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools.console import build as console_page
+from tools.console import node
 from tools.release import archives, install_manifests, sbom
 
 from traincrew import __version__
@@ -42,12 +45,23 @@ def build(output: Path, image: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="traincrew-release-") as work:
         source = Path(work) / "source"
         _copy_tracked_files(source)
+        _build_page(source)
         files = [*_python_packages(source, output, epoch), _chart(source, output, epoch)]
     for name, text in install_manifests.files(image).items():
         files.append(_write(output / name, text))
     files.append(_write(output / "sbom.spdx.json", sbom.document(epoch)))
-    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(files))
-    return [*files, _write(output / "SHA256SUMS", sums)]
+    return [*files, _write(output / "SHA256SUMS", checksums(files, output / f"traincrew-{__version__}.oci.tar"))]
+
+
+def checksums(files: list[Path], image: Path) -> str:
+    """image: the file of `make image`, which is part of the release if it is there."""
+    listed = sorted([*files, *([image] if image.exists() else [])])
+    return "".join(f"{_digest(path)}  {path.name}\n" for path in listed)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _commit_time() -> int:
@@ -68,6 +82,16 @@ def _copy_tracked_files(target: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, path)
             path.chmod(mode)
+
+
+def _build_page(source: Path) -> None:
+    """The page of the console, which git does not know. Built here and not copied: nothing depends on an earlier build."""
+    page = source / console_page.PAGE.relative_to(ROOT)
+    node.install(with_checks=False)
+    node.run("vite", "build", "--logLevel", "warn", "--outDir", str(page), "--emptyOutDir")
+    console_page.compress(page)
+    for path in page.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _python_packages(source: Path, output: Path, epoch: int) -> list[Path]:

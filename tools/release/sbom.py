@@ -1,13 +1,17 @@
-"""The software bill of materials: the packages that a release installs, in SPDX 2.3."""
+"""The software bill of materials: the packages that a release installs, and those of the console's page, in SPDX 2.3."""
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import importlib.metadata
 import json
 import re
 from pathlib import Path
 from typing import Any
+
+from tools.release import npm_packages
+from tools.release.npm_packages import NpmPackage
 
 from traincrew import __version__
 
@@ -17,8 +21,9 @@ _UNKNOWN = "NOASSERTION"
 
 
 def document(epoch: int) -> str:
-    own = _package("traincrew", __version__, "Apache-2.0")
+    own = _package("pypi", "traincrew", __version__, "Apache-2.0")
     packages = [_pinned(*found) for found in _ENTRY.findall(LOCK.read_text())]
+    of_page = [(each, _npm_package(each)) for each in npm_packages.pinned()]
     created = dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     body = {
         "spdxVersion": "SPDX-2.3",
@@ -27,10 +32,12 @@ def document(epoch: int) -> str:
         "name": f"traincrew-{__version__}",
         "documentNamespace": f"https://spdx.org/spdxdocs/traincrew-{__version__}-{epoch}",
         "creationInfo": {"created": created, "creators": [f"Tool: traincrew-release-{__version__}"]},
-        "packages": [own, *packages],
+        "packages": [own, *packages, *(package for _, package in of_page)],
         "relationships": [
             _relationship("SPDXRef-DOCUMENT", "DESCRIBES", own),
             *(_relationship(own["SPDXID"], "DEPENDS_ON", each) for each in packages),
+            *(_relationship(own["SPDXID"], "CONTAINS", package) for each, package in of_page if each.contained),
+            *(_relationship(package["SPDXID"], "BUILD_DEPENDENCY_OF", own) for each, package in of_page if not each.contained),
         ],
     }
     return json.dumps(body, indent=2) + "\n"
@@ -38,20 +45,29 @@ def document(epoch: int) -> str:
 
 def _pinned(name: str, version: str, rest: str) -> dict[str, Any]:
     """`requirements/runtime.txt` has the checksums of its files, any of which may be installed."""
-    package = _package(name, version, _license(name))
+    package = _package("pypi", name, version, _license(name))
     if marker := re.search(r"; (.+?) \\", rest):
         package["comment"] = f"Installed if {marker[1]}"
     return package
 
 
-def _package(name: str, version: str, license_name: str) -> dict[str, Any]:
+def _npm_package(of: NpmPackage) -> dict[str, Any]:
+    package = _package("npm", of.name, of.version, of.license or _UNKNOWN)
+    algorithm, _, digest = of.integrity.partition("-")
+    if digest:
+        package["checksums"] = [{"algorithm": algorithm.upper(), "checksumValue": base64.b64decode(digest).hex()}]
+    return package
+
+
+def _package(source: str, name: str, version: str, license_name: str) -> dict[str, Any]:
+    """source: the type of a package URL, `pypi` or `npm`."""
     reference = {
         "referenceCategory": "PACKAGE-MANAGER",
         "referenceType": "purl",
-        "referenceLocator": f"pkg:pypi/{name.lower()}@{version}",
+        "referenceLocator": f"pkg:{source}/{name.lower().replace('@', '%40')}@{version}",
     }
     return {
-        "SPDXID": f"SPDXRef-{re.sub('[^A-Za-z0-9.-]', '-', name)}",
+        "SPDXID": f"SPDXRef-{'' if source == 'pypi' else f'{source}-'}{re.sub('[^A-Za-z0-9.-]', '-', name)}-{version}",
         "name": name,
         "versionInfo": version,
         "downloadLocation": _UNKNOWN,

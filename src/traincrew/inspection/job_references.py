@@ -10,6 +10,7 @@ from traincrew.apimachinery import suggestions
 from traincrew.client import interfaces
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
+from traincrew.validation.crd_command import INSTALL
 
 
 class JobReference(NamedTuple):
@@ -81,9 +82,7 @@ async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tup
     """All jobs, sorted by kind. A kind whose CRD is not installed has no jobs."""
     lists = await asyncio.gather(*(_list_kind(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in lists):
-        raise errors.SettingsError(
-            "the cluster has no CRDs of training jobs. Run `traincrew manifests crds | kubectl apply -f -` to install them."
-        )
+        raise errors.SettingsError(f"the cluster has no CRDs of training jobs. Run `{INSTALL}` to install them.")
     return [JobObject(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
 
 

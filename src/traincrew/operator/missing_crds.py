@@ -11,10 +11,10 @@ from traincrew import errors
 from traincrew.client.informer import Informer
 from traincrew.kinds.kind import JobKind
 from traincrew.model.jobs import GROUP
+from traincrew.validation.crd_command import INSTALL
 
 log = logging.getLogger(__name__)
 
-INSTALL = "traincrew manifests crds | kubectl apply -f -"
 REPORT_DELAY = 1.0
 """Seconds. Informers find out one after the other; one line names all of their CRDs."""
 

@@ -1,7 +1,8 @@
 """Go operators for the same kinds that are running. While one is, the jobs of its kinds are not reconciled.
 
 Watched are its pods, the Lease that it always holds, and the statuses that it writes. The pods and the managed fields of jobs
-need no further rights; of Leases the operator may read only those with the names of the Go operators.
+need no further rights; of Leases the operator may read only those with the names of the Go operators. An operator for some
+namespaces also watches its own namespace and those in which the Go operators are installed, if it has the right.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from traincrew.model import resources
 from traincrew.model.operator_pod import OperatorPod
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.status_writers import StatusWrite, StatusWriters
+from traincrew.operator.watch_permission import may_watch
 from traincrew.planner import other_operators as evidence_of
 from traincrew.planner.other_operators import OperatorEvidence
 
@@ -37,7 +39,7 @@ WRITE_SECONDS = 300.0
 class OtherOperators:
     def __init__(
         self,
-        reader: interfaces.Reader,
+        client: interfaces.Client,
         kinds: tuple[JobKind, ...],
         options: settings.Operator,
         metrics: Metrics,
@@ -59,18 +61,38 @@ class OtherOperators:
         self._pods = {each: InformerStore(_decode_pod, self._changed) for each in self._operators}
         leases = [each for each in self._operators if each.lease]
         stored_leases = {each: InformerStore(_decode_lease, self._lease_changed(each)) for each in leases}
-        self.informers: list[Informer[Any]] = []
-        for namespace in options.namespaces or (None,):
-            for operator, pods in self._pods.items():
-                self.informers.append(Informer(reader, Scope(resources.PODS, namespace, operator.selector), pods))
-            for operator, stored in stored_leases.items():
-                self.informers.append(Informer(reader, _lease_scope(operator, namespace), stored))
-        for informer in self.informers:
-            informer.on_failure = self._settled.set
+        self._client, self._informers = client, list[Informer[Any]]()
+        self._elsewhere: list[tuple[Informer[Any], str]] = []
+        """Informers of namespaces that are not watched, with the name of their only object, until it is known who may run."""
+        self._rights_known = asyncio.Event()
+        for operator in self._operators:
+            for namespace in _namespaces(operator, options):
+                watched = not options.namespaces or namespace in options.namespaces
+                pods = Informer(client, Scope(resources.PODS, namespace, operator.selector), self._pods[operator])
+                self._add(pods, "", watched)
+                if operator.lease:
+                    scope = Scope(resources.LEASES, namespace, fields=f"metadata.name={operator.lease}")
+                    self._add(Informer(client, scope, stored_leases[operator]), operator.lease, watched)
+
+    def _add(self, informer: Informer[Any], name: str, watched: bool) -> None:
+        informer.on_failure = self._settled.set
+        if watched:
+            self._informers.append(informer)
+        else:
+            self._elsewhere.append((informer, name))
+
+    async def run(self) -> None:
+        """Runs the informers until cancelled. Rights are asked for once: those that are granted later count after a restart."""
+        for informer, name in self._elsewhere:
+            if await may_watch(self._client, informer.scope, name):
+                self._informers.append(informer)
+        self._rights_known.set()
+        await asyncio.gather(asyncio.Event().wait(), *(informer.run() for informer in self._informers))
 
     async def synced(self) -> None:
         """Returns when it is known which operators are running, or that the API server does not allow to know."""
-        for informer in self.informers:
+        await self._rights_known.wait()
+        for informer in self._informers:
             while not (informer.synced.is_set() or isinstance(informer.failure, errors.Forbidden)):
                 self._settled.clear()
                 waits = [asyncio.ensure_future(each.wait()) for each in (informer.synced, self._settled)]
@@ -159,8 +181,11 @@ class OtherOperators:
                 log.error("another operator is running: its kinds are not reconciled", extra=fields)
 
 
-def _lease_scope(operator: OtherOperator, namespace: str | None) -> Scope:
-    return Scope(resources.LEASES, namespace, fields=f"metadata.name={operator.lease}")
+def _namespaces(operator: OtherOperator, options: settings.Operator) -> tuple[str | None, ...]:
+    """Where a Go operator may be. None: in any namespace."""
+    if not options.namespaces:
+        return (None,)
+    return tuple(dict.fromkeys(filter(None, (*options.namespaces, options.own_namespace, operator.namespace))))
 
 
 def _decode_pod(raw: bytes) -> OperatorPod:

@@ -15,8 +15,8 @@ import msgspec
 from traincrew import errors
 from traincrew.kinds.kind import JobKind
 from traincrew.model.jobs import GROUP
-from traincrew.operator.missing_crds import INSTALL
 from traincrew.validation import outdated_crds
+from traincrew.validation.crd_command import INSTALL
 
 log = logging.getLogger(__name__)
 

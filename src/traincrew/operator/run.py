@@ -119,9 +119,10 @@ class Operator:
         )
         async with health, metrics:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.
-            informers = (each.run() for each in (*self.observer.informers, *self._others.informers))
+            informers = (each.run() for each in self.observer.informers)
             later = self._outdated_crds.check_later_crds()
-            await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), later, *informers)
+            recorders = (self._event_recorder.run(), self._backfill.run())
+            await _first(self._lead(stop), *recorders, self._others.run(), later, *informers)
         log.info("stopped")
 
     async def _lead(self, stop: asyncio.Event) -> None:

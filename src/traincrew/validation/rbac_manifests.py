@@ -53,9 +53,7 @@ def kind_permissions(kind: JobKind) -> Permissions:
         permissions[Target("", "pods/exec")] = ("create",)
     if resources.BATCH_JOBS in kind.created_resources:
         permissions[Target("batch", "jobs/status")] = ("patch",)
-    for other in kind.other_operators:
-        if other.lease:  # whoever holds it is running
-            permissions[Target(resources.LEASES.group, resources.LEASES.plural, other.lease)] = ("list", "watch")
+    permissions = merged([permissions, other_operator_permissions(kind)])
     permissions[Target(jobs.GROUP, kind.plural)] = ("delete", "list", "watch")
     permissions[Target(jobs.GROUP, f"{kind.plural}/status")] = ("patch",)
     # Needed for blockOwnerDeletion if the OwnerReferencesPermissionEnforcement admission plugin is on.
@@ -66,6 +64,13 @@ def kind_permissions(kind: JobKind) -> Permissions:
 def gang_permissions(scheduler: str) -> Permissions:
     """The permissions for the PodGroups of one of `GANG_SCHEDULERS`."""
     return _permissions(GANG_SCHEDULERS[scheduler])
+
+
+def other_operator_permissions(kind: JobKind) -> Permissions:
+    """The permissions in the operator's own namespace, if it does not watch it: to see a Go operator that is installed there."""
+    permissions: Permissions = {Target(resources.PODS.group, resources.PODS.plural): ("list", "watch")}
+    leases = {Target(resources.LEASES.group, resources.LEASES.plural, each.lease) for each in kind.other_operators if each.lease}
+    return permissions | dict.fromkeys(leases, ("list", "watch"))
 
 
 def own_namespace_permissions() -> Permissions:

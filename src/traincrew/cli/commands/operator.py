@@ -124,6 +124,7 @@ def operator(**flags: Any) -> None:
     log_format.configure(flags["log_format"], flags["log_level"])
     options = settings.Operator(
         namespaces=tuple(dict.fromkeys(name.strip() for name in flags["namespace"] if name.strip())),
+        own_namespace=app_operator.own_namespace(),
         kinds=flags["enable_scheme"],
         metrics_address=flags["metrics_bind_address"],
         health_address=flags["health_probe_bind_address"],

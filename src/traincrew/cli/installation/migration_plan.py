@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from traincrew.cli.installation.deployments import Deployment, Installed
+from traincrew.validation.crd_command import INSTALL
 
 REPLICAS = "traincrew.kubeflow.org/replicas-before-migration"
 """Annotation on a Deployment that was scaled to zero."""
@@ -54,8 +55,8 @@ def to_go(installed: Installed, webhooks: dict[str, str]) -> list[MigrationStep]
 
 def _crds(outdated: bool) -> Iterator[MigrationStep]:
     if outdated:
-        command = "traincrew manifests crds | kubectl apply --server-side --force-conflicts -f -"
-        yield MigrationStep("update-crds", "update the CRDs; they still have all fields of the Go operators", command)
+        text = "update the CRDs; they still have all fields of the Go operators"
+        yield MigrationStep("update-crds", text, INSTALL)
 
 
 def _policies(webhooks: dict[str, str], wanted: str) -> Iterator[MigrationStep]:

@@ -14,8 +14,9 @@ from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import resources
 from traincrew.validation import outdated_crds
+from traincrew.validation.crd_command import INSTALL
 
-APPLY = "Run `traincrew manifests crds | kubectl apply --server-side --force-conflicts -f -`."
+APPLY = f"Run `{INSTALL}`."
 
 
 async def check(reader: interfaces.Reader, served: Collection[JobKind]) -> list[Finding]:

@@ -71,7 +71,7 @@ async def check(client: interfaces.Client, deployment: Deployment) -> Finding:
 
 
 async def _shares(reader: interfaces.Reader) -> bool:
-    """The PriorityClass of workers on idle capacity is installed with the permissions to use it; no flag tells."""
+    """The PriorityClass of workers on idle capacity is installed with the permissions to use it, and no flag shows it."""
     try:
         await reader.get(PRIORITY_CLASSES, None, settings.Planning().surplus_class)
     except errors.NotFound:
