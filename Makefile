@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # `make test`: packages that decide, the API server and controllers in the process of the test, and two light end-to-end tests
 # (the operator on the embedded API server; `make demo`, in which a cluster on this machine runs a job).
-UNIT := $(addprefix tests/,apimachinery client console/view diagnosis docs golden kinds model operator planner scheduling sharing tools validation)
-EMBEDDED := $(addprefix tests/embedded/,apiserver controllers file_trees serving up kubelet/lifecycle)
+UNIT := $(addprefix tests/,apimachinery client console/view diagnosis docs golden kinds model operator planner scheduling serving sharing tools validation)
+EMBEDDED := $(addprefix tests/embedded/,apiserver controllers file_trees up kubelet/lifecycle)
 END_TO_END := tests/cluster/test_first_job.py tests/cli/test_demo.py
 # Tests of the operator on the embedded API server. They use kubectl if it is built already.
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1 TRAINCREW_OPERATOR=inside

@@ -73,6 +73,23 @@ async def test_requests_of_other_pages_are_refused(browser: Browser, header: str
         assert (status, error["reason"]) == (403, "ForeignOrigin")
 
 
+@pytest.mark.parametrize("header", ["Host", "Origin", "Sec-Fetch-Site", "Content-Type"])
+@pytest.mark.parametrize("order", [1, -1])
+async def test_a_header_that_counts_once_is_not_accepted_twice(browser: Browser, header: str, order: int) -> None:
+    """Of two, something on the way may obey the one that the console does not check."""
+    host = browser.origin.removeprefix("http://")
+    valid = {"Host": host, "Origin": browser.origin, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
+    others = [f"Host: {host}"] if header != "Host" else []
+    lines = [*others, *[f"{header}: {valid[header]}", f"{header}: other"][::order], "Connection: close", "", ""]
+    reader, writer = await asyncio.open_connection(*host.split(":"))
+    writer.write("\r\n".join(["GET /api/v1/jobs HTTP/1.1", *lines]).encode())
+    async with asyncio.timeout(30):
+        response = await reader.read()
+    writer.close()
+    assert response.split()[1] in (b"400", b"403"), response
+    assert header.encode() in response
+
+
 @pytest.mark.parametrize(
     ("origin", "protocols", "status"),
     [

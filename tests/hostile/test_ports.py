@@ -1,21 +1,25 @@
-"""Hostile clients at each port: DNS and API server as pods see them, the kubelet's HTTPS port, the ports of the operator."""
+"""Hostile clients at each port: DNS and API server as pods see them, the kubelet's HTTPS port, those of operator and console."""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import pathlib
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.cluster import operators
 from tests.cluster.api import Object, eventually
-from tests.hostile import shims, socket_attacks
+from tests.hostile import consoles, shims, socket_attacks
+from tests.hostile.consoles import ConsoleProcess
 from tests.hostile.exec_client import execute
 from tests.hostile.hostile_cluster import HostileCluster
 from tests.hostile.test_sockets import MAX_DAEMON_DESCRIPTORS, MAX_DESCRIPTORS, MAX_MEMORY, SCRIPT, attack, lasting
 from tests.node.local_cluster import pod
 
-from traincrew.embedded.serving.limited_listener import MAX_UNAUTHENTICATED
 from traincrew.operator.http_endpoints import MAX_CONNECTIONS
+from traincrew.serving.limited_listener import MAX_UNAUTHENTICATED
 
 ATTACKS = [each.__name__ for each in socket_attacks.OF_PORTS]
 RESOLVE = "import socket; print(socket.gethostbyname('kubernetes.default.svc.cluster.local'))"
@@ -108,3 +112,44 @@ def test_a_hostile_client_of_the_operator_keeps_neither_its_probes_nor_its_descr
         eventually(lambda: shims.descriptors(operator.process.pid) < 2 * MAX_CONNECTIONS + 64)
         assert shims.peak_memory(operator.process.pid) < 2 * MAX_MEMORY
         assert "Traceback" not in operator.log, operator.log
+
+
+@contextlib.contextmanager
+def signed_in(console: ConsoleProcess) -> Iterator[Callable[[], int]]:
+    """A request for the jobs on one connection, which fails if the connection was closed."""
+    connection = http.client.HTTPConnection(console.origin.removeprefix("http://"), timeout=60)
+
+    def ask(method: str, path: str, body: str = "", **headers: str) -> http.client.HTTPResponse:
+        connection.request(method, f"/api/v1/{path}", body, headers)
+        return connection.getresponse()
+
+    answer = ask("POST", "session", json.dumps({"token": console.token}))
+    cookie, token = answer.headers["Set-Cookie"].partition(";")[0], json.loads(answer.read())["csrfToken"]
+    connection.auto_open = 0
+
+    def jobs() -> int:
+        answer = ask("GET", "jobs", **{"Cookie": cookie, "X-CSRF-Token": token})
+        return len(answer.read()) and answer.status
+
+    with contextlib.closing(connection):
+        yield jobs
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_hostile_client_of_the_console_takes_neither_its_descriptors_nor_connections_that_are_signed_in(
+    cluster: HostileCluster, tmp_path: pathlib.Path, name: str
+) -> None:
+    with consoles.running(cluster.kubeconfig, tmp_path) as console, signed_in(console) as jobs:
+        pid = console.process.pid
+        assert jobs() == 200
+        before = shims.descriptors(pid)
+        with attack(cluster, console.origin.removeprefix("http://"), name) as attacker:
+            while attacker.poll() is None:
+                assert jobs() == 200
+                assert shims.descriptors(pid) - before < MAX_UNAUTHENTICATED + 100
+            assert attacker.returncode == 0
+        assert jobs() == 200
+        eventually(lambda: shims.descriptors(pid) - before < 100)
+        assert shims.peak_memory(pid) < 2 * MAX_MEMORY
+        assert "Traceback" not in console.log, console.log
+        assert "malformed" not in console.log, console.log

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from traincrew.serving.repeated_headers import repeated_header
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def objection(headers: Mapping[str, str], *, is_document: bool = False) -> str:
+def objection(headers: CIMultiDict[str] | CIMultiDictProxy[str], *, is_document: bool = False) -> str:
     """Why a request is refused; empty if it comes from our page, or from a program such as curl.
 
     The name of the host must be one of this machine, or else a page of another site whose name resolves to 127.0.0.1 (DNS
     rebinding) could send requests. The port may be another one: a tunnel of SSH has its own. is_document: the user follows a link
     to the page, which may be anywhere, such as in a terminal in the browser.
     """
+    if name := repeated_header(headers):
+        return f"the request has more than one {name} header"
     host = headers.get("Host", "")
     if host_name(host) not in LOOPBACK:
         return f"the Host header names {host[:100]!r}, which is not this machine"

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import weakref
 from collections.abc import AsyncIterator
-from typing import Any
 
 import msgspec
 from aiohttp import WSCloseCode, web
@@ -20,6 +19,7 @@ from traincrew.console.page_files import PageFiles
 from traincrew.console.sessions import Session, Sessions
 from traincrew.console.stream import connection
 from traincrew.console.view import problems
+from traincrew.serving import limited_server
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +69,7 @@ class ConsoleServer:
                 "there is no session, or it has expired",
                 "Run `traincrew console` and open the link that it prints.",
             )
+        limited_server.authenticated(request)
         return session
 
     async def _sign_in(self, request: web.Request) -> web.Response:
@@ -199,12 +200,5 @@ async def _from_own_page(request: web.Request, handler: Handler) -> web.StreamRe
 @contextlib.asynccontextmanager
 async def serving(application: web.Application, host: str, port: int) -> AsyncIterator[int]:
     """Serve at the address. The port is that which was chosen, if it was 0. Raise OSError if the address is taken."""
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=2.0)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
-        sockets: Any = runner.addresses
-        yield int(sockets[0][1])
-    finally:
-        await runner.cleanup()
+    async with limited_server.serve(application, host, port, shutdown_timeout=2.0) as listening:
+        yield listening

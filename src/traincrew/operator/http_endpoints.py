@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import ssl
@@ -15,6 +14,7 @@ from traincrew import errors
 from traincrew.operator import log_level
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.metrics_authentication import MetricsAuthentication
+from traincrew.serving import limited_server
 
 _DENIED = {
     401: "Send the token of a service account: `Authorization: Bearer TOKEN`.\n",
@@ -23,7 +23,7 @@ _DENIED = {
 }
 
 MAX_CONNECTIONS = 100
-"""Of each endpoint."""
+"""Of each endpoint. For one more, the oldest is closed: probes and scrapes are short, and the API server needs descriptors."""
 
 
 def parse(address: str) -> tuple[str, int] | None:
@@ -42,20 +42,14 @@ async def serve(address: str, app: web.Application, tls: ssl.SSLContext | None =
     if listen is None:
         yield
         return
-    runner = web.AppRunner(app, access_log=None, logger=_connection_logger())
-    await runner.setup()
-    listener: asyncio.Server | None = None
-    try:
+    served = limited_server.serve(app, *listen, tls, limit=MAX_CONNECTIONS, logger=_connection_logger())
+    async with contextlib.AsyncExitStack() as stack:
         try:
-            listener = await asyncio.get_running_loop().create_server(_limited(runner), *listen, ssl=tls)
+            await stack.enter_async_context(served)
         except OSError as error:
             message = f"Cannot listen on {address}: {error.strerror or error}. Choose another address, or 0 for none."
             raise errors.SettingsError(message) from error
         yield
-    finally:
-        if listener is not None:
-            listener.close()
-        await runner.cleanup()
 
 
 class _HandlerErrors(logging.Filter):
@@ -71,21 +65,6 @@ def _connection_logger() -> logging.Logger:
     if not logger.filters:
         logger.addFilter(_HandlerErrors())
     return logger
-
-
-def _limited(runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
-    """Closes the oldest connection for a new one if there are too many: probes and scrapes are short, and descriptors are needed
-    for the API server."""
-
-    def accept() -> asyncio.Protocol:
-        assert runner.server is not None
-        connections = runner.server.connections
-        for oldest in connections[: max(0, len(connections) - MAX_CONNECTIONS + 1)]:
-            if oldest.transport is not None:
-                oldest.transport.abort()
-        return runner.server()
-
-    return accept
 
 
 def metrics_app(metrics: Metrics, authentication: MetricsAuthentication | None = None) -> web.Application:

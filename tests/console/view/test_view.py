@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict
 
 from traincrew import errors
 from traincrew.console import origins
@@ -320,7 +321,7 @@ def test_the_name_of_another_run(name: str, taken: set[str], result: str) -> Non
     ],
 )
 def test_only_the_own_page_and_programs_may_send_requests(headers: dict[str, str], refused: bool) -> None:
-    assert bool(origins.objection(headers)) is refused
+    assert bool(origins.objection(CIMultiDict(headers))) is refused
 
 
 def test_a_session_ends_after_twelve_idle_hours() -> None:

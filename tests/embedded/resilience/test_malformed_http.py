@@ -18,7 +18,7 @@ from tests.embedded.resilience.request_generator import RawRequest
 
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.schema import builtin_kinds
-from traincrew.embedded.serving import repeated_headers
+from traincrew.serving import repeated_headers
 
 CASES = int(os.environ.get("TRAINCREW_FUZZ", "8000")) // 4
 CONNECTIONS = 8
@@ -137,6 +137,7 @@ async def test_a_header_that_counts_once_is_not_accepted_twice(
     valid = {
         "Host": f"{host}:{port}",
         "Origin": f"https://{host}:{port}",
+        "Sec-Fetch-Site": "same-origin",
         "Authorization": f"Bearer {cluster.token}",
         "Content-Length": "0",
         "Content-Type": "application/json",

@@ -16,7 +16,7 @@ from tools.kube import certificates
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
-from traincrew.embedded.serving import shutdown
+from traincrew.serving import shutdown
 
 SUBRESOURCES = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
 DISCOVERY: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import location
-from traincrew.embedded.serving import query_options
+from traincrew.serving import query_options
 
 
 def pod(name: str = "two", containers: str = "a b", node: str = "n") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.endpoints.routing import PROXY
 from traincrew.embedded.apiserver.http import impersonation, origins
 from traincrew.embedded.apiserver.requests import request_info
-from traincrew.embedded.serving.repeated_headers import repeated_header
+from traincrew.serving.repeated_headers import repeated_header
 
 
 class AuthenticationFilter:

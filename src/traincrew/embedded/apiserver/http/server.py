@@ -24,8 +24,8 @@ from traincrew.embedded.apiserver.http.authentication_filter import Authenticati
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
-from traincrew.embedded.serving import http_connections, shutdown
-from traincrew.embedded.serving.limited_listener import LimitedListener
+from traincrew.serving import http_connections, shutdown
+from traincrew.serving.limited_listener import LimitedListener
 
 log = logging.getLogger(__name__)
 

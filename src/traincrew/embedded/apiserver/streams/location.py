@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from traincrew.apimachinery import api_errors, field_errors, times
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.serving import query_options
+from traincrew.serving import query_options
 
 Query = Sequence[tuple[str, str]]
 """A request's query, in order and with repetitions."""

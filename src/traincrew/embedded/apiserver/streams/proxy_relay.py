@@ -16,8 +16,8 @@ from traincrew.apimachinery import api_errors, go_format
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import html_body, kubelet_connection, proxy_headers, proxy_target, proxy_urls
 from traincrew.embedded.apiserver.streams.pod_connection import PodConnector, PodEndpoint, PodUnreachable
-from traincrew.embedded.serving import connection_copy, upgrades
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.serving import connection_copy, upgrades
+from traincrew.serving.disconnects import wait_for_disconnect
 
 _PIECE = 32768
 _AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")

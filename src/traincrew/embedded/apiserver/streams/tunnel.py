@@ -12,7 +12,7 @@ from aiohttp import web
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
-from traincrew.embedded.serving import connection_copy, upgrades
+from traincrew.serving import connection_copy, upgrades
 
 _FORWARDED_HEADERS = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers passed on to the kubelet, besides Sec-WebSocket-*. The credentials of the client are not."""

@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.runtime.streaming import (
     PodNotFound,
     StreamingRuntime,
 )
-from traincrew.embedded.serving import query_options
+from traincrew.serving import query_options
 
 
 async def respond(request: web.Request, containers: StreamingRuntime) -> web.StreamResponse:

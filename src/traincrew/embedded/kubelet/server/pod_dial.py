@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from traincrew.embedded.serving import connection_copy
-from traincrew.embedded.serving.upgrades import HijackedResponse, hijack, is_upgrade, response_head
+from traincrew.serving import connection_copy
+from traincrew.serving.upgrades import HijackedResponse, hijack, is_upgrade, response_head
 
 PROTOCOL = "tcp"
 TLS_SECONDS = 10.0

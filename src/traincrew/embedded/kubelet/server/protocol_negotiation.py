@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from traincrew.embedded.serving import upgrades
+from traincrew.serving import upgrades
 
 SPDY = "SPDY/3.1"
 VERSION = "X-Stream-Protocol-Version"

@@ -23,14 +23,11 @@ from traincrew.embedded.kubelet.server import (
     websocket_exec,
     websocket_port_forward,
 )
-from traincrew.embedded.serving import http_connections, shutdown
-from traincrew.embedded.serving.limited_listener import LimitedListener
-from traincrew.embedded.serving.repeated_headers import repeated_header
-from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_upgrade
+from traincrew.serving import limited_server
+from traincrew.serving.repeated_headers import repeated_header
+from traincrew.serving.upgrades import HijackedResponse, is_websocket_upgrade
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-LISTENER = web.AppKey("listener", list[LimitedListener])
-"""Filled by `serve`."""
 Page = Callable[[], tuple[str, str]]
 """Returns the content type and the text of a page."""
 
@@ -93,12 +90,10 @@ def application(containers: StreamingRuntime, auth: KubeletAuth, pages: Mapping[
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         if (error := await auth.authorize(request)) is not None:
             return error
-        for listener in app[LISTENER]:
-            listener.authenticated(request)
+        limited_server.authenticated(request)
         return await handler(request)
 
     app = web.Application(middlewares=[authenticate])
-    app[LISTENER] = []
     endpoints = Endpoints(containers)
     app.router.add_get("/healthz", endpoints.healthz)
     app.router.add_get("/pods", endpoints.pods)
@@ -127,19 +122,8 @@ def _page_handler(page: Page) -> Handler:
 async def serve(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
     """Serves while the context is open, and yields the port. All connections are closed at the end."""
     # handler_cancellation: a client that disconnects while it follows a log must not leave a follower behind.
-    runner = web.AppRunner(
-        app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.connection_logger()
-    )
-    await runner.setup()
-    assert runner.server is not None
-    listener = LimitedListener(runner.server, context)
-    try:
-        listening = await listener.listen(host, port)
-        app[LISTENER].append(listener)
+    async with limited_server.serve(app, host, port, context, handler_cancellation=True) as listening:
         yield listening
-    finally:
-        await listener.close()
-        await shutdown.shut_down(runner)
 
 
 class Endpoints:

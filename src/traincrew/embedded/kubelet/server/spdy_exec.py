@@ -13,7 +13,7 @@ from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, spdy_connection, spdy_frames
 from traincrew.embedded.kubelet.server.terminal_sizes import TerminalSizes
 from traincrew.embedded.kubelet.server.transports import StreamTransport
-from traincrew.embedded.serving.upgrades import hijack
+from traincrew.serving.upgrades import hijack
 
 V1, V2, V3, V4 = "channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io", "v4.channel.k8s.io"
 PROTOCOLS = (V4, V3, V2, V1)

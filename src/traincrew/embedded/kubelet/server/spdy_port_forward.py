@@ -13,7 +13,7 @@ from aiohttp import web
 from traincrew.embedded.kubelet.runtime.streaming import StreamError, StreamingRuntime
 from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, websocket_channels
 from traincrew.embedded.kubelet.server.transports import StreamTransport, WebSocketTransport
-from traincrew.embedded.serving.upgrades import HijackedResponse, hijack
+from traincrew.serving.upgrades import HijackedResponse, hijack
 
 PROTOCOL = "portforward.k8s.io"
 TUNNELED = f"{protocol_negotiation.SPDY}+{PROTOCOL}"

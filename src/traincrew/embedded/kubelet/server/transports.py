@@ -9,7 +9,7 @@ from typing import Protocol
 import aiohttp
 from aiohttp import web
 
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
 

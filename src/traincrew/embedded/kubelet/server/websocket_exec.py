@@ -12,7 +12,7 @@ from aiohttp import web
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, websocket_channels
 from traincrew.embedded.kubelet.server.terminal_sizes import TerminalSizes
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.serving.disconnects import wait_for_disconnect
 
 V4, V5 = f"v4.{websocket_channels.BINARY}", f"v5.{websocket_channels.BINARY}"
 V4_BASE64 = f"v4.{websocket_channels.BASE64}"

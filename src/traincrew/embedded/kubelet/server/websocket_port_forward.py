@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.runtime.streaming import StreamError
 from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
 from traincrew.embedded.kubelet.server.channel_buffer import ChannelBuffer
 from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, PortForwardTarget, over_tunnel
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.serving.disconnects import wait_for_disconnect
 
 V4, V4_BASE64 = f"v4.{websocket_channels.BINARY}", f"v4.{websocket_channels.BASE64}"
 PROTOCOLS = (V4, V4_BASE64, PROTOCOL, TUNNELED, "")

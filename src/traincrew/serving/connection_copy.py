@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from traincrew.embedded.serving.disconnects import wait_for_disconnect
+from traincrew.serving.disconnects import wait_for_disconnect
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _PIECE = 256 * 1024

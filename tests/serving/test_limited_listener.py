@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from traincrew.embedded.serving.limited_listener import LimitedListener
+from traincrew.serving.limited_listener import LimitedListener
 
 LIMIT = 5
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -63,6 +63,8 @@ class LimitedListener:
                         await asyncio.sleep(ACCEPT_RETRY_SECONDS)
                     continue  # else the client has gone already
                 self._add(accepted)
+                # sock_accept does not wait if there is a connection already; those that are closed need the event loop.
+                await asyncio.sleep(0)
 
     def _add(self, accepted: socket.socket) -> None:
         if len(self._unauthenticated) >= self._limit:

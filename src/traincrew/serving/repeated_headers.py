@@ -7,6 +7,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 SINGLE = (
     "Host",
     "Origin",
+    "Sec-Fetch-Site",
     "Authorization",
     "Content-Length",
     "Content-Type",

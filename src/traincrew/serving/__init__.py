@@ -1,0 +1,1 @@
+"""What the HTTP servers of API server, kubelet, operator and console share."""
