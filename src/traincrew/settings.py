@@ -52,6 +52,22 @@ class Election:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sharing:
+    """Settings of the decision about the workers of elastic jobs."""
+
+    headroom: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Amounts that are kept free of workers on idle capacity, by resource; cpu in thousandths."""
+    headroom_parts: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """The same as parts of all that the nodes have, from 0 to 1."""
+    settle: float = 10.0
+    """Seconds for which capacity must be idle before a job grows into it."""
+    resize_budget: float = 0.05
+    """The part of its running time that a job may spend on growth, from 0 to 1."""
+    notice_taints: tuple[str, ...] = ()
+    """Keys of the taints by which nodes announce their end. Empty: those of known cloud providers and autoscalers."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Operator:
     """Settings of the operator."""
 
@@ -73,6 +89,7 @@ class Operator:
     """Let the API server review who reads the metrics."""
     metrics_certificate: str = ""
     """Directory with tls.crt and tls.key for the metrics endpoint. Empty: no TLS."""
+    sharing: Sharing = Sharing()
     overcommitted: tuple[str, ...] = ()
     """Resources of which the scheduler lets pods request more than a node has."""
     ignore_other_operators: bool = False

@@ -170,6 +170,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with .Values.initImages.kubectlDelivery }}
 - {{ printf "--mpi-kubectl-delivery-image=%s" (include "traincrew.inRegistry" (dict "registry" $.Values.imageRegistry "name" .)) | quote }}
 {{- end }}
+{{- with .Values.sharing.headroom }}
+- {{ printf "--headroom=%s" . | quote }}
+{{- end }}
+{{- if not (kindIs "invalid" .Values.sharing.settle) }}
+- --settle={{ .Values.sharing.settle }}
+{{- end }}
+{{- with .Values.sharing.resizeBudget }}
+- --resize-budget={{ . }}
+{{- end }}
+{{- with .Values.sharing.noticeTaints }}
+- {{ printf "--notice-taints=%s" (join "," .) | quote }}
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}

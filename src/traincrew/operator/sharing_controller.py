@@ -21,7 +21,7 @@ from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.observer import Observer
 from traincrew.operator.sharing_informers import SharingInformers
 from traincrew.sharing import share
-from traincrew.sharing.scene import ElasticJob, Memory, RefusedPods, Rules, Scene, Shares
+from traincrew.sharing.scene import NOTICE_TAINTS, ElasticJob, Memory, RefusedPods, Rules, Scene, Shares
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class SharingController:
     ) -> None:
         self._reader, self._observer, self._requeue, self._now = reader, observer, requeue, now
         self._single_namespace = bool(options.namespaces)
-        self._rules = Rules(overcommitted=frozenset(options.overcommitted))
+        self._rules = rules(options)
         self._opted_in: dict[JobQueueKey, str] = {}
         """The UIDs of jobs whose annotation lets the operator choose."""
         self._changed = asyncio.Event()
@@ -178,6 +178,18 @@ class SharingController:
             if new.leaving or new.hints:
                 fields = {"job": job.reference, "workers": len(new.members), "leaving": len(new.leaving), "new": len(new.hints)}
                 log.info("workers change", extra=fields)
+
+
+def rules(options: settings.Operator) -> Rules:
+    given = options.sharing
+    return Rules(
+        settle=given.settle,
+        budget=given.resize_budget,
+        headroom=given.headroom,
+        headroom_parts=given.headroom_parts,
+        overcommitted=frozenset(options.overcommitted),
+        notice_taints=frozenset(given.notice_taints or NOTICE_TAINTS),
+    )
 
 
 def _mode(job: jobs.JobObject[Any]) -> str:

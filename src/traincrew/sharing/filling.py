@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 
 import msgspec
 
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import budget
+from traincrew.sharing import budget, claims
 from traincrew.sharing.budget import Brake
 from traincrew.sharing.draft import Draft
 from traincrew.sharing.room import Room
@@ -84,14 +85,16 @@ class _Limits:
     """Headroom of the cluster and quotas of the namespaces."""
 
     def __init__(self, room: Room, scene: Scene) -> None:
-        self._room, self._headroom = room, scene.rules.headroom
+        self._room, self._headroom = room, dict(scene.rules.headroom)
+        for name, part in scene.rules.headroom_parts.items():
+            self._headroom[name] = max(self._headroom.get(name, 0), math.ceil(part * room.allocatable(name)))
         self._quotas = {namespace: dict(left) for namespace, left in scene.quotas.items()}
 
     def brake(self, pod: PodInfo) -> Brake | None:
         free = self._room.free(self._headroom) if self._headroom else {}
         for name, kept in self._headroom.items():
             if pod.requests.get(name, 0) and free[name] - pod.requests[name] < kept:
-                return Brake("Headroom", f"{kept} {name} are kept free")
+                return Brake("Headroom", f"{claims.amount(name, kept)} are kept free by --headroom of the operator")
         left = self._quotas.get(pod.metadata.namespace, {})
         for name, value in {**pod.requests, "pods": 1}.items():
             if value > left.get(name, value):

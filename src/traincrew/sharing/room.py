@@ -79,6 +79,10 @@ class Room:
         infos = self._snapshot.node_infos.values()
         return {name: sum(max(each.free.get(name, 0), 0) for each in infos) for name in names}
 
+    def allocatable(self, name: str) -> int:
+        """The sum over all nodes."""
+        return sum(each.allocatable.get(name, 0) for each in self._snapshot.node_infos.values())
+
     def reasons(self, pod: PodInfo) -> str:
         """Why the pod fits no node, in the words of the scheduler."""
         self._snapshot.overcommitted = frozenset()

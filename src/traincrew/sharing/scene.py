@@ -48,6 +48,8 @@ class Rules:
     longest_backoff: float = 600.0
     headroom: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Amounts that are kept free of workers on idle capacity."""
+    headroom_parts: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """The same as parts of all that the nodes have."""
     overcommitted: frozenset[str] = frozenset()
     """Resources of which other pods may request more than the node has. Workers on idle capacity never do."""
     notice_taints: frozenset[str] = frozenset(NOTICE_TAINTS)

@@ -11,7 +11,7 @@ import click
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.app import operator as app_operator
-from traincrew.cli import node_options
+from traincrew.cli import node_options, sharing_options
 from traincrew.cli.go_flags import GoFlags, ignored_flags
 from traincrew.client import kubeconfig
 from traincrew.kinds import KINDS
@@ -113,6 +113,7 @@ def _kind_options(command: Any) -> Any:
 @click.option("--ignore-other-operators", is_flag=True,
               help="Reconcile jobs also while a Go operator for the same kinds is running. Use this flag only if the two serve "
                    "different namespaces.")  # fmt: skip
+@sharing_options.options
 @node_options.log_options
 @_kind_options
 @ignored_flags
@@ -145,6 +146,7 @@ def operator(**flags: Any) -> None:
             name=flags["leader_election_id"],
             namespace=flags["leader_election_namespace"] or app_operator.own_namespace(),
         ),
+        sharing=sharing_options.parse(flags["sharing_options"]),
         metrics_authentication=flags["metrics_authentication"],
         metrics_certificate=flags["metrics_cert_dir"],
         ignore_other_operators=flags["ignore_other_operators"],
