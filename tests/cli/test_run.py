@@ -290,7 +290,7 @@ async def test_a_script_without_a_kind_gets_the_complete_command(
 async def test_a_job_that_does_not_finish_in_time_is_deleted(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     code, _, err = await job_cluster("run", "--timeout", "1s", write_manifests(tmp_path, JOB))
     assert code == 124
-    assert "Not finished after 1 s (--timeout)." in err
+    assert "Not finished after 1s (--timeout)." in err
     assert "Deleting pytorchjob/j." in err
     assert job_cluster.job() is None
 

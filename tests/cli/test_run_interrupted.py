@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pathlib
 import signal
 
 import pytest
-from tests.cli.cluster_fixture import JobCluster, write_manifests
+import yaml
+from tests.cli.cluster_fixture import TIMEOUT_SECONDS, JobCluster, write_manifests
+from tests.cli.test_real_pods import Machine
 from tests.cluster import manifests
+
+from traincrew.cli.jobs.submit import Submission
+from traincrew.client import kubeconfig
+from traincrew.client.remote import RemoteClient
+from traincrew.inspection import manifests as parsing
 
 STEPS = 10
 """Moments between the start of the command and half as long again as it takes until the job is created."""
@@ -70,3 +78,46 @@ async def test_a_further_signal_ends_the_wait_for_terminating_pods(job_cluster: 
     code, _, err = await running.end()
     assert code == 128 + signal.SIGTERM
     assert "still terminating" in err
+
+
+async def test_an_interrupt_while_the_api_server_is_down_says_that_the_job_remains(tmp_path: pathlib.Path) -> None:
+    machine = Machine(tmp_path)
+    assert (await machine("up", "--detach"))[0] == 0
+    try:
+        process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo begun; sleep 1000")
+        assert process.stdout is not None
+        assert await asyncio.wait_for(process.stdout.readline(), TIMEOUT_SECONDS) == b"[worker-0] begun\n"
+        os.kill(machine.pid(), signal.SIGKILL)
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(2 * TIMEOUT_SECONDS):
+            _, err = await process.communicate()
+        assert process.returncode == 128 + signal.SIGTERM, err
+        assert b"jaxjob/long could not be deleted: " in err
+        assert b"It may still exist. Run `traincrew delete -n default jaxjob/long` to delete it." in err
+        assert b"Deleting" not in err
+        assert (await machine("up", "--detach"))[0] == 0
+        code, out, _ = await machine("delete", "-n", "default", "jaxjob/long", "--wait")
+        assert (code, "long" in out) == (0, True)
+    finally:
+        await machine("down")
+
+
+async def test_what_is_kept_is_not_called_deleted(job_cluster: JobCluster) -> None:
+    """As after an interrupt between the creation of the claim and that of the job."""
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
+    }  # fmt: skip
+    wanted = parsing.parse({"claim.yaml": yaml.safe_dump(claim)}).objects
+    async with RemoteClient(kubeconfig.load(str(job_cluster.cluster.data / "kubeconfig"))) as client:
+        submission = Submission(client, "default", lambda text: None)
+        await submission.submit(wanted, replace=False)
+        found = await submission.rollback()
+    assert [str(each.key) for each in found.kept] == ["persistentvolumeclaim/data"]
+    assert found.messages() == []
+
+
+async def test_a_timeout_of_a_job_that_is_not_waited_for_is_refused(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    code, _, err = await job_cluster("run", "--detach", "--timeout", "5m", write_manifests(tmp_path, _job("j")))
+    assert (code, "--timeout cannot be used with --detach" in err) == (2, True)
+    assert await job_cluster.do(job_cluster.job, "j") is None

@@ -74,7 +74,9 @@ from traincrew.cli.whole_number import WholeNumber
 )
 @click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
 @click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
-@click.option("--timeout", metavar="AGE", help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h.")
+@click.option(
+    "--timeout", metavar="AGE", default="", help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h."
+)
 @click.option("--wait-forever", is_flag=True, help="Wait also for a job that can never run here.")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")
 @cluster_target.options
@@ -86,8 +88,9 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     current directory, which is mounted in every replica at the same path, so its files are kept. Unless a kubeconfig is given,
     the job runs on the cluster of this machine, which is started if necessary.
 
-    The exit code is 0 if all jobs succeeded, else the exit code of the container that failed first, or 1 if there is none. It is
-    2 for invalid input and 130 after Ctrl-C.
+    The exit code is 0 if all jobs succeeded, or with --detach; else that of the container whose failure ended the job. It is 1 if
+    none is known, if the job can never run here or if the cluster cannot be reached, 2 for invalid input, 124 after --timeout,
+    130 after Ctrl-C and 143 after SIGTERM.
 
     \b
     traincrew run job.yaml
@@ -96,18 +99,15 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
     traincrew run --elastic 1:4 --idle --gpus 1 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
-    from traincrew.cli.jobs import run_input, run_job, run_options, time_arguments
+    from traincrew.cli.jobs import run_input, run_job, run_options
 
     if not arguments and kind:
         raise errors.SettingsError(f"specify the command after --, such as: traincrew run --kind {kind} -- python train.py")
     if not arguments:
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
-    if flags["form"] and not flags["dry_run"] and not flags["detach"]:
-        raise errors.SettingsError("-o requires --dry-run or --detach. Use `traincrew ls -o json` to print jobs of the cluster.")
     flags["form"] = flags["form"] or ""
     chosen = {name: flags.pop(name) for name in run_options.OPTION_NAMES}
-    timeout = time_arguments.parse_age(flags.pop("timeout") or "0s")
-    options = run_options.RunOptions(**chosen, timeout=timeout, environment=run_input.environment_choice(flags))
+    options = run_options.RunOptions(**chosen, environment=run_input.environment_choice(flags))
     if kind or run_input.is_elastic_script(arguments, flags):
         parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.cli.jobs import job_environment
+from traincrew import errors
+from traincrew.cli.jobs import job_environment, time_arguments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,11 +16,26 @@ class RunOptions:
     detach: bool = False
     remove: bool = False
     replace: bool = False
-    timeout: int = 0
-    """Seconds after which an unfinished job is deleted. 0: none."""
+    timeout: str = ""
+    """The age after which an unfinished job is deleted, as the user typed it. Empty: none."""
     wait_forever: bool = False
     environment: job_environment.Choice = dataclasses.field(default_factory=job_environment.Choice)
 
+    def __post_init__(self) -> None:
+        """Raise SettingsError for options that exclude each other, and for a timeout that is none."""
+        if self.form and not self.dry_run and not self.detach:
+            text = "-o requires --dry-run or --detach. Use `traincrew ls -o json` to print jobs of the cluster."
+            raise errors.SettingsError(text)
+        if self.timeout and self.detach:
+            text = "--timeout cannot be used with --detach, which does not wait. Set runPolicy.activeDeadlineSeconds of the job."
+            raise errors.SettingsError(text)
+        if self.timeout:
+            time_arguments.parse_age(self.timeout)
 
-OPTION_NAMES = ("dry_run", "form", "detach", "remove", "replace", "wait_forever")
+    @property
+    def timeout_seconds(self) -> int | None:
+        return time_arguments.parse_age(self.timeout) if self.timeout else None
+
+
+OPTION_NAMES = ("dry_run", "form", "detach", "remove", "replace", "wait_forever", "timeout")
 """Options of the command line that are passed on unchanged."""

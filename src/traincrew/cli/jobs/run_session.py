@@ -70,10 +70,10 @@ class RunSession:
             wanted = images.assign(wanted)
         try:
             created = await self.interrupts.cancel_on_signal(self.submission.submit(wanted, replace=options.replace))
-            async with asyncio.timeout(options.timeout or None):
+            async with asyncio.timeout(options.timeout_seconds):
                 return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
         except TimeoutError:
-            self.console.message(f"Not finished after {options.timeout} s (--timeout).")
+            self.console.message(f"Not finished after {options.timeout} (--timeout).")
             await self._delete()
             return TIMEOUT_EXIT_CODE
         except permanent_failure.NeverRuns as failure:
@@ -126,19 +126,19 @@ class RunSession:
             self.console.message("Interrupted. Nothing was created.")
             return
         for key in self.submission.uncertain:
-            self.console.message(f"The API server did not respond to the creation of {key}. Check whether the object exists.")
-        kept = await self.submission.rollback()
-        others = [created for created in self.submission.created if created.wanted.job is None and created not in kept]
-        self.console.message(f"Deleting {', '.join(str(created.key) for created in (*self._jobs(), *others))}.")
-        await self._wait_until_deleted()
-        for created in kept:
+            self.console.message(f"The API server did not respond to the creation of {key}. {key.may_exist()}")
+        found = await self.submission.rollback()
+        for message in found.messages():
+            self.console.message(message)
+        await self._wait_until_deleted([created for created in found.deleted if created.wanted.job is not None])
+        for created in found.kept:
             self.console.message(f"{created.key} and its data are kept.")
 
-    async def _wait_until_deleted(self) -> None:
+    async def _wait_until_deleted(self, jobs: Sequence[CreatedObject]) -> None:
         """A further signal ends the wait."""
         try:
             async with asyncio.timeout(DELETION_TIMEOUT):
-                await self.interrupts.cancel_on_signal(self._jobs_deleted())
+                await self.interrupts.cancel_on_signal(self._jobs_deleted(jobs))
         except TimeoutError:
             self.console.message(
                 f"The pods are still terminating after {DELETION_TIMEOUT:.0f} s. They are deleted in the background."
@@ -146,8 +146,8 @@ class RunSession:
         except Interrupted:
             self.console.message("The pods are still terminating. They are deleted in the background.")
 
-    async def _jobs_deleted(self) -> None:
-        for created in self._jobs():
+    async def _jobs_deleted(self, jobs: Sequence[CreatedObject]) -> None:
+        for created in jobs:
             assert created.wanted.job is not None
             job = deletion.JobIdentity(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
             with contextlib.suppress(errors.TemporaryError):

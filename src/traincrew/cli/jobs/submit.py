@@ -16,6 +16,7 @@ from traincrew.cli.jobs import deletion, unmapped_images
 from traincrew.client.remote import RemoteClient
 from traincrew.inspection.manifests import ManifestObject
 from traincrew.inspection.rest_mapping import RestMapping
+from traincrew.kinds import KINDS
 from traincrew.model.resources import Resource
 
 KEPT_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition")
@@ -33,6 +34,12 @@ class ObjectKey:
     def __str__(self) -> str:
         return f"{self.resource.kind.lower()}/{self.name}"
 
+    def may_exist(self) -> str:
+        """The sentence about an object whose deletion the API server has not confirmed."""
+        command = "traincrew" if self.resource in {kind.resource for kind in KINDS} else "kubectl"
+        namespace = f" -n {self.namespace}" if self.namespace else ""
+        return f"It may still exist. Run `{command} delete{namespace} {self}` to delete it."
+
 
 @dataclasses.dataclass(frozen=True)
 class CreatedObject:
@@ -44,6 +51,19 @@ class CreatedObject:
     def uid(self) -> str:
         uid: str = msgspec.json.decode(self.raw)["metadata"]["uid"]
         return uid
+
+
+@dataclasses.dataclass(frozen=True)
+class Rollback:
+    deleted: tuple[CreatedObject, ...] = ()
+    kept: tuple[CreatedObject, ...] = ()
+    """Of KEPT_KINDS."""
+    failed: tuple[tuple[CreatedObject, str], ...] = ()
+    """Objects that the API server has not deleted, and why."""
+
+    def messages(self) -> list[str]:
+        lines = [f"Deleting {', '.join(str(each.key) for each in self.deleted)}."] if self.deleted else []
+        return [*lines, *(f"{each.key} could not be deleted: {why}. {each.key.may_exist()}" for each, why in self.failed)]
 
 
 class Submission:
@@ -67,21 +87,29 @@ class Submission:
             for entry, key, current in zip(wanted, keys, existing, strict=True):
                 await self._apply(entry, key, current)
         except Exception:
-            await self.rollback()
+            for message in (await self.rollback()).messages():
+                self._report(message)
             raise
         return self.created
 
-    async def rollback(self) -> list[CreatedObject]:
-        """Delete the created objects in reverse order, except KEPT_KINDS, which are returned."""
-        kept = []
+    async def rollback(self) -> Rollback:
+        """Delete the created objects in reverse order, except KEPT_KINDS."""
+        deleted, kept, failed = list[CreatedObject](), list[CreatedObject](), list[tuple[CreatedObject, str]]()
         for entry in reversed(self.created):
             if entry.key.resource.kind in KEPT_KINDS:
                 kept.append(entry)
                 continue
-            with contextlib.suppress(errors.NotFound, errors.Conflict):
-                key = entry.key
-                await self._client.delete(key.resource, key.namespace, key.name, uid=entry.uid, propagation="Background")
-        return kept
+            try:
+                with contextlib.suppress(errors.NotFound, errors.Conflict):
+                    await self._delete(entry)
+                deleted.append(entry)
+            except errors.ApiError as error:
+                failed.append((entry, error.message))
+        return Rollback(tuple(deleted), tuple(kept), tuple(failed))
+
+    async def _delete(self, entry: CreatedObject) -> None:
+        key = entry.key
+        await self._client.delete(key.resource, key.namespace, key.name, uid=entry.uid, propagation="Background")
 
     async def _key(self, wanted: ManifestObject) -> ObjectKey:
         document = wanted.document
