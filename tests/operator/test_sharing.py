@@ -194,6 +194,21 @@ async def test_a_claim_that_must_not_preempt_is_served_too(tmp_path: pathlib.Pat
 
 
 @in_virtual_time
+async def test_a_job_that_waits_says_which_workers_leave_for_it(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        await on.create(elastic_job(workers=4))
+        await asyncio.sleep(200)
+        other = elastic_job(workers=2, scaling="manual")
+        other["metadata"]["name"] = "other"
+        await on.create(other)
+        await asyncio.sleep(120)
+        assert {"other-worker-0", "other-worker-1"} <= set(await on.pods())
+        said = [message for reason, message in await on.events() if reason == "Unschedulable"]
+        assert any("PyTorchJob default/j gives back workers 2, 3: pod" in text for text in said), said
+        assert "PyTorchJob default/other waits for" in (await elastic(on))["lastResize"]["message"]
+
+
+@in_virtual_time
 async def test_no_worker_leaves_for_a_pod_whose_volume_does_not_exist(tmp_path: pathlib.Path) -> None:
     async with cluster(tmp_path) as on, machine(on), on.operator():
         await on.create(elastic_job(workers=4))

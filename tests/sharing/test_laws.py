@@ -166,8 +166,7 @@ def test_a_job_with_fewer_workers_than_its_maximum_says_why(seed: int) -> None:
     result = share(scene, NOW)
     for job in scene.jobs:
         given_share = result.jobs[job.uid]
-        grew = len(given_share.members) > len(job.members)
-        assert given_share.reason or grew or given_share.leaving or share(scene, NOW).look_again is not None
+        assert given_share.reason or len(given_share.members) > len(job.members)
 
 
 @given(SEEDS)

@@ -313,3 +313,25 @@ def test_a_worker_whose_pod_the_api_server_rejects_is_withdrawn_with_its_words(r
     given = share(dataclasses.replace(state, jobs=(job,), memory=first.memory), after(1)).jobs["e"]
     assert (set(given.members), given.reason) == ({0}, reason)
     assert rejections[1] in given.message
+
+
+def test_a_job_that_gave_back_names_the_claimant_until_it_may_grow_again() -> None:
+    state = scene([gpu_node("a", 2)], claim("c"), [elastic("e", ["a", "a"])])
+    first = share(state, NOW)
+    assert first.jobs["e"].reason == "Yielding"
+    assert "TFJob team/c waits for 1 nvidia.com/gpu" in first.jobs["e"].message
+    later = share(applied(state, first), after(30)).jobs["e"]
+    assert later.reason == "Yielding"
+    assert "TFJob team/c" in later.message
+    assert "may grow again at" in later.message
+
+
+def test_a_job_that_lost_workers_with_a_node_says_so() -> None:
+    state = scene([gpu_node("a", 1), gpu_node("b", 2, spec=SPOT_ENDS)], [], [elastic("e", ["a", "b"])])
+    given = share(state, NOW).jobs["e"]
+    assert (given.reason, "node b ends" in given.message) == ("Noticed", True)
+
+
+def test_a_job_that_takes_no_idle_capacity_says_so() -> None:
+    given = share(scene([gpu_node("a", 4)], [], [elastic("e", ["a"], grows=False)]), NOW).jobs["e"]
+    assert (given.reason, "takes no idle capacity" in given.message) == ("AtMaximum", True)

@@ -82,6 +82,8 @@ class Observed:
     """Host ports of other jobs."""
     unreadable: tuple[UnreadableObject, ...] = ()
     planning: settings.Planning = settings.Planning()
+    promise: str = ""
+    """Which workers of elastic jobs leave for the pods of this job."""
     share: shares.Share | None = None
     """The workers of an elastic job. None: not decided since the operator started."""
 

@@ -85,6 +85,8 @@ class Leaving(Struct, gc=False):
     claimant: str = msgspec.field(name="for", default="")
     """Who gets its place, such as `TFJob research/mnist`. Empty: nobody in particular."""
     since: Time | None = None
+    by: Time | None = None
+    """When its pod is killed at the latest. None: it is not deleted yet."""
 
 
 class Resize(Struct, gc=False):

@@ -86,6 +86,8 @@ class Observer:
         self.ports = PortAllocations(handler.job_changed)
         self.shares: Callable[[jobs.JobObject[Any]], Share | None] = lambda job: NO_SHARING
         """The share of a job with the annotation for it."""
+        self.promises: Callable[[str], str] = lambda uid: ""
+        """Which workers of elastic jobs leave for the job with this UID."""
         self.on_rejection: Callable[[], None] = lambda: None
         """Called if the API server rejects an object of a job, with other words than before."""
         namespaces: tuple[str | None, ...] = options.namespaces or (None,)
@@ -142,6 +144,12 @@ class Observer:
                     found.setdefault(uid, {})[name] = rejection.message
         return found
 
+    def key(self, reference: str) -> JobQueueKey | None:
+        """reference: kind, namespace and name, such as `PyTorchJob default/j`. None: it is not a job of an enabled kind."""
+        kind, _, full_name = reference.partition(" ")
+        namespace, _, name = full_name.partition("/")
+        return JobQueueKey(self._plurals[kind], namespace, name) if kind in self._plurals else None
+
     def job(self, key: JobQueueKey) -> jobs.JobObject[Any] | None:
         job: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
         return job
@@ -179,6 +187,7 @@ class Observer:
             pod_events=dict(memory.pod_events),
             used_ports=self.ports.taken(uid),
             planning=self._planning,
+            promise=self.promises(uid),
             share=self.shares(job) if naming.SCALING in job.metadata.annotations else None,
         )
         return dataclasses.replace(observed, unreadable=self._unreadable.among(job, observed)) if self._unreadable else observed

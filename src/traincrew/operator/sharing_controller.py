@@ -15,7 +15,7 @@ from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.kinds import elasticity
 from traincrew.model import jobs, naming, resources
-from traincrew.model.shares import Share
+from traincrew.model.shares import GAVE_BACK, Share
 from traincrew.operator import sharing_informers, sharing_quotas, sharing_scene
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.observer import Observer
@@ -59,6 +59,9 @@ class SharingController:
         self._class_refusal = ""
         """Why no pod can be on idle capacity."""
         observer.shares = self.share_of
+        self._promises: dict[str, str] = {}
+        """Which workers leave for the job with this UID."""
+        observer.promises = lambda uid: self._promises.get(uid, "")
         observer.on_rejection = self._changed.set
 
     def share_of(self, job: jobs.JobObject[Any]) -> Share | None:
@@ -91,6 +94,7 @@ class SharingController:
             async with sharing_informers.running(SharingInformers(self._reader, self._changed.set)) as informers:
                 await self._share(informers)
             self._shares.clear()
+            self._promises.clear()
             self._memory, self._refusal = Memory(), ""
             log.info("sharing ends")
 
@@ -178,6 +182,32 @@ class SharingController:
             if new.leaving or new.hints:
                 fields = {"job": job.reference, "workers": len(new.members), "leaving": len(new.leaving), "new": len(new.hints)}
                 log.info("workers change", extra=fields)
+        self._promise(jobs_by_key, result)
+
+    def _promise(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: Shares) -> None:
+        """Jobs that wait learn which workers leave for them."""
+        before, keys, texts = self._promises, dict[str, JobQueueKey](), dict[str, list[str]]()
+        for job in jobs_by_key.values():
+            for claimant, indexes in _leaving_for(result.jobs[job.uid]).items():
+                key = self._observer.key(claimant)
+                waiting = self._observer.job(key) if key is not None else None
+                if key is not None and waiting is not None:
+                    keys[waiting.metadata.uid] = key
+                    workers = f"worker {indexes[0]}" if len(indexes) == 1 else f"workers {', '.join(map(str, indexes))}"
+                    texts.setdefault(waiting.metadata.uid, []).append(f"{job.reference} gives back {workers}")
+        self._promises = {uid: " and ".join(parts) for uid, parts in texts.items()}
+        for uid, key in keys.items():
+            if self._promises[uid] != before.get(uid):
+                self._requeue(key)
+
+
+def _leaving_for(given: Share) -> dict[str, list[int]]:
+    """The indexes of workers that leave, by claimant."""
+    found: dict[str, list[int]] = {}
+    for index, leave in sorted(given.leaving.items()):
+        if leave.claimant and leave.reason == GAVE_BACK:
+            found.setdefault(leave.claimant, []).append(index)
+    return found
 
 
 def rules(options: settings.Operator) -> Rules:

@@ -148,11 +148,13 @@ def _elastic(replicas: Replicas, wish: Scaling, before: Elastic | None, now: Tim
 def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leaving]:
     """Workers whose pods still exist, by index."""
     known = {each.index: each for each in before.leaving} if before is not None else {}
-    return [
-        Leaving(index=index, reason=leave.reason, claimant=leave.claimant, since=_since(known.get(index), leave, now))
-        for index, leave in sorted(_leaves(replicas), key=lambda each: each[0])
-        if _pod(replicas.surplus_pods, replicas.replica(elasticity.ROLE, index)) is not None
-    ]
+    result = []
+    for index, leave in sorted(_leaves(replicas), key=lambda each: each[0]):
+        pod = _pod(replicas.surplus_pods, replicas.replica(elasticity.ROLE, index))
+        if pod is not None:
+            since, by = _since(known.get(index), leave, now), pod.metadata.deletion_timestamp
+            result.append(Leaving(index=index, reason=leave.reason, claimant=leave.claimant, since=since, by=by))
+    return result
 
 
 def _since(known: Leaving | None, leave: shares.Leave, now: Time) -> Time | None:

@@ -21,6 +21,7 @@ QUERIED_PODS = 3
 """Number of pods per job whose events are listed. The other pods usually wait for the same reason."""
 NO_PORTS = "NoHostPorts"
 NODE_UNREACHABLE = "NodeUnreachable"
+QUOTA_EXCEEDED = "QuotaExceeded"
 SAME_REASON = " (the same for "
 
 _HARMLESS = ("ContainerCreating", "PodInitializing", "")
@@ -54,7 +55,9 @@ def with_since(before: Why | None, reason: str, message: str, now: Time) -> Why:
 
 def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[WaitingReason]:
     for rejected in sorted(replicas.observed.rejected_writes, key=lambda entry: (entry.resource, entry.name)):
-        yield _rejected_request(rejected)
+        reason = _rejected_request(rejected)
+        promise = replicas.observed.promise if reason.reason == QUOTA_EXCEEDED else ""
+        yield dataclasses.replace(reason, message=f"{promise}: {reason.message}") if promise else reason
     if gang.awaits_admission(replicas):
         message = f"PodGroup {replicas.job.name} is not admitted yet: its queue has no room for the whole gang"
         yield WaitingReason("WaitingForGang", message)
@@ -62,8 +65,10 @@ def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[Waiti
         yield WaitingReason(NO_PORTS, shortage)
     pods = [*replicas.own_pods, *replicas.delegated_pods]
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
-    for check in (_container_waiting, _unschedulable):
-        yield from _first_of(live, check)
+    yield from _first_of(live, _container_waiting)
+    for reason in _first_of(live, _unschedulable):
+        promise = replicas.observed.promise
+        yield dataclasses.replace(reason, message=f"{promise}: {reason.message}") if promise else reason
     for pod in (pod for pod in live if slow_start_at(pod) is not None):  # events of a started pod no longer matter
         for event in replicas.observed.pod_events.get(pod.metadata.uid, ())[-1:]:
             yield WaitingReason(event.reason, f"pod {pod.name} does not start: {event.message}")
@@ -142,7 +147,7 @@ def _rejected_request(request: RejectedWrite) -> WaitingReason:
     kind = request.resource.kind
     if request.foreign:
         return WaitingReason("NameTaken", f"{kind} {request.name} exists and does not belong to this job: delete or rename it")
-    reason = "QuotaExceeded" if "exceeded quota" in request.message else f"FailedCreate{kind}"
+    reason = QUOTA_EXCEEDED if "exceeded quota" in request.message else f"FailedCreate{kind}"
     return WaitingReason(reason, f"{kind} {request.name} cannot be created: {request.message}")
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from traincrew.apimachinery import backoff
 from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.meta import Time
+from traincrew.model.shares import EVENED_OUT, GAVE_BACK, NOTICED, Leave
 from traincrew.sharing.scene import ElasticJob, JobRecord, Rules
 
 REJECTED = "the API server rejected the last worker"
@@ -46,9 +47,19 @@ def updated(record: JobRecord | None, job: ElasticJob, rules: Rules, now: Time) 
     )
 
 
-def postponed(record: JobRecord, rules: Rules, now: Time) -> JobRecord:
+def postponed(record: JobRecord, rules: Rules, now: Time, cause: Leave) -> JobRecord:
     """After a change that was not the will of the job."""
-    return dataclasses.replace(record, postponed=now + dt.timedelta(seconds=rules.postponement), room_since=None)
+    until = now + dt.timedelta(seconds=rules.postponement)
+    return dataclasses.replace(record, postponed=until, postponed_by=cause, room_since=None)
+
+
+def because_of(cause: Leave | None) -> Brake:
+    """Why a job from which a worker left does not grow."""
+    if cause is not None and cause.reason in (GAVE_BACK, EVENED_OUT):
+        return Brake("Yielding", f"workers leave or left: {cause.message}")
+    if cause is not None and cause.reason == NOTICED:
+        return Brake("Noticed", f"workers leave or left: {cause.message}")
+    return Brake("CoolingDown", "workers leave or left")
 
 
 def refused(record: JobRecord, rules: Rules, now: Time, words: str) -> JobRecord:
@@ -64,7 +75,9 @@ def before_growth(job: ElasticJob, record: JobRecord, rules: Rules, now: Time) -
         message = f"{record.refusal}; the next try is at {_at(record.backoff_until)}"
         return Brake(_reason(record.refusal), message, record.backoff_until)
     if record.postponed is not None and now < record.postponed:
-        return Brake("CoolingDown", f"the job may grow again at {_at(record.postponed)}", record.postponed)
+        cause = because_of(record.postponed_by)
+        message = f"{cause.message}; the job may grow again at {_at(record.postponed)}"
+        return Brake(cause.reason, message, record.postponed)
     lacking = price(job.cost) - record.credit
     if lacking > 1e-6:
         until = now + dt.timedelta(seconds=lacking / rules.budget)

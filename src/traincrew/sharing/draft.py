@@ -43,7 +43,7 @@ class Draft:
     def leave(self, index: int, why: Leave, rules: Rules, now: Time) -> None:
         del self.members[index]
         self.leaving[index] = why
-        self.record = budget.postponed(self.record, rules, now)
+        self.record = budget.postponed(self.record, rules, now, why)
 
     def add(self, placed: PodInfo | None, now: Time, *, surplus: bool) -> int:
         """A new worker, with the lowest index that no pod has."""
@@ -79,6 +79,8 @@ class Draft:
     def _why(self) -> tuple[str, str]:
         if len(self.members) >= self.job.most:
             return "AtMaximum", f"the job has its largest number of workers, {self.job.most}"
+        if self.brake is None and not self.job.grows and len(self.members) >= self.job.wanted:
+            return "AtMaximum", f"the job has the {self.job.wanted} workers that it asks for, and takes no idle capacity"
         if self.brake is None:
             return "", ""
         return self.brake.reason, f"{len(self.members)} of {self.job.most} workers: {self.brake.message}"

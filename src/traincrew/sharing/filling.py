@@ -49,7 +49,9 @@ def _brake(draft: Draft, rules: Rules, now: Time) -> Brake | None:
         )
     if not any(value for name, value in job.shape.requests.items() if name != "pods"):
         return Brake("NothingAsked", "the template of the workers requests no resources: set resources.requests")
-    if job.departing or draft.leaving or any(each.running_since is None for each in draft.members.values()):
+    if draft.leaving:
+        return budget.because_of(next(iter(draft.leaving.values())))
+    if job.departing or any(each.running_since is None for each in draft.members.values()):
         return Brake("Starting", "a worker is starting or leaving")
     if not job.running:
         # The state of the job changes by the operator's own writes, of which nobody is notified.

@@ -158,7 +158,7 @@ def _leaver(rich: Draft) -> Member | None:
 
 
 def _change_sides(rich: Draft, poor: Draft, leaver: Member, rules: Rules, now: Time) -> None:
-    words = f"{poor.job.reference} has {len(poor.members)} workers"
+    words = f"one goes to {poor.job.reference}, which has {len(poor.members)}"
     rich.leave(leaver.index, Leave(EVENED_OUT, poor.job.reference, words), rules, now)
     paid = dataclasses.replace(rich.record, credit=rich.record.credit - budget.price(rich.job.cost), richer_since=None)
     rich.record = paid

@@ -125,6 +125,8 @@ class JobRecord:
     wanted: int
     postponed: Time | None = None
     """The job does not grow before."""
+    postponed_by: shares.Leave | None = None
+    """Why the last worker left."""
     room_since: Time | None = None
     backoff_until: Time | None = None
     refusals: int = 0

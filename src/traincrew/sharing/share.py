@@ -33,8 +33,8 @@ class _Decision:
             record = budget.updated(scene.memory.jobs.get(job.uid), job, self._rules, now)
             self._drafts[job.uid] = Draft(job, record, job.anchored(self._room.nodes))
         self._again: list[Time] = []
-        self._held = False
-        """A claim is left to the scheduler for a moment: nobody grows."""
+        self._held: Claim | None = None
+        """A claim that is left to the scheduler for a moment: nobody grows."""
 
     def run(self) -> Shares:
         terminating = [pod for pod in self._scene.pods if pod.terminating and pod.spec.node_name]
@@ -53,11 +53,11 @@ class _Decision:
             self._occupy(draft)
         for draft in self._drafts.values():
             leaves.evict_steady_pods(draft, self._notices, self._room)
-        if not self._held and not any(claim.necessary for claim in self._claims):
+        if self._held is None and not any(claim.necessary for claim in self._claims):
             leaves.even_out(list(self._drafts.values()), self._room, self._rules, self._now)
         for draft in self._drafts.values():
             self._ask(draft)
-        if not self._held:
+        if self._held is None:
             scene = dataclasses.replace(self._scene, quotas=left)
             filling.grow(list(self._drafts.values()), self._room, scene, self._now)
         return self._shares()
@@ -99,7 +99,7 @@ class _Decision:
             return
         giving = self._giving(claim, necessary=False)
         if giving is not None and self._is_left_to_scheduler(claim):
-            self._held = True
+            self._held = claim
             self._again.append(claim.since + dt.timedelta(seconds=self._rules.patience))
             return
         if giving is None and claim.necessary:
@@ -136,7 +136,7 @@ class _Decision:
             if number < owed:
                 draft.add(None, self._now, surplus=False)
                 continue
-            if draft.record.postponed is not None or self._held:
+            if draft.record.postponed is not None or self._held is not None:
                 self._again += [draft.record.postponed] if draft.record.postponed is not None else []
                 draft.brake = budget.before_growth(job, draft.record, self._rules, self._now)
                 return
@@ -146,7 +146,18 @@ class _Decision:
                 return
             draft.add(placed, self._now, surplus=False)
 
+    def _explain(self, draft: Draft) -> None:
+        """Why a job has not more that was not considered for growth."""
+        if draft.brake is not None:
+            return
+        if draft.leaving:
+            draft.brake = budget.because_of(next(iter(draft.leaving.values())))
+        elif self._held is not None:
+            draft.brake = budget.Brake("Yielding", self._held.words)
+
     def _shares(self) -> Shares:
+        for draft in self._drafts.values():
+            self._explain(draft)
         result = {uid: draft.share() for uid, draft in self._drafts.items()}
         records = {
             uid: dataclasses.replace(draft.record, wanted=draft.job.wanted, leaving=dict(draft.leaving))

@@ -65,6 +65,7 @@ STATUS = {
     "elastic.leaving.reason": "Why it leaves: GaveBack, EvenedOut, Noticed or Resized.",
     "elastic.leaving.for": "Who gets its place.",
     "elastic.leaving.since": "The time since which it leaves.",
+    "elastic.leaving.by": "The time at which its pod is killed if it has not ended before. Missing: the pod is not deleted yet.",
     "elastic.why": "Why the job does not have more workers, or why it is scaled by hand.",
     "elastic.why.reason": "A reason in CamelCase, such as AtMaximum, NoRoom or NotShared.",
     "elastic.why.message": "The details, with the remedy.",
