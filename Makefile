@@ -75,8 +75,8 @@ $(READY): requirements/dev.txt pyproject.toml | .venv/bin/python
 
 setup: $(READY) ## create .venv with the traincrew command and the tools of developers
 
-demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute, and as much for the first set-up)
-	@$(BIN)/python examples/demo/demo.py
+demo: $(INSTALLED) ## start a cluster on this machine, train on three pods, kill one of them (half a minute, and as much for the first set-up); STAY=1 keeps it with its console
+	@STAY=$(STAY) $(BIN)/python examples/demo/demo.py
 
 # Node.js comes from the package index into .venv: the machine needs none.
 $(NODE): requirements/console.txt | $(INSTALLED)

@@ -21,7 +21,8 @@ FOLDER = ROOT / "web" / "src" / "api"
 RESPONSES: tuple[type, ...] = (
     cluster.SessionInfo, cluster.Capabilities, cluster.NodeList, jobs.JobList, jobs.JobDetail, jobs.ReplicaDetail,
     jobs.YamlDocument, logs.LogPage, metrics.JobMetrics, metrics.PatternMatches, queues.QueueList, requests.SubmitResult,
-    requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage), *typing.get_args(terminal.TerminalOutput),
+    requests.Link, requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage),
+    *typing.get_args(terminal.TerminalOutput),
 )  # fmt: skip
 REQUESTS: tuple[type, ...] = (
     requests.SignIn, requests.Scale, requests.Rerun, requests.Delete, metrics.TryPattern, *typing.get_args(stream.PageMessage),

@@ -1,10 +1,12 @@
 """`make demo`: starts a cluster in a temporary directory, trains on three pods, kills a process in one and checks the result.
 
-Every command is printed before it runs. Everything is removed at the end. The exit code is 0 if all checks pass.
+Every command is printed before it runs. Everything is removed at the end; with STAY=1 the cluster and its console run until
+Ctrl-C. If the page of the console is not built, it is built while the job trains. The exit code is 0 if all checks pass.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import re
@@ -18,10 +20,14 @@ import time
 from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "src/traincrew/console/page/index.html"
 COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
 JOB, VICTIM, RANK = "digits", "worker-1", 2
 LIMIT = 120
 """Maximum duration in seconds."""
+BUILD_LIMIT = 30
+"""Seconds that the build of the console's page may take after the job has ended; with STAY=1 it may take as long as it takes."""
 KILL_AT = 200
 """The step of rank 0 at which a process is killed."""
 
@@ -87,6 +93,46 @@ class Demo:
         return lines
 
 
+class PageBuild:
+    """`make console`, with the lowest priority, while the job trains. Nothing if the page is built already."""
+
+    def __init__(self, log: pathlib.Path) -> None:
+        self._log, self._process = log, None
+        if not PAGE.exists():
+            print("== building the page of the console in the background: make console", flush=True)
+            with open(log, "wb") as output:
+                command = ["nice", "-n", "19", "make", "--no-print-directory", "console"]
+                self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                    command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                )
+
+    def wait(self, seconds: float | None) -> bool:
+        """Whether the page is there. None: wait as long as it takes."""
+        if self._process is not None and self._process.poll() is None:
+            print("\n== waiting for the page of the console", flush=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        if PAGE.exists():
+            return True
+        last = self._log.read_text(errors="replace").strip().splitlines()[-3:] if self._log.exists() else []
+        print("\n== the page of the console is not built. Run `make console`, then `make demo STAY=1`.", *last, sep="\n  ")
+        return False
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
+
+
+def stay(demo: Demo) -> None:
+    """Until Ctrl-C."""
+    print("\n== the cluster and its console run until you press Ctrl-C. Use them from another terminal:")
+    print(f"  export TRAINCREW_DATA={shlex.quote(demo.env['TRAINCREW_DATA'])}", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+
+
 def _too_long(number: int, frame: object) -> None:
     raise SystemExit(f"demo: not finished after {LIMIT} s")
 
@@ -125,6 +171,8 @@ def main() -> int:
     began = time.monotonic()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-demo-"))
     demo = Demo(scratch)
+    stays = os.environ.get("STAY", "") not in ("", "0")
+    page = PageBuild(scratch / "page.log")
     print(f"== starting a cluster on this machine in {scratch}")
     signal.signal(signal.SIGALRM, _too_long)
     signal.signal(signal.SIGTERM, _stopped)
@@ -138,8 +186,15 @@ def main() -> int:
         demo.show("logs", JOB, "--replica", VICTIM, "--tail", "6")
         print()
         wrong = verdict(lines, described)
+        signal.alarm(0)
+        if page.wait(None if stays else BUILD_LIMIT):
+            print("\n== the console shows the job in a browser" + ("" if stays else "; `make demo STAY=1` keeps it running"))
+            demo.show("console")
+        if stays:
+            stay(demo)
     finally:
         signal.alarm(0)
+        page.stop()
         demo.stop()
         remove(scratch)
     left = f"{scratch} could not be removed completely" if scratch.exists() else "everything was removed"

@@ -17,7 +17,7 @@ from tests.cli.cluster_fixture import COMMAND
 
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
-from traincrew.console import page_files, run
+from traincrew.console import page_files, run, sessions
 from traincrew.console.settings import ConsoleTarget
 from traincrew.model.resources import Resource
 
@@ -152,5 +152,7 @@ async def console(config: pathlib.Path, directory: pathlib.Path) -> AsyncIterato
     cluster = kubeconfig.load(os.fspath(config))
     target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True)
     jar = aiohttp.CookieJar(unsafe=True)  # accepts cookies of 127.0.0.1, as browsers do
-    async with run.running(cluster, target, run.Listen(), page(directory)) as link, aiohttp.ClientSession(cookie_jar=jar) as http:
+    known, listening = sessions.Sessions("secret"), run.Listen().socket()
+    link = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={known.new_token()}"
+    async with run.running(cluster, target, listening, page(directory), known), aiohttp.ClientSession(cookie_jar=jar) as http:
         yield Browser(http, link)

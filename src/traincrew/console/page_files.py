@@ -35,16 +35,24 @@ def is_built(directory: pathlib.Path = DIRECTORY) -> bool:
     return (directory / "index.html").is_file()
 
 
+NOT_BUILT = "the page of the console is not built. Run `make console` in the clone of traincrew, or install a released wheel."
+
+
+def require_built() -> None:
+    """Raise SettingsError if the page is not built."""
+    if not is_built():
+        raise errors.SettingsError(NOT_BUILT)
+
+
 class PageFiles:
+    """The page may be built while the console runs."""
+
     def __init__(self, directory: pathlib.Path = DIRECTORY) -> None:
-        if not is_built(directory):
-            raise errors.SettingsError(
-                "the page of the console is not built. Run `make console` in the clone of traincrew, or install a released wheel."
-            )
-        self._root = directory.resolve()
-        self._index = (directory / "index.html").read_text(encoding="utf-8")
+        self._directory, self._root = directory, directory.resolve()
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
+        if not is_built(self._directory):
+            return web.Response(status=503, text=f"{NOT_BUILT[0].upper()}{NOT_BUILT[1:]}\nThen load this page again.\n")
         path = request.path.lstrip("/")
         if (file := self._file(path)) is not None:
             return self._asset(request, file)
@@ -61,7 +69,7 @@ class PageFiles:
     def _page(self, request: web.Request) -> web.Response:
         nonce = secrets.token_urlsafe(16)
         return web.Response(
-            text=self._index.replace(NONCE, nonce),
+            text=(self._directory / "index.html").read_text(encoding="utf-8").replace(NONCE, nonce),
             content_type="text/html",
             headers={
                 "Content-Security-Policy": security_headers.page_policy(nonce, request.host),

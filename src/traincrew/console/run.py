@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import ipaddress
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable
 
 from traincrew import errors
@@ -40,44 +41,52 @@ class Listen:
             "a tunnel: ssh -L PORT:127.0.0.1:PORT HOST."
         )
 
+    def socket(self) -> socket.socket:
+        """Raise SettingsError if the address is taken."""
+        self.check()
+        try:
+            return socket.create_server((self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET)
+        except OSError as error:
+            raise errors.SettingsError(
+                f"cannot listen on {self.host}:{self.port}: {error.strerror or error}. Choose another port with "
+                "--port N; --port 0 selects a free one."
+            ) from None
+
 
 @contextlib.asynccontextmanager
 async def running(
-    cluster: connection.ServerConnection, target: ConsoleTarget, listen: Listen, page: page_files.PageFiles
-) -> AsyncIterator[str]:
-    """Serve, and yield the link with a token that is valid once."""
-    listen.check()
+    cluster: connection.ServerConnection,
+    target: ConsoleTarget,
+    listening: socket.socket,
+    page: page_files.PageFiles,
+    known: sessions.Sessions,
+) -> AsyncIterator[None]:
+    """Serve at a socket that listens."""
     async with RemoteClient(cluster, component="console", limits=LIMITS) as client:
         cache = job_cache.JobCache(client, target.namespace)
-        services = topics.Services(
-            client, cache, job_reader.JobReader(client, cache.activities), usage_sampler.UsageSampler(client)
-        )
-        known = sessions.Sessions()
+        reader = job_reader.JobReader(client, cache.activities)
+        services = topics.Services(client, cache, reader, usage_sampler.UsageSampler(client))
         application = server.ConsoleServer(handlers.Console(services, target), known, page).application()
         activity = job_activity.JobActivity(client, cache)
-        async with cache.running(), activity.running(), contextlib.AsyncExitStack() as stack:
-            try:
-                port = await stack.enter_async_context(server.serving(application, listen.host, listen.port))
-            except OSError as error:
-                raise errors.SettingsError(
-                    f"cannot listen on {listen.host}:{listen.port}: {error.strerror or error}. Choose another port with "
-                    "--port N; --port 0 selects a free one."
-                ) from None
+        async with cache.running(), activity.running(), server.serving(application, listening):
             with contextlib.suppress(errors.ApiError, TimeoutError):  # the page shows the error
                 async with asyncio.timeout(FIRST_LIST_SECONDS):
                     await cache.first_state()
-            host = f"[{listen.host}]" if ":" in listen.host else listen.host
-            yield f"http://{host}:{port}/#token={known.new_token()}"
+            yield
 
 
 async def run(
-    cluster: connection.ServerConnection, target: ConsoleTarget, listen: Listen, on_ready: Callable[[str], None]
+    cluster: connection.ServerConnection,
+    target: ConsoleTarget,
+    listening: socket.socket,
+    known: sessions.Sessions,
+    on_ready: Callable[[], None],
 ) -> None:
     """Until SIGINT or SIGTERM."""
-    page, stopped = page_files.PageFiles(), asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with running(cluster, target, listen, page) as link:
-        on_ready(link)
+    async with running(cluster, target, listening, page_files.PageFiles(), known):
+        on_ready()
         await stopped.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import weakref
 from collections.abc import AsyncIterator
 
@@ -14,7 +15,7 @@ from aiohttp.typedefs import Handler
 from traincrew import errors
 from traincrew.console import handlers, origins, security_headers, terminal
 from traincrew.console.contract.cluster import SessionInfo
-from traincrew.console.contract.requests import SignIn
+from traincrew.console.contract.requests import Link, SignIn
 from traincrew.console.page_files import PageFiles
 from traincrew.console.sessions import Session, Sessions
 from traincrew.console.stream import connection
@@ -38,6 +39,7 @@ class ConsoleServer:
         application.router.add_route("POST", f"{API}/session", self._sign_in)
         application.router.add_route("GET", f"{API}/session", self._session)
         application.router.add_route("DELETE", f"{API}/session", self._sign_out)
+        application.router.add_route("POST", f"{API}/link", self._link)
         application.router.add_route("GET", f"{API}/stream", self._stream)
         application.router.add_route("GET", f"{API}{handlers.JOB}/replicas/{{replica}}/exec", self._terminal)
         for route in handlers.ROUTES:
@@ -89,6 +91,17 @@ class ConsoleServer:
         )
         return response
 
+    async def _link(self, request: web.Request) -> web.Response:
+        if not self._sessions.may_ask(request.headers.get("Authorization", "").removeprefix("Bearer ")):
+            raise problems.problem(
+                "SignInRequired",
+                401,
+                "get a link",
+                "only the user who started the console gets links",
+                "Run `traincrew console`.",
+            )
+        return handlers.answer(Link(token=self._sessions.new_token()))
+
     async def _session(self, request: web.Request) -> web.Response:
         session = self._require_session(request, request.headers.get("X-CSRF-Token", ""), "continue the session")
         return handlers.answer(_session_info(session))
@@ -126,9 +139,9 @@ class ConsoleServer:
         return socket
 
     async def _close_sockets(self, application: web.Application) -> None:
-        for socket in set(self._sockets):
+        for each in set(self._sockets):
             with contextlib.suppress(ConnectionError):
-                await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the console stops")
+                await each.close(code=WSCloseCode.GOING_AWAY, message=b"the console stops")
 
 
 def _offered_token(request: web.Request) -> str:
@@ -198,7 +211,7 @@ async def _from_own_page(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 @contextlib.asynccontextmanager
-async def serving(application: web.Application, host: str, port: int) -> AsyncIterator[int]:
-    """Serve at the address. The port is that which was chosen, if it was 0. Raise OSError if the address is taken."""
-    async with limited_server.serve(application, host, port, shutdown_timeout=2.0) as listening:
-        yield listening
+async def serving(application: web.Application, listening: socket.socket) -> AsyncIterator[None]:
+    """Serve at a socket that listens."""
+    async with limited_server.serve(application, "", 0, listening=listening, shutdown_timeout=2.0):
+        yield

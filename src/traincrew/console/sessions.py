@@ -6,11 +6,13 @@ import dataclasses
 import hmac
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 MAX_IDLE = 12 * 3600.0
 """Seconds after which an unused session ends."""
 MAX_SESSIONS = 100
+MAX_TOKENS = 20
+"""Links that were not used yet. The oldest is forgotten first."""
 
 
 @dataclasses.dataclass
@@ -21,23 +23,30 @@ class Session:
 
 
 class Sessions:
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._tokens: set[str] = set()
+    def __init__(self, secret: str = "", tokens: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
+        """secret: allows to ask for tokens; empty: nobody may. tokens: those that were given out already."""
+        self._clock, self._secret = clock, secret
+        self._tokens = dict.fromkeys(tokens)
         self._sessions: dict[str, Session] = {}
 
     def new_token(self) -> str:
         """A token for one sign-in."""
         token = secrets.token_urlsafe(32)
-        self._tokens.add(token)
+        self._tokens[token] = None
+        while len(self._tokens) > MAX_TOKENS:
+            del self._tokens[next(iter(self._tokens))]
         return token
+
+    def may_ask(self, secret: str) -> bool:
+        """Whether the secret is that of the user who started the console."""
+        return bool(self._secret) and hmac.compare_digest(self._secret.encode(), secret.encode())
 
     def sign_in(self, token: str) -> Session | None:
         """None: the token is wrong or used."""
         found = next((each for each in self._tokens if hmac.compare_digest(each.encode(), token.encode())), None)
         if found is None:
             return None
-        self._tokens.discard(found)
+        del self._tokens[found]
         session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock())
         self._sessions[session.cookie] = session
         self._forget()

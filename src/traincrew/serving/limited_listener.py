@@ -36,8 +36,14 @@ class LimitedListener:
     async def listen(self, host: str, port: int) -> int:
         """Returns the port. Raises OSError."""
         sockets = await _listening(host, port)
-        self._accepting = [asyncio.create_task(self._accept(each)) for each in sockets]
+        for each in sockets:
+            self.accept(each)
         return int(sockets[0].getsockname()[1])
+
+    def accept(self, listening: socket.socket) -> None:
+        """At a socket that listens already. It is closed at the end."""
+        listening.setblocking(False)
+        self._accepting.append(asyncio.create_task(self._accept(listening)))
 
     def authenticated(self, request: web.BaseRequest) -> None:
         """The client of this connection has credentials: it is no longer limited."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator
 
@@ -22,6 +23,7 @@ async def serve(
     port: int,
     context: ssl.SSLContext | None = None,
     *,
+    listening: socket.socket | None = None,
     limit: int = 0,
     logger: logging.Logger | None = None,
     shutdown_timeout: float = 0.5,
@@ -29,6 +31,7 @@ async def serve(
 ) -> AsyncIterator[int]:
     """Serve while the context is open, and yield the port. All connections are closed at the end. Raise OSError.
 
+    listening: a socket that listens already, in place of host and port.
     limit: of connections; 0: the listener's. logger: for an application that does not report the errors of its handlers itself.
     handler_cancellation: the handler of a client that disconnects is cancelled.
     """
@@ -44,9 +47,13 @@ async def serve(
     assert runner.server is not None
     listener = LimitedListener(runner.server, context, limit)
     try:
-        listening = await listener.listen(host, port)
+        if listening is not None:
+            listener.accept(listening)
+            port = int(listening.getsockname()[1])
+        else:
+            port = await listener.listen(host, port)
         app[_LISTENERS].append(listener)
-        yield listening
+        yield port
     finally:
         await listener.close()
         await shutdown.shut_down(runner)

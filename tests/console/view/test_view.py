@@ -326,7 +326,7 @@ def test_only_the_own_page_and_programs_may_send_requests(headers: dict[str, str
 
 def test_a_session_ends_after_twelve_idle_hours() -> None:
     now = [0.0]
-    sessions = Sessions(lambda: now[0])
+    sessions = Sessions(clock=lambda: now[0])
     session = sessions.sign_in(sessions.new_token())
     assert session is not None
     now[0] = MAX_IDLE

@@ -399,6 +399,11 @@ export interface KindInfo {
   scalable: boolean
 }
 
+/** The answer to `POST link`, which the command `traincrew console` sends. */
+export interface Link {
+  token: string
+}
+
 /** Lines of all logs, merged by time. */
 export interface LogBatch {
   lines: LogLine[]

@@ -10,9 +10,6 @@ import click
 from traincrew.cli import cluster_target
 from traincrew.cli.whole_number import WholeNumber
 
-DEFAULT_PORT = 8470
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -24,10 +21,8 @@ def listen_options(command: F) -> F:
 _port = click.option(
     "--port",
     type=WholeNumber(0, 65535),
-    default=DEFAULT_PORT,
-    show_default=True,
     metavar="N",
-    help="Port of the console. 0: any free port.",
+    help="Port of the console. 0: any free port. Default: that of a console that runs already, else 8470.",
 )
 _address = click.option(
     "--address",
@@ -42,11 +37,11 @@ _address = click.option(
 @click.option("--open", "open_browser", is_flag=True, help="Open the link in the browser, as `traincrew open` does.")
 @listen_options
 @cluster_target.options
-def console(open_browser: bool, port: int, address: str, target_options: cluster_target.TargetOptions) -> None:
+def console(open_browser: bool, port: int | None, address: str, target_options: cluster_target.TargetOptions) -> None:
     """Serve the web console of a cluster and print its link. Ctrl-C stops it.
 
-    The console acts with the credentials of the kubeconfig. The link is valid once: whoever opens it first is signed in. Run the
-    command again for another link.
+    If a console with the same kubeconfig runs already, such as that of `traincrew up`, only another link of it is printed. The
+    console acts with the credentials of the kubeconfig. The link is valid once: whoever opens it first is signed in.
 
     \b
     traincrew console --open

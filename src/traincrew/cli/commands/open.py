@@ -11,10 +11,10 @@ from traincrew.cli.commands import console
 @click.command()
 @console.listen_options
 @cluster_target.options
-def open(port: int, address: str, target_options: cluster_target.TargetOptions) -> None:
-    """Open the web console of a cluster in the browser. Ctrl-C stops the console; jobs go on.
+def open(port: int | None, address: str, target_options: cluster_target.TargetOptions) -> None:
+    """Open the web console of a cluster in the browser.
 
-    The same as `traincrew console --open`.
+    The same as `traincrew console --open`. If no console runs yet, it is served until Ctrl-C; jobs go on.
 
     \b
     traincrew open

@@ -37,6 +37,7 @@ from traincrew.embedded import data_directory
 )
 @click.option("--no-operator", is_flag=True, help="Do not run the operator.")
 @click.option("--no-controllers", is_flag=True, help="Do not run the controllers and the scheduler.")
+@click.option("--no-console", is_flag=True, help="Do not serve the web console.")
 @click.option("--no-node", is_flag=True, help="Do not run pods: start without kubelet and scheduler.")
 @node_options.options
 @click.option(

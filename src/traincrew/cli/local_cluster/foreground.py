@@ -13,7 +13,7 @@ from typing import Any
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.cli import node_options
-from traincrew.cli.local_cluster import background
+from traincrew.cli.local_cluster import background, console_listener
 from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 
@@ -47,7 +47,27 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
     import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
     from traincrew.app import cluster
 
-    cluster.run(options, directory, cluster.Announcer(lambda url: _report_ready(directory, url), _report_stopping))
+    console = _console(directory) if not flags["no_console"] else None
+
+    def ready(url: str) -> None:
+        if console is not None:
+            console.start()
+        _report_ready(directory, url)
+
+    try:
+        cluster.run(options, directory, cluster.Announcer(ready, _report_stopping))
+    finally:
+        if console is not None:
+            console.close()
+
+
+def _console(directory: data_directory.DataDirectory) -> console_listener.ConsoleListener | None:
+    """None: no port is free. The cluster is more important."""
+    try:
+        return console_listener.ConsoleListener(directory.data, directory.kubeconfig)
+    except OSError as error:
+        logging.getLogger(__name__).warning("the console cannot listen: %s", error)
+        return None
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -86,6 +106,8 @@ def _report_ready(directory: data_directory.DataDirectory, url: str) -> None:
         return
     terminal.echo(f"The cluster is ready at {url}.")
     terminal.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
+    for line in background.console_message(directory):
+        terminal.echo(line)
     terminal.echo(
         "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "
         "running."

@@ -11,6 +11,12 @@ class SignIn(Request, kw_only=True):
     """From the fragment of the link that `traincrew console` prints. It is valid once."""
 
 
+class Link(Message, kw_only=True):
+    """The answer to `POST link`, which the command `traincrew console` sends."""
+
+    token: str
+
+
 class Scale(Request, kw_only=True):
     replicas: int
     """Number of workers."""
