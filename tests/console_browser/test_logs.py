@@ -69,3 +69,20 @@ def test_all_lines_can_be_downloaded(page: Page) -> None:
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="All lines").click()
     assert download.value.path().read_text().count("accuracy 0.97") == 2
+
+
+def test_the_consensus_view_shows_a_line_of_all_replicas_once(page: Page) -> None:
+    page.goto(LOGS)
+    page.get_by_role("switch", name="Consensus").click(force=True)
+    expect(page).to_have_url(re.compile("mode=consensus"))
+    log = page.get_by_role("log")
+    expect(log.get_by_text("3 agree").first).to_be_visible()
+    page.reload()
+    expect(log.get_by_text("3 agree").first).to_be_visible()
+
+
+def test_long_lines_are_wrapped(page: Page) -> None:
+    page.goto(f"{LOGS}?wrap=1")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("loss")
+    assert log.evaluate("each => each.scrollWidth <= each.clientWidth")

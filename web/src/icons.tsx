@@ -102,3 +102,5 @@ export const KeyboardIcon = icon(
 );
 export const ArrowDownIcon = icon(<path d="M8 2.500v11m0 0-4-4m4 4 4-4" />);
 export const ScaleIcon = icon(<path d="M9.500 2.500h4v4M6.500 13.500h-4v-4M13.500 2.500 9 7M2.500 13.500 7 9" />);
+export const TemplateIcon = icon(<path d="M2.500 2.500h11v3.500h-11zM2.500 9h5v4.500h-5zM10.500 9h3v4.500h-3z" />);
+export const QueueIcon = icon(<path d="M2 4h3v8H2zM6.500 4h3v8h-3zM11 4h3v8h-3z" />);

@@ -8,6 +8,7 @@ import { readSearch } from './jobs/jobFilters';
 import { readLogSearch } from './logs/logSearch';
 import { Frame } from './shell/Frame';
 import { NotFound } from './shell/NotFound';
+import { FROM } from './wizard/drafts';
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
 
@@ -31,9 +32,27 @@ const newJob = createRoute({
   path: '/jobs/new',
   validateSearch: (raw: Record<string, unknown>): { kind?: string; from?: string } => ({
     ...(typeof raw.kind === 'string' && raw.kind !== '' ? { kind: raw.kind } : {}),
-    ...(typeof raw.from === 'string' && /^[^/]+\/[^/]+\/[^/]+$/.test(raw.from) ? { from: raw.from } : {}),
+    ...(typeof raw.from === 'string' && FROM.test(raw.from) ? { from: raw.from } : {}),
   }),
   component: lazyRouteComponent(() => import('./wizard/NewJobPage'), 'NewJobPage'),
+});
+
+const templates = createRoute({
+  getParentRoute: () => root,
+  path: '/templates',
+  component: lazyRouteComponent(() => import('./templates/TemplatesPage'), 'TemplatesPage'),
+});
+
+const nodes = createRoute({
+  getParentRoute: () => root,
+  path: '/nodes',
+  component: lazyRouteComponent(() => import('./cluster/NodesPage'), 'NodesPage'),
+});
+
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: '/queues',
+  component: lazyRouteComponent(() => import('./cluster/QueuesPage'), 'QueuesPage'),
 });
 
 const job = createRoute({ getParentRoute: () => root, path: '/jobs/$namespace/$kind/$name', component: JobPage });
@@ -61,6 +80,12 @@ const logs = createRoute({
   component: lazyRouteComponent(() => import('./logs/LogsTab'), 'LogsTab'),
 });
 
+const metrics = createRoute({
+  getParentRoute: () => job,
+  path: '/metrics',
+  component: lazyRouteComponent(() => import('./metrics/MetricsTab'), 'MetricsTab'),
+});
+
 const events = createRoute({ getParentRoute: () => job, path: '/events', component: EventsTab });
 
 const yaml = createRoute({
@@ -71,7 +96,15 @@ const yaml = createRoute({
   component: lazyRouteComponent(() => import('./job/YamlTab'), 'YamlTab'),
 });
 
-const tree = root.addChildren([home, jobs, newJob, job.addChildren([overview, replicas, replica, logs, events, yaml])]);
+const tree = root.addChildren([
+  home,
+  jobs,
+  newJob,
+  templates,
+  nodes,
+  queues,
+  job.addChildren([overview, replicas, replica, logs, metrics, events, yaml]),
+]);
 
 export const router = createRouter({
   routeTree: tree,

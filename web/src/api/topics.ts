@@ -2,7 +2,8 @@
 
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import type { ApiError, End, JobDetail, JobList } from './contract.gen';
+import type { ApiError, End, JobDetail, JobList, JobMetrics } from './contract.gen';
+import { patchMetrics } from './metrics';
 import { patchJob, patchJobs } from './patches';
 import { type StreamState, stream, type TopicMessage } from './stream';
 
@@ -66,3 +67,12 @@ export const useJobs = (): Live<JobList> => useTopic('jobs', reduceJobs);
 
 export const useJob = (namespace: string, kind: string, name: string): Live<JobDetail> =>
   useTopic(`job:${namespace}/${kind}/${name}`, reduceJob);
+
+function reduceMetrics(data: JobMetrics | null, message: TopicMessage): JobMetrics | null {
+  if (message.type === 'metrics.snapshot') return message.data;
+  if (message.type === 'metrics.patch' && data) return patchMetrics(data, message.data);
+  return data;
+}
+
+export const useMetrics = (namespace: string, kind: string, name: string, query = ''): Live<JobMetrics> =>
+  useTopic(`metrics:${namespace}/${kind}/${name}${query}`, reduceMetrics);

@@ -19,6 +19,7 @@ const TABS = [
   { name: 'overview', to: BASE },
   { name: 'replicas', to: `${BASE}/replicas` },
   { name: 'logs', to: `${BASE}/logs` },
+  { name: 'metrics', to: `${BASE}/metrics` },
   { name: 'events', to: `${BASE}/events` },
   { name: 'yaml', to: `${BASE}/yaml` },
 ] as const;

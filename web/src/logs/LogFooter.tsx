@@ -11,10 +11,10 @@ import { jobPath } from '../jobs/actions';
 import type { ChangeLogSearch } from './LogsTab';
 import { type LogSearch, logQuery, MOST_OF_THE_PAST } from './logSearch';
 import { plainText } from './terminalLine';
-import type { LogFeed } from './useLogs';
+import type { Logs } from './useLogs';
 
 interface Props {
-  readonly feed: LogFeed;
+  readonly feed: Logs;
   readonly search: LogSearch;
   readonly change: ChangeLogSearch;
   readonly chosen: readonly [number, number] | null;

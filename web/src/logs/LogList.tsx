@@ -8,7 +8,7 @@ import { LogRow, ROW } from './LogRow';
 const OVERSCAN = 20;
 const AT_END = 40;
 
-interface Props {
+export interface ListProps {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly follow: boolean;
@@ -23,7 +23,7 @@ interface Props {
 
 // All rows have one height, so the rows in view follow from the position by a division: nothing is kept for rows that are not
 // in view, whatever their number.
-export function LogList(props: Props) {
+export function LogList(props: ListProps) {
   const { lines, follow, setFollow, target } = props;
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
@@ -88,7 +88,7 @@ export function LogList(props: Props) {
   );
 }
 
-function isChosen(chosen: readonly [number, number] | null, index: number): boolean {
+export function isChosen(chosen: readonly [number, number] | null, index: number): boolean {
   return chosen !== null && index >= Math.min(...chosen) && index <= Math.max(...chosen);
 }
 

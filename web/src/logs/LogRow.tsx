@@ -2,6 +2,8 @@ import { type CSSProperties, memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
 import { clockOfLine } from '../format/time';
+import { WarningIcon } from '../icons';
+import type { ConsensusLine } from './consensus';
 import { marked } from './marks';
 import { type Style, terminalLine } from './terminalLine';
 
@@ -14,16 +16,18 @@ interface Props {
   readonly chosen: boolean;
   readonly matcher: RegExp | null;
   readonly onChoose: (index: number, extend: boolean) => void;
+  /** The list gives the row its place. */
+  readonly placed?: boolean;
 }
 
 /** One line. Its text becomes text nodes, never HTML. */
-export const LogRow = memo(function LogRow({ line, index, color, chosen, matcher, onChoose }: Props) {
+export const LogRow = memo(function LogRow({ line, index, color, chosen, matcher, onChoose, placed = true }: Props) {
   const { t } = useTranslation();
   const level = line.level === 'error' || line.level === 'warning' ? ` ${line.level}` : '';
   return (
     <div
       className={`log-row${level}${chosen ? ' chosen' : ''}`}
-      style={{ top: index * ROW }}
+      style={placed ? { top: index * ROW } : undefined}
       data-sequence={line.sequence}
     >
       <button
@@ -36,7 +40,7 @@ export const LogRow = memo(function LogRow({ line, index, color, chosen, matcher
       >
         {clockOfLine(line.time) || '·'}
       </button>
-      <span className={`log-replica rank-${color}`}>{line.replica}</span>
+      <Replicas line={line} color={color} />
       <span className="log-text">
         {marked(terminalLine(line.text), matcher).map((span, at) => (
           <span
@@ -53,6 +57,25 @@ export const LogRow = memo(function LogRow({ line, index, color, chosen, matcher
     </div>
   );
 });
+
+/** One replica, or how many agree on the line. */
+function Replicas({ line, color }: Pick<Props, 'line' | 'color'>) {
+  const { t } = useTranslation();
+  const replicas = 'replicas' in line ? (line as ConsensusLine).replicas : [line.replica];
+  if (replicas.length > 1)
+    return (
+      <span className="log-replica agree" title={replicas.join(', ')}>
+        {t('logs.agree', { count: replicas.length })}
+      </span>
+    );
+  const odd = 'odd' in line && (line as ConsensusLine).odd;
+  return (
+    <span className={`log-replica rank-${color}`} title={odd ? t('logs.odd') : undefined}>
+      {odd && <WarningIcon size={12} />}
+      {line.replica}
+    </span>
+  );
+}
 
 function classes(style: Style, isMarked: boolean): string | undefined {
   const names: string[] = [];

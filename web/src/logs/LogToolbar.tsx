@@ -46,6 +46,7 @@ export function LogToolbar({ search, change, follow, setFollow, toMatch }: Props
         </Button>
       )}
       <span className="grow" />
+      <ViewSwitches search={search} change={change} />
       <Switch
         size="xs"
         label={t('logs.follow')}
@@ -165,6 +166,39 @@ function Find({ search, change, toMatch }: Pick<Props, 'search' | 'change' | 'to
         >
           {t('logs.onlyMatches')}
         </button>
+      )}
+    </>
+  );
+}
+
+/** How lines are shown: together, wrapped, of the run before. */
+function ViewSwitches({ search, change }: Pick<Props, 'search' | 'change'>) {
+  const { t } = useTranslation();
+  const { replicas } = useCurrentJob();
+  const restarted = replicas.some((replica) => replica.restarts > 0);
+  return (
+    <>
+      <Tooltip label={t('logs.consensusHint')} multiline maw={320}>
+        <Switch
+          size="xs"
+          label={t('logs.consensus')}
+          checked={search.mode === 'consensus'}
+          onChange={(event) => change({ mode: event.currentTarget.checked ? 'consensus' : undefined })}
+        />
+      </Tooltip>
+      <Switch
+        size="xs"
+        label={t('logs.wrap')}
+        checked={search.wrap === '1'}
+        onChange={(event) => change({ wrap: event.currentTarget.checked ? '1' : undefined })}
+      />
+      {(restarted || search.previous) && (
+        <Switch
+          size="xs"
+          label={t('logs.previous')}
+          checked={search.previous === '1'}
+          onChange={(event) => change({ previous: event.currentTarget.checked ? '1' : undefined })}
+        />
       )}
     </>
   );

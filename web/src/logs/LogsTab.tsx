@@ -3,13 +3,17 @@ import { useHotkeys } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { LogLine } from '../api/contract.gen';
 import { useCurrentJob, useJobAddress } from '../job/jobContext';
 import { ProblemState } from '../shell/ProblemState';
+import { consensus } from './consensus';
 import { LogFooter } from './LogFooter';
 import { LogList } from './LogList';
 import { LogToolbar } from './LogToolbar';
 import { type LogSearch, lineFragment, lineOfFragment, logQuery, matcherOf } from './logSearch';
-import { type LogFeed, useLogs } from './useLogs';
+import { type Logs, useLogs } from './useLogs';
+import { usePreviousLogs } from './usePreviousLogs';
+import { WrappedList } from './WrappedList';
 
 const FROM = '/jobs/$namespace/$kind/$name/logs';
 export const RANK_COLORS = 8;
@@ -19,7 +23,9 @@ export function LogsTab() {
   const { namespace, kind, name } = useJobAddress();
   const search = useSearch({ from: FROM });
   const navigate = useNavigate({ from: FROM });
-  const feed = useLogs(`logs:${namespace}/${kind}/${name}?${logQuery(search)}`);
+  const live = useLogs(search.previous ? null : `logs:${namespace}/${kind}/${name}?${logQuery(search)}`);
+  const previous = usePreviousLogs({ namespace, kind, name }, search);
+  const feed = search.previous ? previous : live;
   const change: ChangeLogSearch = (part) =>
     void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true });
   return <LogView feed={feed} search={search} change={change} />;
@@ -30,7 +36,7 @@ function withoutUndefined(search: { [K in keyof LogSearch]: LogSearch[K] | undef
 }
 
 interface ViewProps {
-  readonly feed: LogFeed;
+  readonly feed: Logs;
   readonly search: LogSearch;
   readonly change: ChangeLogSearch;
 }
@@ -42,7 +48,11 @@ function LogView({ feed, search, change }: ViewProps) {
   const [follow, setFollow] = useState(linked.current === null);
   const [chosen, setChosen] = useState<readonly [number, number] | null>(null);
   const [target, setTarget] = useState<{ index: number } | null>(null);
-  const { lines } = feed.window;
+  const compared = search.mode === 'consensus';
+  const version = feed.window.lines.length + feed.window.dropped;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the window changes in place; its size says that it did.
+  const folded = useMemo(() => (compared ? consensus(feed.window.lines) : []), [compared, feed, version]);
+  const lines: readonly LogLine[] = compared ? folded : feed.window.lines;
   const matcher = useMemo(() => matcherOf(search), [search]);
   const colors = useMemo(
     () => new Map(replicas.map((replica, index) => [replica.name, index % RANK_COLORS])),
@@ -79,18 +89,27 @@ function LogView({ feed, search, change }: ViewProps) {
   const toMatch = (step: 1 | -1) =>
     jump((index) => matcher !== null && (lines[index]?.text.search(matcher) ?? -1) >= 0, step);
 
+  const List = search.wrap ? WrappedList : LogList;
   if (feed.error && lines.length === 0) return <ProblemState problem={feed.error} />;
   return (
     <div className="logs">
       <LogToolbar search={search} change={change} follow={follow} setFollow={setFollow} toMatch={toMatch} />
       {lines.length === 0 ? (
         <div className="log-box empty">
-          <Text c="dimmed">{feed.loaded ? (search.q ? t('logs.noMatch') : t('logs.none')) : t('logs.loading')}</Text>
+          <Text c="dimmed">
+            {feed.loaded
+              ? search.q
+                ? t('logs.noMatch')
+                : search.previous
+                  ? t('logs.noPrevious')
+                  : t('logs.none')
+              : t('logs.loading')}
+          </Text>
         </div>
       ) : (
-        <LogList
+        <List
           lines={lines}
-          dropped={feed.window.dropped}
+          dropped={compared ? 0 : feed.window.dropped}
           follow={follow}
           setFollow={setFollow}
           colorOf={(replica) => colors.get(replica) ?? 0}
@@ -107,7 +126,7 @@ function LogView({ feed, search, change }: ViewProps) {
 
 /** Scrolls to the line of the address. A line that is older than the window needs all lines. */
 function useLinkedLine(
-  feed: LogFeed,
+  feed: Logs,
   linked: { current: ReturnType<typeof lineOfFragment> },
   search: LogSearch,
   change: ChangeLogSearch,

@@ -30,3 +30,13 @@ test('a line is found again by its fragment', () => {
   expect(lineOfFragment(`#${lineFragment(line)}`)).toEqual(line);
   expect(lineOfFragment('#token=abc')).toBeNull();
 });
+
+test('the run before has no window, and unknown views are ignored', () => {
+  expect(readLogSearch({ mode: 'consensus', wrap: '1', previous: '1' })).toEqual({
+    mode: 'consensus',
+    wrap: '1',
+    previous: '1',
+  });
+  expect(readLogSearch({ mode: 'split', wrap: '2' })).toEqual({});
+  expect(logQuery({ previous: '1' }).toString()).toBe('previous=1');
+});

@@ -16,6 +16,11 @@ export interface LogSearch {
   readonly t?: string;
   /** All lines that are kept, not only the last ones. */
   readonly all?: '1';
+  /** Lines that several replicas print are shown once. */
+  readonly mode?: 'consensus';
+  readonly wrap?: '1';
+  /** The run of each container before its last restart. */
+  readonly previous?: '1';
 }
 
 export const LAST_LINES = 5000;
@@ -31,7 +36,9 @@ export function readLogSearch(raw: Record<string, unknown>): LogSearch {
     if ((typeof value === 'string' && value !== '') || typeof value === 'number') search[name] = String(value);
   }
   if ((LEVELS as readonly unknown[]).includes(raw.level)) search.level = String(raw.level);
-  for (const name of ['regex', 'context', 'all'] as const) if (String(raw[name]) === '1') search[name] = '1';
+  for (const name of ['regex', 'context', 'all', 'wrap', 'previous'] as const)
+    if (String(raw[name]) === '1') search[name] = '1';
+  if (raw.mode === 'consensus') search.mode = 'consensus';
   if (typeof raw.t === 'string' && !Number.isNaN(Date.parse(raw.t))) search.t = raw.t;
   return search;
 }
@@ -46,7 +53,8 @@ export function logQuery(search: LogSearch, everything = false): URLSearchParams
     if (search.regex) query.set('regex', '1');
   }
   if (search.t) query.set('since', search.t);
-  if (!everything) query.set('tail', String(search.all || search.t ? MOST_OF_THE_PAST : LAST_LINES));
+  if (search.previous) query.set('previous', '1');
+  else if (!everything) query.set('tail', String(search.all || search.t ? MOST_OF_THE_PAST : LAST_LINES));
   return query;
 }
 

@@ -5,8 +5,16 @@ import { LogWindow } from './logWindow';
 
 const FLUSH = 100;
 
+/** What a view of logs needs. */
+export interface Logs {
+  readonly window: LogWindow;
+  readonly end: End | null;
+  readonly error: ApiError | null;
+  readonly loaded: boolean;
+}
+
 /** The lines of one topic. Many messages become one change of the page. */
-class LogFeed {
+class LogFeed implements Logs {
   readonly window = new LogWindow();
   end: End | null = null;
   error: ApiError | null = null;
@@ -15,7 +23,7 @@ class LogFeed {
   private timer: number | undefined;
   private readonly listeners = new Set<() => void>();
 
-  constructor(private readonly topic: string) {}
+  constructor(private readonly topic: string | null) {}
 
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
@@ -25,6 +33,7 @@ class LogFeed {
   snapshot = (): number => this.version;
 
   start(): () => void {
+    if (this.topic === null) return () => undefined;
     return stream.subscribe(this.topic, {
       receive: (message) => this.receive(message),
       resume: () => ({ positions: this.window.positions() }),
@@ -52,11 +61,10 @@ class LogFeed {
   }
 }
 
-export function useLogs(topic: string): LogFeed {
+/** Null: no log is read. */
+export function useLogs(topic: string | null): LogFeed {
   const feed = useMemo(() => new LogFeed(topic), [topic]);
   useEffect(() => feed.start(), [feed]);
   useSyncExternalStore(feed.subscribe, feed.snapshot);
   return feed;
 }
-
-export type { LogFeed };

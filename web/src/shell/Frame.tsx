@@ -1,21 +1,21 @@
 import { ActionIcon, Menu, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useStreamState } from '../api/topics';
 import { LANGUAGES, setLanguage } from '../i18n';
 import logo from '../icon.svg';
-import { JobsIcon, KeyboardIcon, LanguageIcon, MoonIcon, PlusIcon, SearchIcon, SunIcon } from '../icons';
+import { KeyboardIcon, LanguageIcon, MoonIcon, SearchIcon, SunIcon } from '../icons';
 import { AwayBanner } from './AwayBanner';
 import { Palette } from './Palette';
+import { Rail } from './Rail';
 import { ShortcutSheet } from './ShortcutSheet';
 import { useCapabilities } from './useCapabilities';
 
 export function Frame() {
   const { t } = useTranslation();
   const navigate = useNavigate();
-  const creating = useMatchRoute()({ to: '/jobs/new' }) !== false;
   const [shortcuts, setShortcuts] = useState(false);
   const [palette, setPalette] = useState(false);
   useHotkeys([
@@ -55,16 +55,7 @@ export function Frame() {
         <LanguageSwitch />
         <ThemeSwitch />
       </header>
-      <nav className="rail" aria-label={t('frame.navigation')}>
-        <Link to="/jobs" className={creating ? 'rail-link' : 'rail-link current'}>
-          <JobsIcon />
-          <span>{t('jobs.title')}</span>
-        </Link>
-        <Link to="/jobs/new" className={creating ? 'rail-link current' : 'rail-link'}>
-          <PlusIcon />
-          <span>{t('wizard.title')}</span>
-        </Link>
-      </nav>
+      <Rail />
       <main className="main" id="main" tabIndex={-1}>
         <AwayBanner />
         <Outlet />

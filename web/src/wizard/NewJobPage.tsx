@@ -8,7 +8,8 @@ import { asProblem, request } from '../api/http';
 import { ProblemState } from '../shell/ProblemState';
 import { useCapabilities } from '../shell/useCapabilities';
 import { useTitle } from '../shell/useTitle';
-import { draftOf, loadDrafts, type Origin, originKey, originOf } from './drafts';
+import { allTemplates, loadSaved } from '../templates/saved';
+import { draftOf, loadDrafts, type Origin, originKey, originOf, sourceOf } from './drafts';
 import { edited, parse } from './manifest';
 import { DEFAULT_KIND, hasStarter, starterText } from './starters';
 import { Wizard } from './Wizard';
@@ -20,17 +21,20 @@ export function NewJobPage() {
   useTitle(t('wizard.title'));
   const capabilities = useCapabilities();
   const origin: Origin = useSearch({ from: FROM });
+  const { job, template } = sourceOf(origin);
   const copied = useQuery({
-    queryKey: ['copy', origin.from],
-    queryFn: ({ signal }) => request<YamlDocument>('GET', `jobs/${origin.from}/yaml`, { signal }),
-    enabled: origin.from !== undefined,
+    queryKey: ['copy', job],
+    queryFn: ({ signal }) => request<YamlDocument>('GET', `jobs/${job}/yaml`, { signal }),
+    enabled: job !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
   const [left, setLeft] = useState<Origin | null>(null);
-  const waits = origin.from !== undefined && !copied.data && draftOf(loadDrafts(), origin) === null;
+  const waits = job !== undefined && !copied.data && draftOf(loadDrafts(), origin) === null;
   if (copied.error && waits) return <ProblemState problem={asProblem(copied.error)} />;
   if (!capabilities || waits) return <Skeleton height={400} m="lg" />;
-  const beginning = copied.data ? copyOf(copied.data.submitted) : starterOf(capabilities, origin.kind);
+  const found = allTemplates(capabilities, loadSaved()).find((each) => each.name === template);
+  if (template !== undefined && !found) return <p className="page">{t('templates.missing', { name: template })}</p>;
+  const beginning = copied.data ? copyOf(copied.data.submitted) : (found?.text ?? starterOf(capabilities, origin.kind));
   return <Started key={originKey(origin)} {...{ capabilities, origin, beginning, left, setLeft }} />;
 }
 

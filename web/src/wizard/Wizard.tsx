@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capabilities } from '../api/contract.gen';
+import { SaveTemplate } from '../templates/SaveTemplate';
 import type { Origin } from './drafts';
 import { JobForm } from './JobForm';
 import { ManifestEditor, type Mark } from './ManifestEditor';
@@ -115,9 +116,12 @@ function WizardHead({ manifest, beginning, left, onLeave, kinds, kind }: HeadPro
     <>
       <Group justify="space-between">
         <h1 className="page-title">{t('wizard.title')}</h1>
-        <Button size="xs" variant="subtle" disabled={manifest.text === beginning} onClick={startOver}>
-          {t('wizard.startOver')}
-        </Button>
+        <Group gap="xs">
+          <SaveTemplate text={manifest.text} name={manifest.form.name} />
+          <Button size="xs" variant="subtle" disabled={manifest.text === beginning} onClick={startOver}>
+            {t('wizard.startOver')}
+          </Button>
+        </Group>
       </Group>
       <SegmentedControl
         aria-label={t('columns.kind')}

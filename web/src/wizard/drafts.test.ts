@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { draftOf, originKey, originOf, readDrafts, withDraft, withoutDraft } from './drafts';
+import { draftOf, FROM, originKey, originOf, readDrafts, sourceOf, withDraft, withoutDraft } from './drafts';
 
 const drafts = withDraft(withDraft({}, 'kind=mpijob', 'a', 1), 'from=default/tfjob/x', 'b', 2);
 
@@ -32,4 +32,17 @@ test.each([{ kind: 'tfjob' }, { from: 'a/b/c' }, {}])('the key of %j names it', 
 
 test.each([null, '', '7', '[]', '{"a": 1, "b": {"text": 7}}', '{"'])('%j in the storage is no draft', (stored) => {
   expect(readDrafts(stored)).toEqual({});
+});
+
+test('an address names a template or a job', () => {
+  expect(sourceOf({ from: 'template:mpijob' })).toEqual({ template: 'mpijob' });
+  expect(sourceOf({ from: 'job:a/tfjob/c' })).toEqual(sourceOf({ from: 'a/tfjob/c' }));
+  expect(['template:a/b', 'a/b/c', 'job:a/b/c', 'file:a/b/c', 'a/b', ''].map((each) => FROM.test(each))).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

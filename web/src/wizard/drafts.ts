@@ -29,6 +29,14 @@ export function originOf(key: string): Origin {
   return at < 0 ? {} : key.startsWith('from=') ? { from: value } : { kind: value };
 }
 
+/** `template:NAME`, or a job as `NAMESPACE/KIND/NAME`, also with `job:` before it. */
+export const FROM = /^(template:.+|(job:)?[^/:]+\/[^/]+\/[^/]+)$/;
+
+export function sourceOf({ from }: Origin): { job?: string; template?: string } {
+  if (from === undefined) return {};
+  return from.startsWith('template:') ? { template: from.slice(9) } : { job: from.replace(/^job:/, '') };
+}
+
 /** An address with a kind or a source means that one; an address with nothing means what was written last. */
 export function draftOf(drafts: Drafts, origin: Origin): { key: string; text: string } | null {
   const wanted = originKey(origin);

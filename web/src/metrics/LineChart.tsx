@@ -1,0 +1,82 @@
+import 'uplot/dist/uPlot.min.css';
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import { aligned, type Chart, shown } from './charts';
+
+const HEIGHT = 170;
+/** All charts of the page show the same time under the pointer. */
+const CURSOR = uPlot.sync('metrics');
+
+interface Props {
+  readonly chart: Chart;
+  /** The replicas of the job, in whose order colours are given: the same as in the logs. */
+  readonly colorOf: (replica: string) => number;
+  readonly onTime: (milliseconds: number) => void;
+}
+
+function color(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Options {
+  const axis = { stroke: color('--quiet'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { sync: { key: CURSOR.key }, drag: { x: false, y: false } },
+    axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) }],
+    series: [
+      {},
+      ...chart.lines.map((line, index) => ({
+        label: line.replica,
+        stroke: color(`--rank-${colorOf(line.replica)}`),
+        width: 1.5,
+        // Beyond eight replicas colours repeat; dashes tell them apart.
+        ...(index >= 8 ? { dash: [6, 3] } : {}),
+        spanGaps: true,
+      })),
+    ],
+    hooks: {
+      ready: [
+        (plot) =>
+          plot.over.addEventListener('click', () => {
+            const at = plot.cursor.left;
+            if (at !== undefined && at >= 0) onTime(plot.posToVal(at, 'x') * 1000);
+          }),
+      ],
+    },
+  };
+}
+
+/** The picture of a chart. Its numbers are in the table beside it, for those who do not see it. */
+export function LineChart(props: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const scheme = useComputedColorScheme('light');
+  const shape = props.chart.lines.map((line) => line.replica).join();
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other lines or colours need another chart.
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const made = new uPlot(
+      options(latest.current, element.clientWidth),
+      aligned(latest.current.chart.lines) as uPlot.AlignedData,
+      element,
+    );
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [shape, scheme, props.chart.unit]);
+
+  useEffect(() => plot.current?.setData(aligned(props.chart.lines) as uPlot.AlignedData), [props.chart]);
+  return <div ref={host} className="chart" aria-hidden="true" />;
+}

@@ -1,0 +1,120 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMetrics } from '../api/topics';
+import { saveText } from '../format/saveText';
+import { DownloadIcon } from '../icons';
+import { useCurrentJob, useJobAddress } from '../job/jobContext';
+import { Card } from '../job/OverviewTab';
+import { ProblemState } from '../shell/ProblemState';
+import { type Chart, chartsOf, csv, latest, shown } from './charts';
+import { LineChart } from './LineChart';
+import { useChartName } from './useChartName';
+
+const COLORS = 8;
+
+/** What replicas use, and the numbers that they print. */
+export function MetricsTab() {
+  const { t } = useTranslation();
+  const { namespace, kind, name } = useJobAddress();
+  const { data, error } = useMetrics(namespace, kind, name);
+  const charts = useMemo(() => (data ? chartsOf(data) : []), [data]);
+  if (!data) return error ? <ProblemState problem={error} /> : <Text c="dimmed">{t('logs.loading')}</Text>;
+  return (
+    <div className="overview">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          {t('metrics.interval', { seconds: data.interval })}
+        </Text>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<DownloadIcon size={13} />}
+          disabled={charts.length === 0}
+          onClick={() => saveText(csv(charts), `${name}-metrics.csv`, 'text/csv')}
+        >
+          {t('metrics.csv')}
+        </Button>
+      </Group>
+      {[data.unavailable, ...data.errors]
+        .filter((each) => each !== '')
+        .map((each) => (
+          <p key={each} className="note warning">
+            {each}
+          </p>
+        ))}
+      {charts.length === 0 && <Text c="dimmed">{t('metrics.none')}</Text>}
+      <div className="columns">
+        {charts.map((chart) => (
+          <ChartCard key={`${chart.guessed}${chart.name}`} chart={chart} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function ChartCard({ chart }: { readonly chart: Chart }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const params = useJobAddress();
+  const { replicas } = useCurrentJob();
+  const title = useChartName(chart);
+  const colorOf = (replica: string) =>
+    Math.max(
+      0,
+      replicas.findIndex((each) => each.name === replica),
+    ) % COLORS;
+  const toLogs = (time: number) =>
+    void navigate({
+      to: '/jobs/$namespace/$kind/$name/logs',
+      params,
+      search: { t: new Date(time).toISOString() },
+    });
+  return (
+    <Card title={title}>
+      {chart.guessed && <span className="tag">{t('metrics.guessed')}</span>}
+      <LineChart chart={chart} colorOf={colorOf} onTime={toLogs} />
+      <ul className="chart-legend">
+        {chart.lines.map((line) => (
+          <li key={line.replica} className={`rank-${colorOf(line.replica)}`}>
+            <span className="rank-dot" aria-hidden="true" /> {line.replica}{' '}
+            <strong>{shown(latest(line), chart.unit)}</strong>
+          </li>
+        ))}
+        {chart.limit !== null && (
+          <li className="quiet">{t('metrics.limit', { limit: shown(chart.limit, chart.unit) })}</li>
+        )}
+      </ul>
+      <DataTable chart={chart} />
+    </Card>
+  );
+}
+
+const ROWS = 60;
+
+/** The last points as numbers. */
+function DataTable({ chart }: { readonly chart: Chart }) {
+  const { t, i18n } = useTranslation();
+  const format = new Intl.DateTimeFormat(i18n.language, { timeStyle: 'medium', hourCycle: 'h23' });
+  return (
+    <details className="data-table">
+      <summary>{t('timeline.table')}</summary>
+      <div className="chart-table">
+        <table className="plain">
+          <tbody>
+            {chart.lines.flatMap((line) =>
+              line.times.slice(-ROWS).map((time, index, shownTimes) => (
+                <tr key={`${line.replica} ${time}`}>
+                  <th scope="row">{line.replica}</th>
+                  <td>{format.format(time)}</td>
+                  <td>{shown(line.values.at(index - shownTimes.length) ?? null, chart.unit)}</td>
+                </tr>
+              )),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

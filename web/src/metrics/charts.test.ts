@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { JobMetrics } from '../api/contract.gen';
+import { aligned, chartsOf, csv, latest, shown } from './charts';
+
+const usage = {
+  replica: 'worker-0',
+  pod: 'p',
+  cpuRequest: null,
+  cpuLimit: 2,
+  memoryRequest: null,
+  memoryLimit: null,
+  times: [1000, 2000],
+  cpu: [0.5, null],
+  memory: [null, null],
+  networkReceived: [],
+  networkSent: [],
+  gpu: [],
+  gpuMemory: [],
+};
+const metrics: JobMetrics = {
+  usage: [usage, { ...usage, replica: 'worker-1', cpuLimit: 4 }],
+  output: [{ name: 'lo,ss', replica: 'worker-0', times: [1500], values: [2.3], steps: [1], line: 'loss 2.3' }],
+  interval: 5,
+  unavailable: '',
+  errors: [],
+};
+
+test('there is a chart for each quantity that was measured, and the printed ones say that they are guessed', () => {
+  expect(chartsOf(metrics).map((each) => [each.name, each.guessed, each.lines.length, each.limit])).toEqual([
+    ['lo,ss', true, 1, null],
+    ['cpu', false, 2, 2],
+  ]);
+});
+
+test('lines with different times share one axis', () => {
+  const a = { replica: 'a', times: [1000, 3000], values: [1, 3] };
+  const b = { replica: 'b', times: [2000], values: [2] };
+  expect(aligned([a, b])).toEqual([
+    [1, 2, 3],
+    [1, null, 3],
+    [null, 2, null],
+  ]);
+  expect([latest({ ...a, values: [1, null] }), latest({ ...a, values: [null, null] })]).toEqual([1, null]);
+});
+
+test('amounts', () => {
+  expect([shown(0.5, 'cores'), shown(2 ** 31, 'bytes'), shown(1536, 'bytesPerSecond')]).toEqual([
+    '0.50',
+    '2Gi',
+    '1.5Ki/s',
+  ]);
+  expect([shown(0.97, 'fraction'), shown(2.301, 'number'), shown(null, 'bytes')]).toEqual(['97%', '2.301', '']);
+});
+
+test('all points as CSV', () => {
+  expect(csv(chartsOf(metrics)).split('\n').slice(0, 3)).toEqual([
+    'time,replica,series,value',
+    '1970-01-01T00:00:01.500Z,worker-0,"lo,ss",2.3',
+    '1970-01-01T00:00:01.000Z,worker-0,cpu,0.5',
+  ]);
+});

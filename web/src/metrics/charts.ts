@@ -1,0 +1,108 @@
+// The metrics of a job as charts: one for each quantity, one line for each replica, one time axis for all. Pure.
+
+import type { JobMetrics } from '../api/contract.gen';
+
+export type Unit = 'cores' | 'bytes' | 'bytesPerSecond' | 'fraction' | 'number';
+
+export interface Line {
+  readonly replica: string;
+  readonly times: readonly number[];
+  readonly values: readonly (number | null)[];
+}
+
+export interface Chart {
+  /** `cpu`, or the name that the program prints, such as `loss`. */
+  readonly name: string;
+  readonly unit: Unit;
+  /** Guessed from the output of the program. */
+  readonly guessed: boolean;
+  readonly lines: readonly Line[];
+  /** The smallest limit of the replicas, if there is one. */
+  readonly limit: number | null;
+}
+
+const USAGE = [
+  ['cpu', 'cores', 'cpuLimit'],
+  ['memory', 'bytes', 'memoryLimit'],
+  ['networkReceived', 'bytesPerSecond', null],
+  ['networkSent', 'bytesPerSecond', null],
+  ['gpu', 'fraction', null],
+  ['gpuMemory', 'bytes', null],
+] as const;
+export const USAGE_NAMES = USAGE.map(([name]) => name);
+
+function least(values: readonly (number | null)[]): number | null {
+  const known = values.filter((each) => each !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+export function chartsOf(metrics: JobMetrics): Chart[] {
+  const usage = USAGE.map(([name, unit, limit]) => ({
+    name,
+    unit,
+    guessed: false,
+    lines: metrics.usage
+      .filter((series) => series[name].some((value) => value !== null))
+      .map((series) => ({ replica: series.replica, times: series.times, values: series[name] })),
+    limit: limit === null ? null : least(metrics.usage.map((series) => series[limit])),
+  }));
+  const names = [...new Set(metrics.output.map((series) => series.name))];
+  const output = names.map((name) => ({
+    name,
+    unit: 'number' as const,
+    guessed: true,
+    lines: metrics.output.filter((series) => series.name === name),
+    limit: null,
+  }));
+  return [...output, ...usage].filter((chart) => chart.lines.length > 0);
+}
+
+/** One list of times in seconds, and for each line its values at these times; null: none then. */
+export function aligned(lines: readonly Line[]): [number[], ...(number | null)[][]] {
+  const times = [...new Set(lines.flatMap((line) => line.times))].sort((a, b) => a - b);
+  const places = new Map(times.map((time, index) => [time, index]));
+  const columns = lines.map((line) => {
+    const column: (number | null)[] = new Array(times.length).fill(null);
+    line.times.forEach((time, index) => {
+      column[places.get(time) ?? 0] = line.values[index] ?? null;
+    });
+    return column;
+  });
+  return [times.map((time) => time / 1000), ...columns];
+}
+
+export function latest(line: Line): number | null {
+  return line.values.findLast((value) => value !== null) ?? null;
+}
+
+const STEPS = ['', 'Ki', 'Mi', 'Gi', 'Ti'];
+
+export function shown(value: number | null, unit: Unit): string {
+  if (value === null) return '';
+  if (unit === 'fraction') return `${Math.round(value * 100)}%`;
+  if (unit === 'cores') return value.toFixed(2);
+  if (unit === 'number') return String(Number(value.toPrecision(5)));
+  const step = Math.min(STEPS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, value)) / 10)));
+  const text = `${Number((value / 2 ** (10 * step)).toPrecision(3))}${STEPS[step] ?? ''}`;
+  return unit === 'bytesPerSecond' ? `${text}/s` : text;
+}
+
+function cell(value: string | number | null): string {
+  const text = value === null ? '' : String(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** One row for each point, so that any program can read it. */
+export function csv(charts: readonly Chart[]): string {
+  const rows = charts.flatMap((chart) =>
+    chart.lines.flatMap((line) =>
+      line.times.map((time, index) => [
+        new Date(time).toISOString(),
+        line.replica,
+        chart.name,
+        line.values[index] ?? null,
+      ]),
+    ),
+  );
+  return [['time', 'replica', 'series', 'value'], ...rows].map((row) => `${row.map(cell).join(',')}\n`).join('');
+}

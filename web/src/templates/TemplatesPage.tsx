@@ -1,0 +1,122 @@
+import { Button, FileButton, Group } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Capabilities } from '../api/contract.gen';
+import { ButtonLink } from '../shell/ButtonLink';
+import { useCapabilities } from '../shell/useCapabilities';
+import { useTitle } from '../shell/useTitle';
+import { totalOf } from '../wizard/checks';
+import { parse } from '../wizard/manifest';
+import { project } from '../wizard/projection';
+import type { Template } from './builtIn';
+import { allTemplates, deleteTemplate, loadSaved, nameOfFile, saveTemplate } from './saved';
+
+export function TemplatesPage() {
+  const { t } = useTranslation();
+  useTitle(t('templates.title'));
+  const capabilities = useCapabilities();
+  const navigate = useNavigate();
+  const [saved, setSaved] = useState(loadSaved);
+  const open = async (file: File | null) => {
+    if (!file) return;
+    const name = nameOfFile(file.name);
+    saveTemplate(name, await file.text());
+    void navigate({ to: '/jobs/new', search: { from: `template:${name}` } });
+  };
+  const all = capabilities ? allTemplates(capabilities, saved) : [];
+  const remove = (name: string) => {
+    deleteTemplate(name);
+    setSaved(loadSaved());
+  };
+  return (
+    <div className="page templates">
+      <Group justify="space-between">
+        <h1 className="page-title">{t('templates.title')}</h1>
+        <FileButton onChange={(file) => void open(file)} accept=".yaml,.yml,.json">
+          {(props) => (
+            <Button {...props} size="xs" variant="default">
+              {t('templates.fromFile')}
+            </Button>
+          )}
+        </FileButton>
+      </Group>
+      <p className="quiet">{t('templates.how')}</p>
+      {capabilities && (
+        <TemplateList
+          title={t('templates.saved')}
+          {...{ capabilities, remove }}
+          templates={all.filter((each) => !each.builtIn)}
+        />
+      )}
+      {capabilities && (
+        <TemplateList
+          title={t('templates.builtIn')}
+          {...{ capabilities, remove }}
+          templates={all.filter((each) => each.builtIn)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ListProps {
+  readonly title: string;
+  readonly capabilities: Capabilities;
+  readonly templates: readonly Template[];
+  readonly remove: (name: string) => void;
+}
+
+function TemplateList({ title, capabilities, templates, remove }: ListProps) {
+  const { t } = useTranslation();
+  return (
+    <section className="card" aria-label={title}>
+      <h2 className="card-title">{title}</h2>
+      {templates.length === 0 && <p className="quiet">{t('templates.none')}</p>}
+      <ul className="template-list">
+        {templates.map((template) => (
+          <TemplateRow key={template.name} {...{ capabilities, template, remove }} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface RowProps extends Pick<ListProps, 'capabilities' | 'remove'> {
+  readonly template: Template;
+}
+
+function TemplateRow({ capabilities, template, remove }: RowProps) {
+  const { t } = useTranslation();
+  const form = project(parse(template.text).document, capabilities.kinds);
+  return (
+    <li>
+      <span className="grow">
+        <strong>{template.name}</strong>
+        <span className="second">
+          {[form.kindName, form.apiVersion, totalOf(form).sum, form.description].filter(Boolean).join(' · ')}
+        </span>
+      </span>
+      {!template.builtIn && (
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="red"
+          onClick={() => remove(template.name)}
+          aria-label={t('wizard.remove', { name: template.name })}
+        >
+          {t('actions.delete')}
+        </Button>
+      )}
+      <ButtonLink
+        size="compact-xs"
+        variant="default"
+        to="/jobs/new"
+        search={{ from: `template:${template.name}` }}
+        aria-label={t('templates.useNamed', { name: template.name })}
+      >
+        {t('templates.use')}
+      </ButtonLink>
+    </li>
+  );
+}

@@ -1,0 +1,43 @@
+// Templates that the user has saved. They stay in this browser.
+
+import type { Capabilities } from '../api/contract.gen';
+import { builtInTemplates, type Template } from './builtIn';
+
+const KEY = 'traincrew.templates';
+
+export type Saved = Readonly<Record<string, string>>;
+
+export function readSaved(stored: string | null): Saved {
+  try {
+    const value: unknown = JSON.parse(stored ?? '{}');
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return {};
+    return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === 'string'));
+  } catch {
+    return {};
+  }
+}
+
+export const loadSaved = (): Saved => readSaved(localStorage.getItem(KEY));
+
+function store(saved: Saved): void {
+  localStorage.setItem(KEY, JSON.stringify(saved));
+}
+
+export function saveTemplate(name: string, text: string): void {
+  store({ ...loadSaved(), [name]: text });
+}
+
+export function deleteTemplate(name: string): void {
+  store(Object.fromEntries(Object.entries(loadSaved()).filter(([each]) => each !== name)));
+}
+
+/** A template that the user has saved comes before one of the same name that is built in. */
+export function allTemplates(capabilities: Capabilities, saved: Saved): Template[] {
+  const own = Object.entries(saved).map(([name, text]) => ({ name, text, builtIn: false }));
+  return [...own, ...builtInTemplates(capabilities).filter((each) => !(each.name in saved))];
+}
+
+/** `mnist` of `mnist.yaml`. */
+export function nameOfFile(file: string): string {
+  return file.replace(/\.(ya?ml|json)$/i, '');
+}
