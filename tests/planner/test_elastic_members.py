@@ -85,6 +85,7 @@ def test_any_worker_may_leave_at_once_and_its_preStop_hook_waits_for_the_ring() 
     assert "j-worker-0" not in simulation.get("configmaps", "j-config")["data"]["discover_hosts.sh"]
     assert simulation.status["elastic"]["leaving"][0] | {"since": ""} == {
         "index": 0, "reason": "GaveBack", "for": "TFJob n/other", "since": "",
+        "by": simulation.pod("j-worker-0")["metadata"]["deletionTimestamp"],
     }  # fmt: skip
     cluster.finish_deletions()
     simulation.settle()
