@@ -17,7 +17,8 @@ INSTEAD = {
     "crew": "replicas, workers", "furniture": "bootstrap", "furnish": "bootstrap", "furnished": "bootstrapped",
     "furnishing": "bootstrap", "guest": "session, client", "guests": "sessions, clients", "door": "socket, listener",
     "doors": "sockets, listeners", "deeds": "binder, executor", "sameness": "equality", "theatre": "test cluster",
-    "voices": "total", "birth": "creation", "thereby": "then",
+    "blame": "failure summary", "telling": "events, recorder", "forge": "template process", "crews": "replicas, workers",
+    "mend": "repair", "mended": "repaired", "births": "creations", "voices": "total", "birth": "creation", "thereby": "then",
 }  # fmt: skip
 FORMER = "names of earlier releases, whose pods and data directories are adopted"
 LINKS = "network links of the cluster have the names crew…"

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster import manifests
 from tests.cluster.manifests import Object
 
-CREWS: dict[str, dict[str, int]] = {
+REPLICAS: dict[str, dict[str, int]] = {
     "TFJob": {"Chief": 1, "Evaluator": 1, "PS": 2, "Worker": 3},
     "PyTorchJob": {"Master": 1, "Worker": 2},
     "XGBoostJob": {"Master": 1, "Worker": 2},
@@ -23,12 +23,12 @@ PORTS = {
     "JAXJob": ("jaxjob-port", 6666),
 }
 
-every_kind = pytest.mark.parametrize("kind", CREWS)
+every_kind = pytest.mark.parametrize("kind", REPLICAS)
 
 
 def replicas(kind: str) -> list[tuple[str, int]]:
     """Role in lower case and index of every replica."""
-    return [(role.lower(), index) for role, count in CREWS[kind].items() for index in range(count)]
+    return [(role.lower(), index) for role, count in REPLICAS[kind].items() for index in range(count)]
 
 
 def names(kind: str, job: str = "j") -> set[str]:
@@ -37,7 +37,7 @@ def names(kind: str, job: str = "j") -> set[str]:
 
 def job(kind: str, policy: str | None = None, run: Object | None = None, name: str = "j", **container: Any) -> Object:
     """A job with all roles of the kind. Keywords are further fields of every training container."""
-    roles: Object = {role: manifests.replicas(kind, count, policy, **container) for role, count in CREWS[kind].items()}
+    roles: Object = {role: manifests.replicas(kind, count, policy, **container) for role, count in REPLICAS[kind].items()}
     return manifests.job(kind, name, run=run, **roles)
 
 

@@ -206,7 +206,7 @@ def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
     eventually(lambda: job.pods()["j-worker-1"]["metadata"]["ownerReferences"][0]["uid"] == job.uid)
 
 
-@pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
+@pytest.mark.parametrize("kind", [*jobs_with_services.REPLICAS, "MPIJob"])
 @pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
 @pytest.mark.checklist(54)
 def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubelet: FakeKubelet, kind: str, reason: str) -> None:

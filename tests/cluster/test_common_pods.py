@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster import jobs_with_services, manifests
 from tests.cluster.api import Api, Object, consistently, eventually
-from tests.cluster.jobs_with_services import CREWS, PORTS, every_kind
+from tests.cluster.jobs_with_services import PORTS, REPLICAS, every_kind
 from tests.cluster.manifests import CONTAINERS
 from tests.cluster.submitted_job import PREFIX, Submit, SubmittedJob, env, labels
 from tools.kube import cluster
@@ -254,7 +254,7 @@ def _created_names(job: SubmittedJob, reason: str, what: str) -> set[str]:
 
 
 STARTS: list[Any] = [
-    *(pytest.param(jobs_with_services.job(kind), id=kind) for kind in CREWS),
+    *(pytest.param(jobs_with_services.job(kind), id=kind) for kind in REPLICAS),
     *(pytest.param(manifests.job("MPIJob", version=each, Launcher=1, Worker=2), id=each) for each in ("v1", "v2beta1")),
 ]
 
@@ -305,4 +305,4 @@ def test_scaled_to_none_a_role_keeps_no_pod(submit: Submit, api: Api, namespace:
 
 
 def test_every_kind_with_services_is_covered() -> None:
-    assert CREWS.keys() | {"MPIJob"} == manifests.CONTAINERS.keys()
+    assert REPLICAS.keys() | {"MPIJob"} == manifests.CONTAINERS.keys()

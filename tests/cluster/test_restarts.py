@@ -220,7 +220,7 @@ def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit
     assert job.is_true("Running")
 
 
-@pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
+@pytest.mark.parametrize("kind", [*jobs_with_services.REPLICAS, "MPIJob"])
 def test_the_last_log_lines_become_the_termination_message(submit: Submit, kubelet: FakeKubelet, kind: str) -> None:
     body = manifests.job("MPIJob", Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.workers(kind, 1)
     asides = [{"name": "aside", "image": "i"}, {"name": "own", "image": "i", "terminationMessagePolicy": "File"}]

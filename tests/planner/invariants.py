@@ -41,8 +41,8 @@ def _check_ownership(simulation: Simulation, action: Create) -> None:
 
 def _check_new_pod(simulation: Simulation, plan: Plan, action: Create) -> None:
     assert ("pods", action.name) not in simulation.objects, "no pod is made over another"
-    book = (plan.status or simulation.stored.status).restarts
-    assert book.retry_at is None or simulation.now >= book.retry_at, "no pod is made before its time"
+    restarts = (plan.status or simulation.stored.status).restarts
+    assert restarts.retry_at is None or simulation.now >= restarts.retry_at, "no pod is made before its time"
     _check_port(simulation, plan, action)
     role = action.body["metadata"]["labels"].get(naming.REPLICA_TYPE, "worker")
     counts = {name.lower(): entry for name, entry in simulation.stored.status.replica_statuses.items()}.get(role)

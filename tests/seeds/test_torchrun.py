@@ -41,7 +41,7 @@ def scale(cluster: Cluster, workers: int) -> None:
     cluster.kubectl("scale", "pytorchjob", JOB, f"--replicas={workers}")
 
 
-def crews(log: str) -> list[int]:
+def world_sizes(log: str) -> list[int]:
     """The successive world sizes in the log of a worker."""
     found = [int(world) for _, world, _, _, _ in _STEP.findall(log)]
     return [world for before, world in zip([0, *found], found, strict=False) if world != before]
@@ -76,7 +76,7 @@ def test_an_elastic_job_is_scaled_from_two_to_three_to_two_while_it_trains(clust
     for name, uid in zip(WORKERS[:2], uids, strict=True):
         pod, said = cluster.get("pod", name), cluster.log(name)
         assert (pod["metadata"]["uid"], pod["status"]["containerStatuses"][0]["restartCount"]) == (uid, 0)
-        assert crews(said) == [2, 3, 2], said
+        assert world_sizes(said) == [2, 3, 2], said
         assert "gradients exchanged: weights equal on 2 ranks" in said
         assert_no_more_than_a_checkpoint_was_lost(said)
         assert_it_learnt(said)

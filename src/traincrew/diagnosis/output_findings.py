@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 
 from traincrew.diagnosis import tracebacks
@@ -14,6 +15,8 @@ from traincrew.diagnosis.tracebacks import PythonException
 
 EVIDENCE_LINES = 8
 LINES_BEFORE = 3
+MAX_CACHED_CHARACTERS = 4096
+"""The length of a termination message. While a job has failed pods, each of its plans asks for what ended them."""
 _ORDER: tuple[Significance, ...] = ("cause", "report", "consequence")
 _LINES = [each for each in RECOGNIZERS if each.place == "line"]
 _EXCEPTIONS = [each for each in RECOGNIZERS if each.place == "exception"]
@@ -22,6 +25,15 @@ _UNKNOWN = Recognizer("exception", "", place="exception")
 
 def find(output: str) -> Finding | None:
     """The most significant fault in an output; None if nothing is recognized."""
+    return _find_again(output) if len(output) <= MAX_CACHED_CHARACTERS else _find(output)
+
+
+@functools.lru_cache(maxsize=256)
+def _find_again(output: str) -> Finding | None:
+    return _find(output)
+
+
+def _find(output: str) -> Finding | None:
     streams = separate(output)
     strong, others = _in_lines(streams)
     exceptions = [finding for stream in streams for finding in _in_exceptions(stream)]

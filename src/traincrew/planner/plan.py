@@ -79,6 +79,8 @@ def _finished(replicas: Replicas, now: Time) -> Plan:
 
 def _with_cause(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
     """The pod that failed first may be seen after a pod whose failure is a consequence, and which ended the job."""
+    if status.failure is None and status.last_failure is None:
+        return status
     observed = restarts.observed_failures(replicas, now)
     causes = [
         first_failures.cause_of(each, observed) if each is not None else None for each in (status.failure, status.last_failure)

@@ -104,6 +104,8 @@ def observed_failures(replicas: Replicas, now: Time) -> list[Failure]:
 
 def _losses(replicas: Replicas, now: Time) -> list[Loss]:
     """Every lost pod, the earliest first. Within the same second failures come before disruptions."""
+    if not replicas.own_pods and not replicas.observed.vanished:
+        return []
     by_name = {slot.replica.name: slot.replica for slot in replicas.slots}
     # A pod is re-created after its loss is recorded: if the name is in use again, another operator has done both.
     present = {pod.name for pod in replicas.own_pods}

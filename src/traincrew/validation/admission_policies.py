@@ -14,8 +14,6 @@ from traincrew.validation import pod_template_schema
 
 Manifest = dict[str, Any]
 NAME = "traincrew-pod-template-fields"
-MINIMUM_VERSION = "1.30"
-"""The first version of Kubernetes that serves the policies as admissionregistration.k8s.io/v1."""
 
 _LEVELS: tuple[tuple[str, str, str], ...] = (
     ("template", "variables.templates", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import pathlib
 import platform
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from traincrew.apimachinery import times
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.embedded import data_directory
 
@@ -84,7 +86,7 @@ def clock(data: pathlib.Path, now: float) -> Finding:
 
 
 def _format_time(moment: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(moment))
+    return times.rfc3339(dt.datetime.fromtimestamp(moment, dt.UTC))
 
 
 def _open_files() -> Finding:

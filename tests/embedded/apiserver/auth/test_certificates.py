@@ -105,8 +105,8 @@ def test_lost_or_damaged_files_are_created_again(pki: Pki, name: str, damage: by
         file.unlink()
     else:
         file.write_bytes(damage)
-    mended = certificates.ensure(pki.directory, pki.names)
-    complete_handshake(mended.server_context(), client(mended), "localhost")
+    repaired = certificates.ensure(pki.directory, pki.names)
+    complete_handshake(repaired.server_context(), client(repaired), "localhost")
     assert not certificates.ensure(pki.directory, pki.names).renewed
 
 

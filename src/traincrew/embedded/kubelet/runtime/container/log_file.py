@@ -16,6 +16,7 @@ class TimestampClock:
         self._second, self._text = -1, b""
 
     def stamp(self) -> bytes:
+        """RFC 3339 with nanoseconds, which `datetime` does not have; written for every line."""
         self._last = max(time.time_ns(), self._last + 1)
         second, rest = divmod(self._last, 1_000_000_000)
         if second != self._second:

@@ -116,6 +116,7 @@ def socket_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def timestamp() -> str:
+    """RFC 3339 without `datetime`: every shim would keep that module in memory."""
     second, rest = divmod(time.time_ns() // 1000, 1_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)) + f".{rest:06}Z"
 
