@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pathlib
+import tarfile
+import time
 
 import pytest
 from tests.cli.cluster_fixture import JobCluster, write_manifests
 from tests.cluster import manifests
 
-from traincrew.cli.jobs import file_copy, tar_streams
+from traincrew import errors
+from traincrew.cli.jobs import file_copy, tar_extraction, tar_streams
+from traincrew.embedded.file_trees import removal, walk
 
 
 @pytest.fixture
@@ -95,3 +101,69 @@ def test_the_size_of_an_archive_is_known_before_it_is_written(tmp_path: pathlib.
     while piece := pieces.get():
         written += len(piece)
     assert written == archive.size
+
+
+def archive_of(*members: tarfile.TarInfo) -> tar_streams.PieceQueue:
+    content, pieces = io.BytesIO(), tar_streams.PieceQueue()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(b"x" * member.size))
+    for piece in (content.getvalue(), b""):
+        pieces._pieces.put(piece)
+    return pieces
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", mode: int = 0o644) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode, info.size = kind, link, mode, 1 if kind == tarfile.REGTYPE else 0
+    return info
+
+
+LEVELS = 1100
+DEEP = [member("/".join(["t", *["d"] * level]), tarfile.DIRTYPE, mode=0o755) for level in range(LEVELS)]
+
+
+def test_a_very_deep_directory_is_extracted_and_merged_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    started = time.thread_time()
+    for _ in range(2):  # the second time, it is merged into the first
+        assert tar_extraction.extract(archive_of(*DEEP, member(f"{DEEP[-1].name}/file")), tmp_path / "target") == []
+    assert time.thread_time() - started < 5, "each path was resolved anew"
+    assert [each.name for each in tmp_path.iterdir()] == ["target"]
+    assert [each.is_directory for each in walk.walk(tmp_path)].count(False) == 1
+    removal.remove_tree(tmp_path / "target")
+
+
+def test_an_archive_that_breaks_off_in_a_very_deep_directory_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.SettingsError, match="cannot write"):
+        tar_extraction.extract(archive_of(*DEEP, member(f"{DEEP[-1].name}/{'n' * 4000}")), tmp_path / "target")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [member("t", tarfile.SYMTYPE, "/etc"), member("t/hosts-of-traincrew")],
+        [member("t", tarfile.DIRTYPE), member("t/l", tarfile.SYMTYPE, "../../.."), member("t/l/x")],
+        [member("t", tarfile.DIRTYPE), member("t/../../x")],
+        [member("/etc/hosts-of-traincrew"), member("t")],
+        [member("t", tarfile.DIRTYPE), member("t/l", tarfile.SYMTYPE, "."), member("t/l", tarfile.DIRTYPE), member("t/l/x")],
+        [member("t", tarfile.DIRTYPE), member("t", tarfile.SYMTYPE, "/etc"), member("t/x")],
+    ],
+)
+def test_an_archive_writes_only_below_its_target(tmp_path: pathlib.Path, members: list[tarfile.TarInfo]) -> None:
+    (tmp_path / "place").mkdir()
+    with contextlib.suppress(errors.TraincrewError):
+        tar_extraction.extract(archive_of(*members), tmp_path / "place" / "target")
+    assert [each.name for each in tmp_path.iterdir()] == ["place"]
+    assert {each.name for each in (tmp_path / "place").iterdir()} <= {"target"}
+    assert not pathlib.Path("/etc/hosts-of-traincrew").exists()
+    assert not pathlib.Path("/etc/x").exists()
+
+
+def test_extracted_files_have_the_rights_of_tarfiles_data_filter(tmp_path: pathlib.Path) -> None:
+    modes = (0o777, 0o4755, 0o070, 0o666, 0o100, 0o000)
+    tree = [member("t", tarfile.DIRTYPE, mode=0), *(member(f"t/{mode:o}", mode=mode) for mode in modes)]
+    assert tar_extraction.extract(archive_of(*tree), tmp_path / "target") == []
+    for mode in modes:
+        expected = tarfile.data_filter(member(f"{mode:o}", mode=mode), str(tmp_path))
+        assert (tmp_path / "target" / f"{mode:o}").stat().st_mode & 0o7777 == expected.mode

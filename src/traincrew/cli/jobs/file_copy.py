@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import query, replica_selection, tar_streams
+from traincrew.cli.jobs import query, replica_selection, tar_extraction, tar_streams
 from traincrew.cli.render import terminal
 from traincrew.client import exec_websocket, pod_logs
 from traincrew.client.remote import RemoteClient
@@ -88,7 +88,7 @@ class ContainerCopier:
     async def download(self, path: str, target: DownloadTarget) -> None:
         pieces = tar_streams.PieceQueue()
         extracting = asyncio.ensure_future(
-            asyncio.to_thread(tar_streams.extract, pieces, target.path, contents=target.entry == ".")
+            asyncio.to_thread(tar_extraction.extract, pieces, target.path, contents=target.entry == ".")
         )
 
         async def receive(data: bytes) -> None:

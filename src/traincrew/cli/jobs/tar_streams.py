@@ -1,14 +1,11 @@
-"""Tar archives as streams: of local files, and extracted without leaving the destination half written."""
+"""Tar archives as streams: of local files, and on their way between the event loop and a thread."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 import queue
-import shutil
 import tarfile
-import tempfile
 import threading
 from collections.abc import Iterator
 
@@ -121,51 +118,3 @@ def _members(source: pathlib.Path, name: str) -> Iterator[tuple[pathlib.Path, ta
 
 def _blocks(size: int) -> int:
     return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-
-
-def extract(source: PieceQueue, target: pathlib.Path, *, contents: bool = False) -> list[str]:
-    """Extract the only file or directory of an archive as `target`. Return what was left out, and why. Run in a thread.
-
-    contents: the archive has the contents of a directory. Nothing is written to the target before the whole archive has arrived.
-    """
-    try:
-        with tempfile.TemporaryDirectory(prefix=".traincrew-cp-", dir=target.parent) as directory:
-            base = pathlib.Path(directory, "contents")
-            base.mkdir()
-            skipped = _extract_to(source, base)
-            entries = [base] if contents else list(base.iterdir())
-            if len(entries) != 1:
-                raise errors.ServerError("the archive that the container sent is empty or incomplete")
-            _move(entries[0], target)
-        return skipped
-    except OSError as error:
-        raise errors.SettingsError(f"cannot write {error.filename or target}: {error.strerror or error}") from None
-    finally:
-        source.drain()
-
-
-def _extract_to(source: PieceQueue, directory: pathlib.Path) -> list[str]:
-    skipped = []
-    try:
-        with tarfile.open(fileobj=source, mode="r|") as archive:  # type: ignore[call-overload]
-            for member in archive:
-                try:
-                    # The container must not write outside of the target: no absolute paths, no links to other places.
-                    archive.extract(member, directory, filter="data")
-                except tarfile.FilterError as error:
-                    skipped.append(f"{member.name}: {error}")
-    except tarfile.TarError as error:
-        raise errors.ServerError(f"the archive that the container sent is incomplete: {error}") from None
-    return skipped
-
-
-def _move(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Like `cp -r`: a directory is merged into an existing one."""
-    if not (source.is_dir() and not source.is_symlink() and target.is_dir()):
-        if target.is_dir() and not target.is_symlink():
-            raise errors.SettingsError(f"cannot overwrite directory {target} with a file")
-        os.replace(source, target)
-        return
-    for entry in source.iterdir():
-        _move(entry, target / entry.name)
-    shutil.rmtree(source)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
 import pathlib
-import shutil
 from collections.abc import Mapping
 
 from traincrew import errors, settings
 from traincrew.embedded import private_files
+from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.runtime import isolation, spec
@@ -21,6 +22,8 @@ from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.shim import exec_socket, lock
 from traincrew.embedded.kubelet.runtime.spec import Isolation
+
+log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +70,10 @@ class DataLayout:
         """Not while a shim runs: those of earlier releases mount the directory by its former name."""
         former = self.node / spec.FORMER_EXEC_SOCKETS
         if former.is_dir() and not self.has_shims():
-            shutil.rmtree(former)
+            try:
+                removal.remove_tree(former)
+            except OSError as error:  # clean-up never stops a start
+                log.warning("cannot remove the former directory of exec sockets", extra={"error": str(error)})
 
     def has_shims(self) -> bool:
         return any(_has_shim(path) for path in self.pods.glob("*"))
