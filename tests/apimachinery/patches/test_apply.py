@@ -167,7 +167,7 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_position() -
 def test_errors_of_a_configuration(configuration: Object, message: str) -> None:
     with pytest.raises(StatusError) as error:
         applied(None, configuration)
-    assert (error.value.code, error.value.reason) == (500, "")
+    assert (error.value.code, error.value.reason) == (400, "BadRequest")
     assert error.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {message}"
 
 

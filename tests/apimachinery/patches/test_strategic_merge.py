@@ -84,18 +84,18 @@ def test_primitive_lists_are_merged_and_items_are_deleted() -> None:
 @pytest.mark.parametrize(
     ("patch", "code", "message"),
     [
-        ({"containers": [{"image": "i"}]}, 500, "map: map[image:i] does not contain declared merge key: name"),
-        ({"containers": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
-        ({"containers": [{"$patch": "frob", "name": "a"}]}, 500, "unknown patch type: frob in map: map[$patch:frob name:a]"),
-        ({"containers": [{"$patch": "merge", "name": "a"}]}, 500, "merging lists cannot yet be specified in the patch"),
-        ({"$patch": "frob"}, 500, "unknown patch type: frob in map: map[$patch:frob]"),
+        ({"containers": [{"image": "i"}]}, 400, "map: map[image:i] does not contain declared merge key: name"),
+        ({"containers": [{"$patch": "delete"}]}, 400, "map: map[$patch:delete] does not contain declared merge key: name"),
+        ({"containers": [{"$patch": "frob", "name": "a"}]}, 400, "unknown patch type: frob in map: map[$patch:frob name:a]"),
+        ({"containers": [{"$patch": "merge", "name": "a"}]}, 400, "merging lists cannot yet be specified in the patch"),
+        ({"$patch": "frob"}, 400, "unknown patch type: frob in map: map[$patch:frob]"),
         ({"securityContext": {"$retainKeys": "x"}}, 400, "invalid patch format of retainKeys"),
         ({"securityContext": {"$retainKeys": ["x"], "fsGroup": 1}}, 400, "invalid patch format of retainKeys"),
         ({"$setElementOrder": names("a")}, 400, "invalid patch format of setElementOrder list"),
         ({"$deleteFromPrimitiveList": ["a"]}, 400, "invalid patch format of primitive list"),
-        ({"$setElementOrder/containers": "x"}, 500, "expected a []interface {}, but received a string"),
-        ({"$setElementOrder/frobs": names("a")}, 500, 'unable to find api field in struct PodSpec for the json field "frobs"'),
-        ({"containers": [[]]}, 500, "list element types are not identical: [[map[name:a]] [[]]]"),
+        ({"$setElementOrder/containers": "x"}, 400, "expected a []interface {}, but received a string"),
+        ({"$setElementOrder/frobs": names("a")}, 400, 'unable to find api field in struct PodSpec for the json field "frobs"'),
+        ({"containers": [[]]}, 400, "list element types are not identical: [[map[name:a]] [[]]]"),
     ],
 )
 def test_errors_of_a_patch(patch: dict[str, Any], code: int, message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from traincrew.apimachinery import go_format, json_equality
-from traincrew.apimachinery.api_errors import StatusError, bad_request
+from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.patches import (
     apply_conflicts,
     apply_merge,
@@ -44,7 +44,7 @@ def apply(
     """The live object merged with the configuration, with its managedFields. `live` None: the object is created.
 
     The arguments are not changed; the result shares parts with them. Raises 409 for conflicts with other managers unless
-    forced, 400 and 500 for an invalid configuration.
+    forced, 400 for an invalid configuration.
     """
     context = ManagedFieldsContext(**context_fields)
     validate(applied, schema, (live["apiVersion"], live["kind"]) if live else None)
@@ -73,7 +73,7 @@ def validate(applied: Any, schema: Schema, expected: tuple[str, str] | None) -> 
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     if errors := apply_validation.error_message(applied, typed_schemas.type_of(schema)):
-        raise StatusError(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {errors}")
+        raise bad_request(f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {errors}")
 
 
 def _named(document: Object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import go_format
-from traincrew.apimachinery.api_errors import StatusError
+from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.patches.patch_errors import PatchRejected
 from traincrew.apimachinery.patches.typed_schemas import METADATA
 from traincrew.apimachinery.resource_info import Schema
@@ -18,11 +18,6 @@ from traincrew.apimachinery.unstructured import Object
 
 NO_ELEMENTS = "no elements in any of the given slices"
 _DIRECTIVE = "$patch"
-
-
-def internal_patch_error(message: str) -> StatusError:
-    """An error of the patch that the API server reports as an internal error (500)."""
-    return StatusError(500, "", message)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +44,7 @@ class PatchSchema:
     def list_field(self, name: str) -> PatchMeta:
         if name not in self.schema.get("properties", {}) and not self._free:
             struct = self.schema.get("x-go-struct", "Unknown")
-            raise internal_patch_error(f'unable to find api field in struct {struct} for the json field "{name}"')
+            raise bad_request(f'unable to find api field in struct {struct} for the json field "{name}"')
         meta = self.field(name)
         return PatchMeta(meta.schema, items=True)
 
@@ -89,7 +84,7 @@ def merge_lists(original: list[Any], patch: list[Any], meta: PatchMeta, merge: M
         ordered, others = split(merged, patch, "")
         return arrange((ordered, patch), (others, original), "")
     if not meta.key:
-        raise internal_patch_error("cannot merge lists without merge key for struct")
+        raise bad_request("cannot merge lists without merge key for struct")
     original, patch = _apply_directives(original, patch, meta.key)
     merged = _merge_items(original, patch, meta, merge)
     ordered, others = split(merged, patch, meta.key)
@@ -104,7 +99,7 @@ def element_type(*lists: list[Any]) -> type | None:
             if kind is list:
                 raise PatchRejected()
         elif type(element) is not kind:
-            raise internal_patch_error(f"list element types are not identical: {go_format.plain(list(lists))}")
+            raise bad_request(f"list element types are not identical: {go_format.plain(list(lists))}")
     return kind
 
 
@@ -125,9 +120,9 @@ def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[
             case "replace":
                 replaced = True
             case "merge":
-                raise internal_patch_error("merging lists cannot yet be specified in the patch")
+                raise bad_request("merging lists cannot yet be specified in the patch")
             case other:
-                raise internal_patch_error(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
+                raise bad_request(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
     if replaced:
         return items, []
     return [each for each in original if _identity(each.get(key, _NONE)) not in deleted] if deleted else original, items
@@ -152,7 +147,7 @@ def _merge_items(original: list[Any], patch: list[Any], meta: PatchMeta, merge: 
 
 def _check_key(item: Object, key: str) -> None:
     if key not in item:
-        raise internal_patch_error(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
+        raise bad_request(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
 
 
 def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -162,7 +157,7 @@ def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[An
     positions = Positions(by, key)
     for item in items:
         if key and not isinstance(item, dict):
-            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
+            raise bad_request(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
         if key:
             _check_key(item, key)
         (named if positions.find(item[key] if key else item) >= 0 else others).append(item)
@@ -221,7 +216,7 @@ class Positions:
         """-1: no item has the value."""
         at = self._positions.get(_identity(value), -1)
         if at < 0 <= self._invalid:
-            raise internal_patch_error(f"value for key {self._invalid} is not a map")
+            raise bad_request(f"value for key {self._invalid} is not a map")
         return at
 
 

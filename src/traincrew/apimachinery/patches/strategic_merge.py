@@ -11,7 +11,6 @@ from traincrew.apimachinery.patches.strategic_lists import (
     PatchSchema,
     arrange,
     element_type,
-    internal_patch_error,
     merge_lists,
     split,
 )
@@ -58,7 +57,7 @@ def _apply_directive(patch: Object) -> Object:
         case "delete":
             return {}
         case other:
-            raise internal_patch_error(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(patch)}")
+            raise bad_request(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(patch)}")
 
 
 def _retain(merged: Object, patch: Object) -> None:
@@ -110,7 +109,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -
     """Merges the list that the directive names in the given order, and removes it from the patch."""
     order = patch.pop(directive)
     if not isinstance(order, list):
-        raise internal_patch_error(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
+        raise bad_request(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
     key = _directive_key(directive, _ORDER, "invalid patch format of setElementOrder list")
     current, values = _list_at(merged, key), _list_at(patch, key)
     meta = fields.list_field(key)
@@ -128,7 +127,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -
     ordered, others = split(items, order, meta.key)
     kind = element_type(current or [], values or [])
     if kind is None:
-        raise internal_patch_error(NO_ELEMENTS)
+        raise bad_request(NO_ELEMENTS)
     merged[key] = arrange((ordered, order), (others, current or []), meta.key if kind is dict else "")
     patch.pop(key, None)
 
@@ -138,7 +137,7 @@ def _list_at(holder: Object, key: str) -> list[Any] | None:
         return None
     value = holder[key]
     if not isinstance(value, list):
-        raise internal_patch_error(
+        raise bad_request(
             f"expected a []interface {{}}, but received a {go_format.type_name(value).replace('<nil>', '%!s(<nil>)')}"
         )
     return value
@@ -158,7 +157,7 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
         position += 1
     if at < len(awaited):
         shown, expected = go_format.plain(values), go_format.plain(order)
-        raise internal_patch_error(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{expected}\n")
+        raise bad_request(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{expected}\n")
 
 
 def _same_item(one: Any, other: Any, key: str) -> bool:
@@ -166,9 +165,9 @@ def _same_item(one: Any, other: Any, key: str) -> bool:
         return bool(one == other)
     for item in (one, other):
         if not isinstance(item, dict):
-            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
+            raise bad_request(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
         if key not in item:
-            raise internal_patch_error(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
+            raise bad_request(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
     return bool(one[key] == other[key])
 
 

@@ -43,7 +43,7 @@ def _node(target: Object) -> str:
         errors.append(field_errors.required("target.name"))
     if errors:
         messages = [str(each) for each in errors]
-        raise api_errors.StatusError(500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+        raise api_errors.bad_request(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
     return str(target["name"])
 
 

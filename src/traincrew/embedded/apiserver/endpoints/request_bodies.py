@@ -75,7 +75,7 @@ def delete_options(request: Request) -> Object | None:
         return decoding.read(body, given, schema, expected)[0]
     except decoding.DecodeError as error:
         other = error.title if error.title and error.title.kind != expected.kind else None
-        raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(error)) from None
+        raise api_errors.bad_request(decoding.unregistered(other) if other else str(error)) from None
 
 
 def _with_core_version(body: bytes) -> bytes:

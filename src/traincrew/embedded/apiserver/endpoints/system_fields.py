@@ -36,7 +36,7 @@ def filled(scope: RequestScope, request: Request, obj: Object) -> Object:
 def check(request: Request, given: Object) -> None:
     """Checks the metadata of a new object after mutating admission."""
     if (given.get("resourceVersion") or "0") != "0":
-        raise api_errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
+        raise api_errors.bad_request("resourceVersion should not be set on objects to be created")
     if request.name and given.get("name") and given["name"] != request.name:
         raise api_errors.bad_request(_name_mismatch(request, given))
     if not given.get("name") and not given.get("generateName"):

@@ -192,7 +192,7 @@ def _check_version(scope: RequestScope, request: Request, named: str, stored: in
     digits = named if named.isascii() and named.isdecimal() else ""
     if named and (not digits or len(digits) > MAX_VERSION_DIGITS):
         why = "value out of range" if digits else "invalid syntax"
-        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: {why}")
+        raise api_errors.bad_request(f"strconv.ParseUint: parsing {go_format.quote(named)}: {why}")
     version = int(digits or 0)
     if not version and not scope.strategy(request.info).allow_unconditional_update:
         error = field_errors.FieldError(

@@ -42,8 +42,8 @@ def impersonated(user: User, headers: MultiMapping[str], policy: RBACPolicy, tar
         return user
     if requests[0].kind not in ("User", "ServiceAccount"):
         message = " ".join(each.words() for each in requests)
-        why = f'Internal Server Error: "{target}": requested [{message}] without impersonating a user'
-        raise api_errors.PlainTextError(500, f"{why}\n")
+        why = f'Bad Request: "{target}": requested [{message}] without impersonating a user'
+        raise api_errors.PlainTextError(400, f"{why}\n")
     for each in requests:
         allowed, reason = policy.allowed(user, each.attributes)
         if not allowed:

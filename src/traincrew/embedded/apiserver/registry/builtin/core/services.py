@@ -173,7 +173,8 @@ def _allocate_health(spec: Object, context: WriteContext) -> None:
     requested = spec.get("healthCheckNodePort") or 0
     low, high = context.node_ports
     if requested and not low <= requested <= high:
-        raise api_errors.internal_error(f"failed to allocate requested HealthCheck NodePort {requested}: {_outside(low, high)}")
+        why = f"failed to allocate requested HealthCheck NodePort {requested}: {_outside(low, high)}"
+        raise StatusError(422, "Invalid", why)
     spec["healthCheckNodePort"] = requested or context.allocate_port()
 
 
