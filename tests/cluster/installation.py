@@ -32,10 +32,21 @@ def wait_served(client: Api) -> None:
 
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:
-    """A kubeconfig of the service account in manifests/base/rbac.yaml."""
+    """A kubeconfig of the service account in manifests/base/rbac.yaml, after the API server grants its rights."""
     if not kube.bootstrapped:
         _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace/namespace.yaml", "base/rbac.yaml")))
-    return kube.token_kubeconfig("kubeflow", "traincrew")
+    kubeconfig = kube.token_kubeconfig("kubeflow", "traincrew")
+    if not kube.bootstrapped:
+        wait_granted(Api(kubeconfig))
+    return kubeconfig
+
+
+def wait_granted(client: Api) -> None:
+    """The authorizer of a real API server learns of a new binding by a watch, a moment after the binding is created."""
+    wanted = {"verb": "list", "resource": "pods"}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": wanted}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    eventually(lambda: client.call("POST", path, review)["status"]["allowed"], because="the operator may not list pods")
 
 
 def _apply(kube: cluster.Cluster, *arguments: str) -> None:

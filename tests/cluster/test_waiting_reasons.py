@@ -148,7 +148,7 @@ def _row(kube: cluster.Cluster, job: SubmittedJob) -> str:
     result = kube.kubectl("get", job.plural, job.name, "-n", job.namespace, "-o", "wide")
     assert result.returncode == 0, result.stderr
     header, row = result.stdout.splitlines()
-    assert header.split() == ["NAME", "STATE", "AGE", "WHY", "MESSAGE"]
+    assert header.split() == ["NAME", "STATE", "AGE", "WORKERS", "WHY", "MESSAGE"]
     return row
 
 

@@ -73,7 +73,8 @@ _SSHD = """set -e
 mkdir -p /run/sshd
 grep -q ^sshd: /etc/passwd || echo sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin >> /etc/passwd
 ssh-keygen -q -t ed25519 -N '' -f /tmp/host-key
-exec /usr/sbin/sshd -De -p 2222 -o HostKey=/tmp/host-key -o StrictModes=no -o UsePAM=no -o PermitRootLogin=prohibit-password"""
+options='-o HostKey=/tmp/host-key -o StrictModes=no -o UsePAM=no -o PermitRootLogin=prohibit-password'
+exec /usr/sbin/sshd -f /dev/null -De -p 2222 $options"""
 
 
 def mpi_by_ssh(name: str, programs: Sequence[tuple[pathlib.Path, str]]) -> Object:

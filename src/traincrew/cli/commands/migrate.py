@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from traincrew import errors
 from traincrew.cli import cluster_target, output_options
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def _migrate(report: MigrationReport, apply_: bool, back: bool, target_opt
         report.summary(await migration.summary(client))
         steps = await migration.steps(client, back)
         if isinstance(steps, migration_plan.MigrationBlocked):
-            raise click.ClickException(f"{steps.reason}. {steps.remedy}")
+            raise errors.NotRunning(f"{steps.reason}. {steps.remedy}")
         before = await migration.running_pods(client)
         for number, step in enumerate(steps, 1):
             report.step(number, step, executed=apply_)
