@@ -21,7 +21,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 @pytest.fixture
 async def visitor(machine: Machine, tmp_path: pathlib.Path) -> AsyncIterator[Browser]:
     """A browser that is not signed in."""
-    async with console_fixture.console(machine.kubeconfig, tmp_path / "page") as found:
+    async with console_fixture.console(machine.kubeconfig, tmp_path / "page", machine.data / "logs") as found:
         yield found
 
 

@@ -147,10 +147,10 @@ def page(directory: pathlib.Path) -> page_files.PageFiles:
 
 
 @contextlib.asynccontextmanager
-async def console(config: pathlib.Path, directory: pathlib.Path) -> AsyncIterator[Browser]:
-    """A browser before the sign-in."""
+async def console(config: pathlib.Path, directory: pathlib.Path, logs: str | pathlib.Path = "") -> AsyncIterator[Browser]:
+    """A browser before the sign-in. logs: those of the machine, if the console may read them."""
     cluster = kubeconfig.load(os.fspath(config))
-    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True)
+    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True, log_root=os.fspath(logs))
     jar = aiohttp.CookieJar(unsafe=True)  # accepts cookies of 127.0.0.1, as browsers do
     known, listening = sessions.Sessions("secret"), run.Listen().socket()
     link = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={known.new_token()}"

@@ -242,3 +242,52 @@ async def test_streams_go_on_after_the_cluster_was_killed_and_started_again(brow
         wanted = [f"line {number} of survives-worker-{index}" for number in range(1, 151)]
         assert texts(lines, f"worker-{index}") == wanted
     await browser.until("jobs?q=survives&status=Succeeded", lambda found: found["total"] == 1)
+
+
+async def test_the_logs_and_the_evidence_of_deleted_pods_are_kept(browser: Browser) -> None:
+    document = job("gone", "echo before the end; exec python3 -c 'import no_such_module'")
+    document["spec"]["runPolicy"] = {"cleanPodPolicy": "All", "backoffLimit": 0}
+    await browser.create(document)
+    path = "jobs/default/jaxjob/gone"
+    await browser.until(path, lambda found: found["summary"]["status"] == "Failed" and not found["replicas"])
+    found = await browser.get(f"{path}/logs")
+    assert "before the end" in texts(found["lines"], "worker-0")
+    assert [(each["source"], each["ended"], each["error"]) for each in found["sources"]] == [("worker-0/jax", True, "")]
+    detail = await browser.get(path)
+    assert any("ModuleNotFoundError" in line for line in detail["diagnosis"]["failure"]["evidence"])
+    async with browser.stream() as stream:
+        await stream.subscribe("logs:default/jaxjob/gone")
+        shown = (await stream.next("logs.snapshot"))["data"]
+        assert "before the end" in texts(shown["lines"], "worker-0")
+        assert shown["sources"][0]["ended"]
+        last = shown["lines"][-1]
+        assert (await stream.next("end"))["reason"] == "Finished"
+        await stream.subscribe("logs:default/jaxjob/gone", positions={last["source"]: last["sequence"]})
+        again = await stream.next("logs.patch", "end")
+        assert again["type"] == "end" or again["data"]["lines"] == []
+    await browser.call("DELETE", path)
+    await browser.until("jobs?q=gone", lambda found: found["total"] == 0)
+    await browser.create(job("gone", "sleep 1000"))
+    await browser.until(path, lambda found: found["summary"]["status"] == "Running")
+    assert (await browser.get(f"{path}/logs"))["lines"] == []
+    await browser.call("DELETE", path)
+
+
+async def test_the_earlier_runs_of_a_container_are_followed_by_its_present_one(browser: Browser) -> None:
+    document = job("twice", "[ -e /tmp/ran ] && echo second run && exec sleep 1000; touch /tmp/ran; echo first run; exit 1")
+    worker = document["spec"]["jaxReplicaSpecs"]["Worker"]
+    worker["restartPolicy"] = "OnFailure"
+    worker["template"]["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
+    worker["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
+    await browser.create(document)
+    path = "jobs/default/jaxjob/twice"
+    await browser.until(path, lambda found: any(each["restarts"] and each["state"] == "Running" for each in found["replicas"]))
+    await browser.until(f"{path}/logs", lambda found: texts(found["lines"], "worker-0") == ["second run"])
+    async with browser.stream() as stream:
+        await stream.subscribe("logs:default/jaxjob/twice?previous=1")
+        seen: list[str] = []
+        while "second run" not in seen:
+            message = await stream.next("logs.snapshot", "logs.patch")
+            seen += texts(message["data"]["lines"], "worker-0")
+        assert seen == ["first run", "second run"]
+    await browser.call("DELETE", path)

@@ -44,7 +44,7 @@ def kubeconfig_of(machine: Machine, user: str, directory: pathlib.Path) -> pathl
 async def reader(machine: Machine, tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
     """May read JAXJobs and pods of the namespace default, and nothing else."""
     config = kubeconfig_of(machine, f"reader-{abs(hash(request.node.name)) % 10**8}", tmp_path)
-    async with console_fixture.console(config, tmp_path / "limited") as found:
+    async with console_fixture.console(config, tmp_path / "limited", machine.data / "logs") as found:
         await found.sign_in()
         yield found
 

@@ -141,9 +141,10 @@ async def try_pattern(console: Console, request: web.Request) -> web.Response:
 
 async def get_logs(console: Console, request: web.Request) -> web.StreamResponse:
     job, wanted = job_of(request), log_requests.parse(request.query)
+    reader = log_reader.LogAccess(console.services.client, console.services.kept)
     if wanted.form == "json":
-        return answer(await log_reader.page(console.services.client, job, wanted))
-    selected = await log_reader.logs(console.services.client, job, wanted)
+        return answer(await log_reader.page(reader, job, wanted))
+    selected = await log_reader.logs(reader, job, wanted)
     suffix, media_type = ("ndjson", "application/x-ndjson") if wanted.form == "ndjson" else ("log", "text/plain")
     response = web.StreamResponse(headers={"Content-Type": f"{media_type}; charset=utf-8"})
     if wanted.download:
@@ -151,7 +152,7 @@ async def get_logs(console: Console, request: web.Request) -> web.StreamResponse
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     await response.prepare(request)
     chunk = bytearray()
-    async for line, raw in log_reader.lines(console.services.client, selected, wanted):
+    async for line, raw in log_reader.lines(reader, selected, wanted):
         chunk += msgspec.json.encode(line) if wanted.form == "ndjson" else f"{line.time} {line.source} ".encode() + raw
         chunk += b"\n"
         if len(chunk) >= CHUNK_BYTES:

@@ -15,6 +15,7 @@ from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.console.access import AccessReviews
 from traincrew.console.contract.jobs import JobDetail
+from traincrew.console.kept_logs import KeptLogs
 from traincrew.console.view import job_details
 from traincrew.console.view import pods as shown_pods
 from traincrew.console.view.job_summaries import Activity
@@ -76,15 +77,16 @@ async def read_document(client: RemoteClient, job: JobAddress) -> dict[str, Any]
 
 
 class JobReader:
-    def __init__(self, client: RemoteClient, activities: Mapping[tuple[str, str, str], Activity]) -> None:
+    def __init__(self, client: RemoteClient, activities: Mapping[tuple[str, str, str], Activity], kept: KeptLogs) -> None:
         """activities: what is known of running jobs, by key."""
-        self._client, self._activities = client, activities
+        self._client, self._activities, self._kept = client, activities, kept
         self._access = AccessReviews(client)
 
     async def detail(self, job: JobAddress) -> JobDetail:
         found = await read(self._client, job)
+        log_root = await self._kept.root(job.namespace)
         evidence, rights, may_exec = await asyncio.gather(
-            evidence_query.read(self._client, found.observed),
+            evidence_query.read(self._client, found.observed, log_root),
             self._rights(job),
             self._access.allowed("create", resources.PODS, job.namespace, "exec"),
         )

@@ -6,16 +6,23 @@ import collections
 import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import NamedTuple
 
 from traincrew import errors
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
 from traincrew.console.contract.logs import LogLine, LogPage, LogSource
+from traincrew.console.kept_logs import KeptLog, KeptLogs
 from traincrew.console.log_requests import LogRequest
 from traincrew.console.view import log_lines, log_sources
 from traincrew.inspection import log_merge
 from traincrew.model import objects
+
+
+class LogAccess(NamedTuple):
+    client: RemoteClient
+    kept: KeptLogs
 
 
 @dataclasses.dataclass
@@ -24,15 +31,24 @@ class Log:
 
     pod: objects.Pod
     source: log_lines.Source
+    kept: KeptLog | None = None
+    """The pod is deleted."""
     error: str = ""
 
     def message(self) -> LogSource:
-        return log_sources.message(self.pod, self.source, self.error)
+        return log_sources.message(self.pod, self.source, self.error, ended=True if self.kept is not None else None)
 
 
-async def logs(client: RemoteClient, job: job_reader.JobAddress, request: LogRequest) -> list[Log]:
-    found = await job_reader.read(client, job)
-    return [
+async def logs(reader: LogAccess, job: job_reader.JobAddress, request: LogRequest) -> list[Log]:
+    """Those of deleted pods first."""
+    found = await job_reader.read(reader.client, job)
+    kept = await reader.kept.of_job(job.kind, found.observed, (pod.metadata.uid for pod in found.pods))
+    deleted = [
+        Log(each.pod, log_lines.Source(found.observed.replica(each.pod), each.container), each)
+        for each in kept
+        if request.selects(found.observed.replica(each.pod)) and request.container in ("", each.container)
+    ]
+    return deleted + [
         Log(pod, log_lines.Source(found.observed.replica(pod), container))
         for pod in found.observed.pods
         if request.selects(found.observed.replica(pod))
@@ -40,10 +56,10 @@ async def logs(client: RemoteClient, job: job_reader.JobAddress, request: LogReq
     ]
 
 
-async def lines(client: RemoteClient, selected: list[Log], request: LogRequest) -> AsyncIterator[tuple[LogLine, bytes]]:
+async def lines(reader: LogAccess, selected: list[Log], request: LogRequest) -> AsyncIterator[tuple[LogLine, bytes]]:
     """The lines that match, and their complete texts."""
     numbers = [log_lines.Numbering() for _ in selected]
-    sources = [_read(client, log, request) for log in selected]
+    sources = [_read(reader, log, request) for log in selected]
     async for index, batch in log_merge.merge(sources):
         for line in batch:
             sequence = numbers[index].next(line.nanoseconds)
@@ -52,21 +68,25 @@ async def lines(client: RemoteClient, selected: list[Log], request: LogRequest) 
                 yield found, line.text
 
 
-async def _read(client: RemoteClient, log: Log, request: LogRequest) -> AsyncGenerator[list[pod_logs.Line], None]:
+async def _read(reader: LogAccess, log: Log, request: LogRequest) -> AsyncGenerator[list[pod_logs.Line], None]:
+    if log.kept is not None:
+        async for batch in reader.kept.lines(log.kept, request.options()):
+            yield batch
+        return
     position = pod_logs.LogPosition(log.pod.metadata.namespace, log.pod.name, log.source.container)
     try:
-        async with contextlib.aclosing(pod_logs.lines(client, position, request.options())) as batches:
+        async with contextlib.aclosing(pod_logs.lines(reader.client, position, request.options())) as batches:
             async for batch in batches:
                 yield batch
     except errors.ApiError as error:
         log.error = error.message
 
 
-async def page(client: RemoteClient, job: job_reader.JobAddress, request: LogRequest) -> LogPage:
-    selected = await logs(client, job, request)
+async def page(reader: LogAccess, job: job_reader.JobAddress, request: LogRequest) -> LogPage:
+    selected = await logs(reader, job, request)
     last: collections.deque[LogLine] = collections.deque(maxlen=request.limit)
     matches = 0
-    async for line, _ in lines(client, selected, request):
+    async for line, _ in lines(reader, selected, request):
         matches += 1
         last.append(line)
     return LogPage(lines=list(last), sources=[log.message() for log in selected], truncated=matches > len(last), matches=matches)

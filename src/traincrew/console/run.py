@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import ipaddress
+import pathlib
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -13,7 +14,18 @@ from collections.abc import AsyncIterator, Callable
 from traincrew import errors
 from traincrew.client import connection, retries
 from traincrew.client.remote import RemoteClient
-from traincrew.console import handlers, job_activity, job_cache, job_reader, origins, page_files, server, sessions, usage_sampler
+from traincrew.console import (
+    handlers,
+    job_activity,
+    job_cache,
+    job_reader,
+    kept_logs,
+    origins,
+    page_files,
+    server,
+    sessions,
+    usage_sampler,
+)
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.stream import topics
 
@@ -64,8 +76,9 @@ async def running(
     """Serve at a socket that listens."""
     async with RemoteClient(cluster, component="console", limits=LIMITS) as client:
         cache = job_cache.JobCache(client, target.namespace)
-        reader = job_reader.JobReader(client, cache.activities)
-        services = topics.Services(client, cache, reader, usage_sampler.UsageSampler(client))
+        kept = kept_logs.KeptLogs(client, pathlib.Path(target.log_root) if target.log_root else None)
+        reader = job_reader.JobReader(client, cache.activities, kept)
+        services = topics.Services(client, cache, reader, usage_sampler.UsageSampler(client), kept)
         application = server.ConsoleServer(handlers.Console(services, target), known, page).application()
         activity = job_activity.JobActivity(client, cache)
         async with cache.running(), activity.running(), server.serving(application, listening):

@@ -14,3 +14,5 @@ class ConsoleTarget:
     context: str = ""
     embedded: bool = False
     """The cluster of this machine that `traincrew up` runs."""
+    log_root: str = ""
+    """The logs of its pods, if it runs on this machine. Empty: it runs elsewhere."""

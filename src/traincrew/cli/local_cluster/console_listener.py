@@ -37,6 +37,7 @@ class ConsoleListener:
             host=host,
             port=port,
             kubeconfig=os.fspath(kubeconfig),
+            log_root=os.fspath(data / "logs"),
             secret=console_records.new_secret(),
             token=console_records.new_secret(),
         )

@@ -27,7 +27,7 @@ def main() -> None:
 
 async def _serve(record: ConsoleRecord, listening: socket.socket) -> None:
     cluster = kubeconfig.load(record.kubeconfig)
-    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True)
+    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True, log_root=record.log_root)
     known = sessions.Sessions(record.secret, {record.token})
     async with run.running(cluster, target, listening, page_files.PageFiles(), known):
         await _end_of_input()

@@ -25,6 +25,8 @@ class ConsoleRecord(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: str
     """The console acts with its credentials."""
     context: str = ""
+    log_root: str = ""
+    """The logs of the pods of this machine, for the process that `up` starts."""
     secret: str
     """Allows to ask for links."""
     token: str = ""

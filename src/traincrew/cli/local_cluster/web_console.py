@@ -64,6 +64,7 @@ async def _serve(
         namespace=target.namespace,
         context=record.context,
         embedded=target.local is not None,
+        log_root=os.fspath(target.log_root) if target.log_root is not None else "",
     )
     known = sessions.Sessions(record.secret)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import pathlib
 from typing import NamedTuple
 
 from traincrew import errors
@@ -31,13 +32,17 @@ class _Followed(NamedTuple):
 
 class LogsTopic:
     def __init__(self, services: Services, subscribe: Subscribe, job: JobAddress, request: LogRequest, send: Send) -> None:
-        self._client, self._subscribe, self._job, self._request, self._send = services.client, subscribe, job, request, send
+        self._client, self._kept = services.client, services.kept
+        self._subscribe, self._job, self._request, self._send = subscribe, job, request, send
+        self._log_root: pathlib.Path | None = None
         self._informer = job_informer.JobInformer(services.client, job_informer.JobKey(job.kind, job.namespace, job.name))
         self._followed: dict[tuple[str, str], _Followed] = {}
         self._numbers: dict[str, log_lines.Numbering] = {}
         self._buffer = line_buffer.LineBuffer()
         self._sources: dict[str, LogSource] = {}
         self._sent_sources: dict[str, LogSource] = {}
+        self._deleted: list[LogSource] = []
+        """Logs of deleted pods that were read and not reported yet."""
         self._wake = asyncio.Event()
         self._is_first = not subscribe.positions
 
@@ -45,6 +50,8 @@ class LogsTopic:
         if not await self._exists():
             return
         async with self._informer.started():
+            self._log_root = await self._kept.root(self._job.namespace)
+            await self._read_deleted()
             watching = asyncio.create_task(self._watch_pods())
             try:
                 await self._deliver()
@@ -72,6 +79,19 @@ class LogsTopic:
             else:
                 return True
 
+    async def _read_deleted(self) -> None:
+        """The logs of pods that were deleted before: they come before those of the pods that replace them."""
+        observed = self._informer.observe()
+        if observed is None:
+            return
+        for log in await self._kept.of_job(self._job.kind, observed, self._informer.pods):
+            source = log_lines.Source(observed.replica(log.pod), log.container)
+            if self._request.selects(source.replica) and self._request.container in ("", source.container):
+                on_lines, resumed = self._receiver(source), pod_logs.Resumed(self._read_position(source) or pod_logs.Position())
+                async for batch in self._kept.lines(log, self._first_options()):
+                    on_lines([line for line in batch if resumed.is_new(line)])
+                self._deleted.append(log_sources.message(log.pod, source, ended=True))
+
     async def _watch_pods(self) -> None:
         """Follow the logs of containers that have started."""
         while True:
@@ -90,9 +110,28 @@ class LogsTopic:
                         self._follow(uid, log_lines.Source(replica, container), pod.name)
 
     def _follow(self, uid: str, source: log_lines.Source, pod: str) -> None:
+        read = self._read_position(source)
+        position = pod_logs.LogPosition(self._job.namespace, pod, source.container)
+        log = log_follower.ContainerLog(position, uid, read)
+        follower = log_follower.LogFollower(self._client, self._informer, log, self._receiver(source), self._log_root)
+        earlier = read is not None or self._request.previous
+        task = asyncio.create_task(follower.follow(self._first_options(), earlier=earlier))
+        task.add_done_callback(lambda _: self._wake.set())
+        self._followed[uid, source.container] = _Followed(follower, task, source, uid)
+
+    def _read_position(self, source: log_lines.Source) -> pod_logs.Position | None:
+        """How far the page has read the log; None: it has not."""
+        start = log_lines.parse_sequence(self._subscribe.positions.get(source.name, ""))
+        return pod_logs.Position(start[0], start[1] + 1) if start is not None else None
+
+    def _first_options(self) -> pod_logs.PodLogOptions:
+        first = dataclasses.replace(self._request.options(), previous=False)
+        is_limited = first.tail is not None or first.since or first.since_seconds is not None
+        return first if is_limited else dataclasses.replace(first, tail=DEFAULT_TAIL)
+
+    def _receiver(self, source: log_lines.Source) -> log_follower.OnLines:
         start = log_lines.parse_sequence(self._subscribe.positions.get(source.name, ""))
         numbers = self._numbers.setdefault(source.name, log_lines.Numbering(*start) if start else log_lines.Numbering())
-        read = pod_logs.Position(start[0], start[1] + 1) if start is not None else None
 
         def on_lines(lines: list[pod_logs.Line]) -> None:
             for line in lines:
@@ -101,15 +140,7 @@ class LogsTopic:
                     self._buffer.add(found)
             self._wake.set()
 
-        position = pod_logs.LogPosition(self._job.namespace, pod, source.container)
-        log = log_follower.ContainerLog(position, uid, read)
-        follower = log_follower.LogFollower(self._client, self._informer, log, on_lines, None)
-        first = self._request.options()
-        if first.tail is None and not first.since and first.since_seconds is None:
-            first = dataclasses.replace(first, tail=DEFAULT_TAIL)
-        task = asyncio.create_task(follower.follow(first, earlier=read is not None))
-        task.add_done_callback(lambda _: self._wake.set())
-        self._followed[uid, source.container] = _Followed(follower, task, source, uid)
+        return on_lines
 
     async def _deliver(self) -> None:
         while True:
@@ -141,7 +172,7 @@ class LogsTopic:
             self._is_first, sources = False, []
 
     def _changed_sources(self) -> list[LogSource]:
-        changed = []
+        changed, self._deleted = self._deleted, []
         for each in self._followed.values():
             pod = self._informer.pods[each.uid]
             found = log_sources.message(pod, each.source, each.follower.error, ended=each.task.done())

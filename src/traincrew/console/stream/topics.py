@@ -11,6 +11,7 @@ from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
 from traincrew.console.contract.stream import ConsoleMessage
 from traincrew.console.job_cache import JobCache
+from traincrew.console.kept_logs import KeptLogs
 from traincrew.console.usage_sampler import UsageSampler
 
 Send = Callable[[ConsoleMessage], Awaitable[None]]
@@ -26,6 +27,7 @@ class Services(NamedTuple):
     cache: JobCache
     reader: job_reader.JobReader
     usage: UsageSampler
+    kept: KeptLogs
 
 
 class Topic(NamedTuple):
