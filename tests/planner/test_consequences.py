@@ -106,7 +106,6 @@ def test_the_wait_ends_although_the_clock_of_the_node_is_an_hour_ahead() -> None
     ("code", "message"),
     [
         pytest.param(1, BUG, id="a bug of the program"),
-        pytest.param(1, "", id="no message"),
         pytest.param(139, PEER_LOST, id="a crash after it survived a loss"),
     ],
 )
@@ -114,6 +113,54 @@ def test_a_failure_that_is_no_consequence_fails_the_job_at_once(code: int, messa
     simulation, cluster = _running()
     cluster.fail("j-worker-0", code, message=message)
     simulation.settle()
+    assert simulation.is_true("Failed")
+
+
+def _fails_silently(seconds_after_start: float) -> tuple[Simulation, ClusterEvents]:
+    simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart="Never"))
+    _spread(simulation)
+    cluster.pass_time(seconds_after_start)
+    cluster.fail("j-worker-0", 1, message="")
+    simulation.settle()
+    return simulation, cluster
+
+
+def test_a_replica_that_fails_without_a_word_belongs_to_a_node_that_is_found_lost_later() -> None:
+    simulation, cluster = _fails_silently(GRACE + 60)
+    assert not simulation.is_true("Failed")
+    assert "does not say why" in simulation.status["why"]["message"]
+    cluster.pass_time(GRACE - 5)
+    cluster.stop_heartbeat("j-worker-1")
+    simulation.settle()
+    recover(simulation, cluster)
+    assert simulation.is_true("Running")
+    assert restart_counts(simulation) == (0, 1)
+    assert "failure" not in simulation.status
+
+
+def test_so_it_does_if_the_pod_of_the_lost_node_is_deleted_with_it() -> None:
+    simulation, cluster = _fails_silently(GRACE + 60)
+    cluster.pass_time(10)
+    cluster.lose_node("j-worker-1")
+    simulation.settle()
+    recover(simulation, cluster)
+    assert simulation.is_true("Running")
+    assert restart_counts(simulation) == (0, 1)
+
+
+def test_a_failure_without_a_word_is_not_excused_by_a_preemption_and_fails_the_job_after_the_grace() -> None:
+    simulation, cluster = _fails_silently(GRACE + 60)
+    cluster.pass_time(10)
+    cluster.preempt("j-worker-1")
+    simulation.settle()
+    cluster.pass_time(GRACE)
+    simulation.settle()
+    assert simulation.is_true("Failed")
+    assert simulation.status["failure"]["replica"] == "Worker 0"
+
+
+def test_a_failure_without_a_word_soon_after_the_start_fails_the_job_at_once() -> None:
+    simulation, _ = _fails_silently(GRACE - 10)
     assert simulation.is_true("Failed")
 
 
@@ -195,6 +242,8 @@ def test_a_failure_with_a_cause_of_its_own_or_later_than_the_grace_does_not_belo
     recover(simulation, cluster)
     cluster.pass_time(seconds)
     cluster.fail("j-worker-0", message=message)
+    simulation.settle()
+    cluster.pass_time(GRACE)
     simulation.settle()
     assert simulation.is_true("Failed")
 

@@ -1,8 +1,9 @@
 """Failures that belong to the loss of another replica: seen before the loss, or long after it.
 
 A node that dies silently is noticed late: Kubernetes waits 40 to 50 seconds for its heartbeat. The replicas on other nodes lose
-their connections earlier and fail. So a failure that looks like a consequence waits for the loss that may have caused it. A
-failure with a cause of its own never waits.
+their connections earlier and fail. So a failure that looks like a consequence waits for the loss that may have caused it. One
+that does not say why waits too, if the job has run for at least the time that it waits: the failures of a job that does not work
+at all are reported at once, and no failure is reported more than twice as late. A failure with a cause of its own never waits.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
 from traincrew.planner import clock, failure_records
-from traincrew.planner.losses import Loss
+from traincrew.planner.losses import Loss, disruption_target
 from traincrew.planner.replicas import Replicas
 
 LATE = dt.timedelta(minutes=15)
 """Time within which a replica notices that a peer is lost: Linux gives up an unanswered connection after 15 minutes."""
+NODE_LOSS_REASONS = ("DeletionByTaintManager", "DeletionByPodGC")
+"""Reasons of the condition DisruptionTarget of pods whose node is gone or does not respond."""
 NODE_MAY_BE_LOST = "NodeMayBeLost"
 """Reason of `status.why` while a failure waits. Its `since` limits the wait, also after a restart of the operator."""
 
@@ -33,12 +36,17 @@ class HeldFailure:
     loss: Loss
     until: Time
 
+    silent: bool = False
+    """The failure does not say why."""
+
     @property
     def message(self) -> str:
-        return (
-            f"pod {self.loss.pod.name} failed because it lost another replica, whose node may have died: "
-            f"if no replica is found lost by {self.until:%H:%M:%S} UTC, the job fails"
+        what = (
+            f"pod {self.loss.pod.name} failed and does not say why, and the node of another replica may have died"
+            if self.silent
+            else f"pod {self.loss.pod.name} failed because it lost another replica, whose node may have died"
         )
+        return f"{what}: if no replica is found lost by {self.until:%H:%M:%S} UTC, the job fails"
 
 
 def grace(replicas: Replicas) -> dt.timedelta:
@@ -72,15 +80,22 @@ def causing_loss(replicas: Replicas, failure: Loss, new: list[Loss]) -> Loss | N
     """The loss of another replica that caused the failure, although it is noticed later."""
     if _has_own_cause(replicas.kind, failure, new):
         return None
-    # A failure that does not say why is not excused by a disruption whose time is later.
     is_consequence = significance(replicas.kind, failure) == "consequence"
-    later = [loss for loss in new if loss.disruption and is_consequence and loss.at <= failure.at + grace(replicas)]
+    # A failure that does not say why is not excused by a later disruption, unless that is the end of a node.
+    excused = is_consequence or _ran_long_enough(replicas, failure)
+    later = [
+        loss
+        for loss in new
+        if loss.disruption and excused and (is_consequence or _is_node_loss(loss)) and loss.at <= failure.at + grace(replicas)
+    ]
     return next(iter(later or _on_lost_nodes(replicas, failure)), None)
 
 
 def hold(replicas: Replicas, status: JobStatus, failure: Loss, new: list[Loss], now: Time) -> HeldFailure | None:
     """The failure, if the loss that caused it may still be noticed."""
-    if significance(replicas.kind, failure) != "consequence" or _has_own_cause(replicas.kind, failure, new):
+    found = significance(replicas.kind, failure)
+    silent = found == "report" and _ran_long_enough(replicas, failure)
+    if not (found == "consequence" or silent) or _has_own_cause(replicas.kind, failure, new):
         return None
     if not _silent_peers(replicas, new):
         return None
@@ -88,7 +103,19 @@ def hold(replicas: Replicas, status: JobStatus, failure: Loss, new: list[Loss], 
     since = why.since if why is not None and why.reason == NODE_MAY_BE_LOST and why.since is not None else clock.whole(now)
     # The end of a container is a time of its node, whose clock may differ.
     until = min(since, failure.at) + grace(replicas)
-    return HeldFailure(failure, until) if now < until else None
+    return HeldFailure(failure, until, silent) if now < until else None
+
+
+def _ran_long_enough(replicas: Replicas, failure: Loss) -> bool:
+    """Whether all replicas had run together for at least the grace when one failed."""
+    since = [slot.pod.status.start_time for slot in replicas.slots if slot.pod is not None]
+    started = [time for time in since if time is not None]
+    return len(started) == len(replicas.slots) and max(started) + grace(replicas) <= failure.at
+
+
+def _is_node_loss(loss: Loss) -> bool:
+    target = disruption_target(loss.pod)
+    return loss.pod.node_lost or (target is not None and target.reason in NODE_LOSS_REASONS)
 
 
 def _has_own_cause(kind: JobKind, failure: Loss, new: list[Loss]) -> bool:
