@@ -12,7 +12,7 @@ from tests.planner.cluster_events import ClusterEvents
 from tests.planner.manifests import Manifest
 from tests.planner.scenarios import started
 from tests.planner.simulation import Simulation
-from tests.planner.test_elastic_members import annotated, give, horovod
+from tests.planner.test_elastic_members import COMMAND, annotated, give, horovod
 
 from traincrew.model.shares import GAVE_BACK, Leave
 from traincrew.model.status import WorkerSeconds
@@ -24,6 +24,12 @@ def torchrun() -> Manifest:
     policy = {"minReplicas": 1, "maxReplicas": 4}
     job = manifests.job("PyTorchJob", spec={"elasticPolicy": policy}, Worker=2)
     return annotated(job, scaling="idle", **{"checkpoint-seconds": "100"})
+
+
+def horovod_over_ssh() -> Manifest:
+    job = manifests.ssh_job(Launcher=1, Worker=2)
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"] = COMMAND
+    return annotated(job, scaling="idle")
 
 
 def recorded(simulation: Simulation) -> WorkerSeconds:
@@ -75,8 +81,8 @@ def change(choice: random.Random, simulation: Simulation, cluster: ClusterEvents
         simulation.restart_operator()
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("job", [horovod, torchrun])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("job", [horovod, horovod_over_ssh, torchrun])
 def test_the_parts_add_up_to_the_life_of_the_pods_within_one_percent(seed: int, job: object) -> None:
     choice = random.Random(seed)
     simulation, cluster = started(job())  # type: ignore[operator]

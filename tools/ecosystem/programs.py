@@ -33,6 +33,9 @@ KUEUE = Module("sigs.k8s.io/kueue", "v0.10.1", "h1:td+Nae1z9L4IrkqJKOIMsKp2TmwUA
 JOBSET = Module("sigs.k8s.io/jobset", "v0.8.0", "h1:80cJcPld+IMdKFOqzEW4et3Y6lGAPcP8YmBZ+aiKGYA=")
 VOLCANO = Module("volcano.sh/volcano", "v1.10.0", "h1:+GzQinGgeV0j58WpWpxByOXgF+YfUPW55zghM8GqjF0=")
 SCHEDULER_PLUGINS = Module("sigs.k8s.io/scheduler-plugins", "v0.32.7", "h1:fGr4JKraaTe6it4PIqUlXStfctFKYxJgYkDsiU6699o=")
+VERTICAL_POD_AUTOSCALER = Module(
+    "k8s.io/autoscaler/vertical-pod-autoscaler", "v1.2.1", "h1:t5t0Rsn4b7iQfiVlGdWSEnEx8pjrSM96Sn4Dvo1QH/Q="
+)
 
 PROGRAMS: dict[str, tuple[Module, str]] = {
     # The binaries have the names that they have in the images of the projects: client-go derives field managers from them.
@@ -41,6 +44,7 @@ PROGRAMS: dict[str, tuple[Module, str]] = {
     "jobset/manager": (JOBSET, "."),
     "kueue/manager": (KUEUE, "./cmd/kueue"),
     "scheduler-plugins/kube-scheduler": (SCHEDULER_PLUGINS, "./cmd/scheduler"),
+    "vertical-pod-autoscaler/updater": (VERTICAL_POD_AUTOSCALER, "./pkg/updater"),
     "volcano/vc-scheduler": (VOLCANO, "./cmd/scheduler"),
     "volcano/vc-controller-manager": (VOLCANO, "./cmd/controller-manager"),
 }

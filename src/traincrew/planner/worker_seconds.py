@@ -43,9 +43,9 @@ def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
 
 def _parts(replicas: Replicas) -> Iterator[str]:
     members = {slot.replica.name for slot in replicas.slots}
-    role = elasticity.ROLE.lower()
+    worker = naming.replica(replicas.job.name, elasticity.ROLE, 0).removesuffix("0")
     for pod in replicas.own_pods:
-        if pod.metadata.labels.get(naming.REPLICA_TYPE) == role and pod.status.phase not in ("Succeeded", "Failed"):
+        if pod.name.startswith(worker) and pod.status.phase not in ("Succeeded", "Failed"):
             yield _part(pod, member=pod.name in members)
 
 
