@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.embedded.resilience import memory_limits
 
 from traincrew.apimachinery import field_errors, jsonpath, name_validation, selectors, string_cache, yaml_scalars
 from traincrew.apimachinery.field_errors import FieldErrors, TooManyErrors
 from traincrew.apimachinery.structural import defaulting, schemas, validation_cost, value_validation
 from traincrew.apimachinery.structural.schemas import Structure
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """An attack that succeeds fails its test and does not harm the machine."""
+    with memory_limits.of_this_process():
+        yield
 
 
 def test_the_errors_of_an_object_are_limited_in_number() -> None:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import decimal
 import time
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
+from tests.embedded.resilience import memory_limits
 from tests.planner.hypothesis_settings import max_examples
 
 from traincrew.apimachinery import quantities
 
 INT64 = 2**63 - 1
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """An attack that succeeds fails its test and does not harm the machine."""
+    with memory_limits.of_this_process():
+        yield
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.cluster import operators
 from tests.cluster.api import Object, eventually
+from tests.embedded.resilience import memory_limits
 from tests.hostile import consoles, shims, socket_attacks
 from tests.hostile.consoles import ConsoleProcess
 from tests.hostile.exec_client import execute
@@ -30,6 +31,13 @@ headers = {"Authorization": "Bearer " + open(f"{account}/token").read()}
 request = urllib.request.Request("https://kubernetes.default.svc/version", headers=headers)
 print(urllib.request.urlopen(request, context=context, timeout=30).status)
 """
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """An attack that succeeds fails its test and does not harm the machine."""
+    with memory_limits.of_this_process():
+        yield
 
 
 def netns_daemon(cluster: HostileCluster) -> int:

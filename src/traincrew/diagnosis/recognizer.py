@@ -10,6 +10,8 @@ from typing import Literal
 Significance = Literal["cause", "report", "consequence"]
 """cause: the fault itself. report: a launcher says that a process failed. consequence: another replica failed before."""
 Place = Literal["exception", "line"]
+MAX_CHARACTERS = 262_144
+"""Of a text that are searched. Those who read logs have limits of their own, which are not known here."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Recognizer:
     """Stronger evidence than a Python exception in the same output."""
 
     def search(self, text: str) -> re.Match[str] | None:
-        return re.search(self.pattern.replace(" ", r"\s+"), text, re.MULTILINE)
+        """In the end of the text: a replica may print any amount, and failed last."""
+        pattern = re.compile(self.pattern.replace(" ", r"\s+"), re.MULTILINE)
+        return pattern.search(text, max(0, len(text) - MAX_CHARACTERS))
 
 
 @dataclasses.dataclass(frozen=True)

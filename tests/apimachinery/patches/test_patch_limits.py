@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
+from tests.embedded.resilience import memory_limits
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import json_patch, strategic_lists, strategic_merge
@@ -23,6 +25,13 @@ SCHEMA: dict[str, Any] = {
         }
     },
 }
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """An attack that succeeds fails its test and does not harm the machine."""
+    with memory_limits.of_this_process():
+        yield
 
 
 def copies(count: int, source: str = "/x", target: str = "/x/-") -> list[dict[str, Any]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.embedded.resilience import memory_limits
 
 from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.structural import schemas
@@ -15,6 +17,13 @@ DOUBLED = "self"
 for level in range(20):
     DOUBLED = f"cel.bind(a{level}, {DOUBLED}, a{level} + a{level})"
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+@pytest.fixture(autouse=True)
+def _memory_limit() -> Iterator[None]:
+    """An attack that succeeds fails its test and does not harm the machine."""
+    with memory_limits.of_this_process():
+        yield
 
 
 def structure(*rules: str, **schema: Any) -> schemas.Structure:
