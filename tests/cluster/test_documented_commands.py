@@ -17,9 +17,10 @@ from tests.cluster.installed_operators import GO_LABELS, NAMESPACE, OWN_LABELS, 
 from tools.kube import build, cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
-BLOCK = re.compile(r"^( *)```\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+"""Language and lines. Blocks with a language are not commands."""
 NEED_A_KUBELET = {
-    """kubectl -n kubeflow logs deployment/traincrew | grep '"job": "default/mnist"'""",
+    """kubectl -n kubeflow logs -l app.kubernetes.io/name=traincrew --tail=-1 | grep '"job": "default/mnist"'""",
     "kubectl -n kubeflow port-forward deployment/traincrew 8081",
     "curl --request PUT --data debug http://localhost:8081/loglevel",
 }
@@ -28,7 +29,8 @@ NEED_A_KUBELET = {
 
 def commands(page: str) -> list[str]:
     text = (ROOT / "docs" / page).read_text()
-    return [line.strip() for _, block in BLOCK.findall(text) for line in block.splitlines() if line.strip()]
+    blocks = [block for language, block in BLOCK.findall(text) if not language]
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
 @pytest.fixture

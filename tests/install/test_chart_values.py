@@ -278,6 +278,12 @@ def test_a_value_has_its_effect(helm: Helm, path: str) -> None:
     assert before != after
 
 
+def test_the_service_names_the_scheme_if_the_metrics_have_a_certificate(helm: Helm) -> None:
+    annotations = the("Service", helm.render("--set=metrics.certificateSecret=tls"))["metadata"]["annotations"]
+    assert annotations["prometheus.io/scheme"] == "https"
+    assert "prometheus.io/scheme" not in the("Service", helm.render())["metadata"]["annotations"]
+
+
 def test_sharing_grants_the_rights_to_watch_nodes_all_pods_and_quotas(helm: Helm) -> None:
     found = helm.render("--set=sharing.enabled=true")
     rules = found["ClusterRole", "traincrew-sharing"]["rules"]

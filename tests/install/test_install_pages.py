@@ -27,7 +27,7 @@ ELSEWHERE = {
 }
 """Beginnings of commands that are not run here → where they are, or why nowhere."""
 REMOVE = (
-    "helm uninstall traincrew", "kubectl delete -k manifests/base --ignore-not-found",
+    "helm uninstall traincrew", "helm uninstall team-c", "kubectl delete -k manifests/base --ignore-not-found",
     "kubectl delete namespace kubeflow mpi-operator pytorch-operator --ignore-not-found",
 )  # fmt: skip
 
