@@ -1,4 +1,4 @@
-"""python -m bench.sharing [--seeds 101,102,103] [--days 1] [--plot docs/sharing.svg]: completion, wait and productive share."""
+"""python -m bench.sharing [--seeds 101,102] [--days 1] [--plot FILE] [--scale]: completion, wait and productive share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import statistics
 import time
 from typing import NamedTuple
 
-from bench.sharing import philly, plot
+from bench.sharing import philly, plot, scale
 from bench.sharing.philly import DAY, TraceJob
 from bench.sharing.replay import SPEED, Replay, ReplayedJob
 from traincrew.kinds.elasticity import ResizeCost
@@ -71,7 +71,11 @@ def main() -> None:
     parser.add_argument("--seeds", default="101,102,103")
     parser.add_argument("--days", type=float, default=1.0)
     parser.add_argument("--plot", default="")
+    parser.add_argument("--scale", action="store_true", help="only print how long one decision takes in a large cluster")
     options = parser.parse_args()
+    if options.scale:
+        scale.print_times(20)
+        return
     drawn: dict[str, list[tuple[str, Row]]] = {}
     for name, scene, load in SCENES:
         print(f"\n{name}: {CAPACITY} GPUs, {options.days:g} days")

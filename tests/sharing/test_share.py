@@ -335,3 +335,9 @@ def test_a_job_that_lost_workers_with_a_node_says_so() -> None:
 def test_a_job_that_takes_no_idle_capacity_says_so() -> None:
     given = share(scene([gpu_node("a", 4)], [], [elastic("e", ["a"], grows=False)]), NOW).jobs["e"]
     assert (given.reason, "takes no idle capacity" in given.message) == ("AtMaximum", True)
+
+
+def test_idle_capacity_is_shared_by_dominant_resource_and_not_by_the_number_of_workers() -> None:
+    jobs = [elastic("large", ["a"], gpus=2, most=9), elastic("small", ["a"], gpus=1, most=9)]
+    result = share(scene([gpu_node("a", 11)], [], jobs), NOW)
+    assert (count(result, "large"), count(result, "small")) == (3, 5)

@@ -13,8 +13,10 @@ from traincrew.sharing.scene import ElasticJob, JobRecord, Member, Rules
 
 
 class Draft:
-    def __init__(self, job: ElasticJob, record: JobRecord, anchored: frozenset[int]) -> None:
+    def __init__(self, job: ElasticJob, record: JobRecord, anchored: frozenset[int], part: float = 1.0) -> None:
+        """part: of the cluster that a worker uses, by its dominant resource."""
         self.job, self.record, self.anchored = job, record, anchored
+        self.step = part / job.weight
         self.members: dict[int, Member] = {each.index: each for each in job.members}
         for index in (*record.asked, *record.granted):
             self.members.setdefault(index, Member(index, surplus=index in record.granted))
@@ -28,12 +30,8 @@ class Draft:
 
     @property
     def level(self) -> float:
-        """What the job has above its minimum, relative to its weight."""
-        return (len(self.members) - self.job.least) / self.job.weight
-
-    @property
-    def step(self) -> float:
-        return 1 / self.job.weight
+        """The part of the cluster that the job has above its minimum, relative to its weight."""
+        return (len(self.members) - self.job.least) * self.step
 
     @property
     def in_order(self) -> list[Member]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import heapq
 import math
 
 import msgspec
@@ -62,13 +63,14 @@ def _brake(draft: Draft, rules: Rules, now: Time) -> Brake | None:
 def _fill(drafts: list[Draft], room: Room, scene: Scene) -> dict[str, list[PodInfo]]:
     """The workers that fit, by UID of their job, in the order in which they were placed."""
     placed: dict[str, list[PodInfo]] = {draft.job.uid: [] for draft in drafts}
-    open_drafts = list(drafts)
+    by_uid = {draft.job.uid: draft for draft in drafts}
+    levels = [(draft.level, uid) for uid, draft in by_uid.items()]
+    heapq.heapify(levels)
     limits = _Limits(room, scene)
-    while open_drafts:
-        draft = min(open_drafts, key=lambda each: (each.level + len(placed[each.job.uid]) * each.step, each.job.uid))
-        own = placed[draft.job.uid]
+    while levels:
+        level, uid = heapq.heappop(levels)
+        draft, own = by_uid[uid], placed[uid]
         if len(draft.members) + len(own) >= draft.job.most:
-            open_drafts.remove(draft)
             continue
         pod = numbered(draft.job, len(own))
         brake = limits.brake(pod)
@@ -76,10 +78,10 @@ def _fill(drafts: list[Draft], room: Room, scene: Scene) -> dict[str, list[PodIn
         if one is None:
             if not own:
                 draft.brake = brake or Brake("NoRoom", room.reasons(draft.job.shape))
-            open_drafts.remove(draft)
             continue
         limits.take(pod)
         own.append(one)
+        heapq.heappush(levels, (level + draft.step, uid))
     return placed
 
 

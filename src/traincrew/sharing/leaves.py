@@ -137,7 +137,8 @@ def _would_even_out(rich: Draft, poor: Draft, room: Room) -> bool:
         return False
     if len(rich.members) <= rich.job.wanted or not poor.job.wanted <= len(poor.members) < poor.job.most:
         return False
-    return rich.level - rich.step >= poor.level + poor.step and _fits_instead(rich, poor, room)
+    rounding = 1e-9 * rich.step
+    return rich.level - rich.step >= poor.level + poor.step - rounding and _fits_instead(rich, poor, room)
 
 
 def _fits_instead(rich: Draft, poor: Draft, room: Room) -> bool:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Container, Hashable, Iterable, Sequence
 
-from traincrew.scheduling import filters
+from traincrew.scheduling import filters, resource_requests
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 from traincrew.sharing.scene import Scene
+
+
+@dataclasses.dataclass
+class _Tried:
+    count: int = 0
+    """How many of the first nodes have no room."""
+    freed: set[int] = dataclasses.field(default_factory=set)
+    """Positions of those among them from which a pod was removed since."""
 
 
 class Room:
@@ -19,8 +29,9 @@ class Room:
         self._overcommitted = scene.rules.overcommitted
         self._snapshot = Snapshot(nodes, self._overcommitted, scene.storage, scene.namespaces)
         self._infos = list(self._snapshot.node_infos.values())
-        self._tried: dict[Hashable, int] = {}
-        """How many of the first nodes have no room for a pod of a kind. There are thousands of nodes, and pods are alike."""
+        self._positions = {each.node.name: position for position, each in enumerate(self._infos)}
+        self._tried: dict[Hashable, _Tried] = {}
+        """Which nodes have no room for pods that are alike: there are thousands of nodes."""
         self._reasons: dict[Hashable, str] = {}
         for pod in scene.pods:
             if pod.spec.node_name:
@@ -31,7 +42,12 @@ class Room:
         return frozenset(self._snapshot.node_infos)
 
     def remove(self, pod: PodInfo) -> None:
-        self._tried.clear()
+        position = self._positions.get(pod.spec.node_name)
+        if pod.uid in self._snapshot.anti_affinity_pods:  # it may have excluded others from many nodes
+            self._tried.clear()
+        for tried in self._tried.values():
+            if position is not None and position < tried.count:
+                tried.freed.add(position)
         self._snapshot.remove_pod(pod, pod.spec.node_name)
 
     def add(self, pod: PodInfo) -> None:
@@ -44,14 +60,13 @@ class Room:
         """
         self._snapshot.overcommitted = frozenset() if strict else self._overcommitted
         alike = _equivalence(pod, strict)
-        for position in range(self._tried.get(alike, 0) if alike is not None else 0, len(self._infos)):
+        tried = self._tried.setdefault(alike, _Tried()) if alike is not None else _Tried()
+        for position in (*sorted(tried.freed), *range(tried.count, len(self._infos))):
             node_info = self._infos[position]
             if not (strict and node_info.node.name in self._closed) and self._fits(pod, node_info):
-                if alike is not None:
-                    self._tried[alike] = position
                 return self._put(pod, node_info.node.name)
-        if alike is not None:
-            self._tried[alike] = len(self._infos)
+            tried.freed.discard(position)
+            tried.count = max(tried.count, position + 1)
         return None
 
     def place_on(self, pod: PodInfo, node: str) -> PodInfo | None:
@@ -79,9 +94,18 @@ class Room:
         infos = self._snapshot.node_infos.values()
         return {name: sum(max(each.free.get(name, 0), 0) for each in infos) for name in names}
 
+    @functools.cached_property
+    def _totals(self) -> dict[str, int]:
+        return resource_requests.total(each.allocatable for each in self._infos)
+
     def allocatable(self, name: str) -> int:
         """The sum over all nodes."""
-        return sum(each.allocatable.get(name, 0) for each in self._snapshot.node_infos.values())
+        return self._totals.get(name, 0)
+
+    def dominant_part(self, pod: PodInfo) -> float:
+        """The largest part of a resource of the cluster that the pod requests."""
+        parts = [value / self._totals[name] for name, value in pod.requests.items() if name != "pods" and self._totals.get(name)]
+        return max(parts, default=0.0) or 1.0
 
     def reasons(self, pod: PodInfo) -> str:
         """Why the pod fits no node, in the words of the scheduler."""

@@ -31,7 +31,7 @@ class _Decision:
         self._drafts: dict[str, Draft] = {}
         for job in sorted(scene.jobs, key=lambda each: each.uid):
             record = budget.updated(scene.memory.jobs.get(job.uid), job, self._rules, now)
-            self._drafts[job.uid] = Draft(job, record, job.anchored(self._room.nodes))
+            self._drafts[job.uid] = Draft(job, record, job.anchored(self._room.nodes), self._room.dominant_part(job.shape))
         self._again: list[Time] = []
         self._held: Claim | None = None
         """A claim that is left to the scheduler for a moment: nobody grows."""

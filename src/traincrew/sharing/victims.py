@@ -9,6 +9,8 @@ from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing.room import Room
 from traincrew.sharing.scene import Member
 
+Order = tuple[bool, bool, float, int]
+
 
 class Candidate(NamedTuple):
     """A worker that may leave."""
@@ -37,15 +39,24 @@ class _Search:
     def admit(self, pod: PodInfo) -> PodInfo | None:
         if (placed := self._room.place(pod)) is not None:
             return placed
-        options = [(node, freed) for node in sorted(self._by_node) if (freed := self._least(pod, node)) is not None]
-        if not options:
-            return None
-        node, freed = min(options, key=lambda option: self._price(option[1]))
+        node, freed = "", list[Candidate]()
+        nodes = sorted((each[0].member.order, name) for name, each in self._by_node.items() if each)
+        for first, name in nodes:
+            if freed and self._is_least(freed, first):
+                break
+            option = self._least(pod, name)
+            if option is not None and (not freed or self._price(option) < self._price(freed)):
+                node, freed = name, option
         for each in freed:
             self._take(each)
-        return self._room.place_on(pod, node)
+        return self._room.place_on(pod, node) if freed else None
 
-    def _price(self, freed: list[Candidate]) -> tuple[int, int, list[tuple[bool, bool, float, int]]]:
+    def _is_least(self, freed: list[Candidate], first: Order) -> bool:
+        """Whether no node is better whose first worker has this order: there are thousands of nodes."""
+        resized = {each.job for each in self.leaving}
+        return len(freed) == 1 and (not resized or freed[0].job in resized) and freed[0].member.order <= first
+
+    def _price(self, freed: list[Candidate]) -> tuple[int, int, list[Order]]:
         """Few workers, of few jobs, of jobs that are resized anyway."""
         resized = {each.job for each in self.leaving}
         return (len(freed), len({each.job for each in freed} - resized), [each.member.order for each in freed])
