@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from traincrew.console.contract import cluster, jobs, logs, metrics, problems, queues, requests, stream, terminal
+from traincrew.console.contract import cluster, jobs, logs, metrics, passport, problems, queues, requests, stream, terminal
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "web" / "src" / "api"
 RESPONSES: tuple[type, ...] = (
     cluster.SessionInfo, cluster.Capabilities, cluster.NodeList, jobs.JobList, jobs.JobDetail, jobs.ReplicaDetail,
     jobs.YamlDocument, logs.LogPage, metrics.JobMetrics, metrics.PatternMatches, queues.QueueList, requests.SubmitResult,
-    requests.Link, requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage),
+    passport.Passports, requests.Link, requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage),
     *typing.get_args(terminal.TerminalOutput),
 )  # fmt: skip
 REQUESTS: tuple[type, ...] = (
@@ -66,7 +66,7 @@ _DESCRIBED = re.compile(r'^    (\w+): [^\n]*\n    """(.*?)"""', re.MULTILINE | r
 def _field_descriptions() -> dict[tuple[str, str], str]:
     """The texts below the fields, by class and JSON name. Python does not keep them, hence they are read from the source."""
     found = {}
-    for module in (cluster, jobs, logs, metrics, problems, queues, requests, stream, terminal):
+    for module in (cluster, jobs, logs, metrics, passport, problems, queues, requests, stream, terminal):
         text = pathlib.Path(str(module.__file__)).read_text(encoding="utf-8")
         parts = _CLASS.split(text)[1:]
         for name, part in zip(parts[::2], parts[1::2], strict=True):

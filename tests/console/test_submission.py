@@ -123,3 +123,12 @@ async def test_a_quota_that_refuses_the_job_is_said(browser: Browser) -> None:
     status, error = await browser.call("POST", "jobs?namespace=full", json.dumps(job("much", "true")))
     assert status == 422
     assert "exceeded quota" in error["message"]
+
+
+async def test_the_passport_of_a_manifest_is_read_without_creating_anything(browser: Browser) -> None:
+    status, found = await browser.call("POST", "passport", yaml.safe_dump(job("planned", "true", workers=2)))
+    assert status == 200
+    ((first, second),) = [each["replicas"] for each in found["jobs"]]
+    assert [{env["name"]: env["value"] for env in each["env"]}["PROCESS_ID"] for each in (first, second)] == ["0", "1"]
+    assert (await browser.get("jobs?q=planned"))["total"] == 0
+    assert (await browser.call("POST", "passport", "kind: ["))[1]["reason"] == "Invalid"

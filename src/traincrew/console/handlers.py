@@ -26,7 +26,7 @@ from traincrew.console.contract import metrics, requests
 from traincrew.console.contract.message import Message
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.stream.topics import Services
-from traincrew.console.view import job_filters
+from traincrew.console.view import job_filters, passports
 
 T = TypeVar("T", bound=msgspec.Struct)
 CHUNK_BYTES = 256 * 1024
@@ -63,6 +63,14 @@ async def body(request: web.Request, kind: type[T]) -> T:
         raise errors.SettingsError(f"the body of the request is not valid: {error}") from None
 
 
+async def manifest(request: web.Request) -> str:
+    """Raise ManifestError."""
+    try:
+        return (await request.read()).decode()
+    except UnicodeDecodeError as error:
+        raise errors.ManifestError(f"the manifest is not UTF-8 text (byte {error.start})") from None
+
+
 def job_of(request: web.Request) -> job_reader.JobAddress:
     return job_reader.address(request.match_info["kind"], request.match_info["namespace"], request.match_info["name"])
 
@@ -78,12 +86,13 @@ async def list_jobs(console: Console, request: web.Request) -> web.Response:
 
 
 async def submit_jobs(console: Console, request: web.Request) -> web.Response:
-    try:
-        text = (await request.read()).decode()
-    except UnicodeDecodeError as error:
-        raise errors.ManifestError(f"the manifest is not UTF-8 text (byte {error.start})") from None
+    text = await manifest(request)
     namespace, dry_run = request.query.get("namespace") or console.target.namespace, request.query.get("dryRun") in ("1", "true")
     return answer(await submission.submit(console.services.client, text, namespace, dry_run=dry_run))
+
+
+async def get_passports(console: Console, request: web.Request) -> web.Response:
+    return answer(passports.of_manifest(await manifest(request)))
 
 
 async def get_job(console: Console, request: web.Request) -> web.Response:
@@ -171,6 +180,7 @@ ROUTES = (
     Route("POST", "/series:try", "try a pattern", try_pattern),
     Route("GET", "/jobs", "list jobs", list_jobs),
     Route("POST", "/jobs", "create a job", submit_jobs),
+    Route("POST", "/passport", "say what each replica will be given", get_passports),
     Route("GET", JOB, "read {}", get_job),
     Route("DELETE", JOB, "delete {}", delete_job),
     Route("POST", f"{JOB}:suspend", "suspend {}", suspend_job),

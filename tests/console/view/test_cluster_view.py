@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.console.view.test_view import LABELS, observed, stored
 
+from traincrew import errors
 from traincrew.console.contract.metrics import OutputSeries
-from traincrew.console.view import job_progress, metric_patches, nodes, pods, queues, ranks
+from traincrew.console.view import job_progress, metric_patches, nodes, passports, pods, queues, ranks
 from traincrew.console.view.points import Counted
 from traincrew.inspection import observed_job
 from traincrew.kinds import KINDS
@@ -181,3 +182,38 @@ def test_a_patch_of_metrics_has_the_new_points_alone() -> None:
     assert metric_patches.new_points(seen, [points(3)]) == []
     assert metric_patches.is_continued(seen, [points(5)])
     assert not metric_patches.is_continued(seen, [points(5, thinned=1)])
+
+
+def test_a_passport_has_the_variables_of_each_replica_before_the_job_exists() -> None:
+    container = {"name": "pytorch", "image": "x"}
+    role = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
+    document = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "p"},
+        "spec": {"pytorchReplicaSpecs": {"Master": role, "Worker": {**role, "replicas": 2}}},
+    }
+    (found,) = passports.of_manifest(json.dumps(document)).jobs
+    ranks_of = {each.replica: {env.name: env.value for env in each.env} for each in found.replicas}
+    assert {name: env["RANK"] for name, env in ranks_of.items()} == {"master-0": "0", "worker-0": "1", "worker-1": "2"}
+    assert {(env["WORLD_SIZE"], env["MASTER_ADDR"]) for env in ranks_of.values()} == {("3", "p-master-0")}
+    with pytest.raises(errors.ManifestError, match="replicas"):
+        passports.of_manifest(json.dumps(document).replace('"replicas": 2', '"replicas": "two"'))
+
+
+@pytest.mark.parametrize("kind", [each.kind for each in KINDS])
+def test_every_kind_has_a_passport(kind: str) -> None:
+    found = next(each for each in KINDS if each.kind == kind)
+    specs = {
+        role.name: {"replicas": 1, "template": {"spec": {"containers": [{"name": found.pods.container, "image": "x"}]}}}
+        for role in found.roles
+        if role.name not in ("Chief", "Evaluator")
+    }
+    document = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": kind,
+        "metadata": {"name": "p"},
+        "spec": {found.replicas_field: specs},
+    }
+    (passport,) = passports.of_manifest(json.dumps(document)).jobs
+    assert passport.total == len(passport.replicas) == len(specs)

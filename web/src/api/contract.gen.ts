@@ -306,6 +306,16 @@ export interface JobMetrics {
   errors: string[]
 }
 
+export interface JobPassport {
+  kind: string
+  name: string
+  /** Of the job in the manifest. */
+  line: number
+  /** At most 256. */
+  replicas: ReplicaPassport[]
+  total: number
+}
+
 /** What changed of a job. Null or empty: no change. */
 export interface JobPatch {
   summary: JobSummary | null
@@ -548,6 +558,11 @@ export interface OutputSeries {
   line: string
 }
 
+/** The answer to `POST passport`. */
+export interface Passports {
+  jobs: JobPassport[]
+}
+
 export interface PatternMatch {
   /** Counted from 1. */
   line: number
@@ -685,6 +700,15 @@ export interface ReplicaDetail {
   containers: ContainerSpec[]
   events: Event[]
   yaml: string
+}
+
+export interface ReplicaPassport {
+  /** Such as `worker-1`. */
+  replica: string
+  role: string
+  index: number
+  /** The variables that the operator adds; those of the manifest come in addition. */
+  env: EnvironmentVariable[]
 }
 
 export interface ReplicaTimeline {

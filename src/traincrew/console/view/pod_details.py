@@ -35,12 +35,12 @@ def _container(container: dict[str, Any], volumes: dict[str, str], *, init: bool
         command=[str(each) for each in container.get("command") or ()],
         args=[str(each) for each in container.get("args") or ()],
         working_dir=str(container.get("workingDir") or ""),
-        env=[_variable(each) for each in container.get("env") or ()],
+        env=[variable(each) for each in container.get("env") or ()],
         mounts=mounts,
     )
 
 
-def _variable(variable: dict[str, Any]) -> EnvironmentVariable:
+def variable(variable: dict[str, Any]) -> EnvironmentVariable:
     name, origin = str(variable.get("name", "")), variable.get("valueFrom") or {}
     if not origin:
         return EnvironmentVariable(name=name, value=str(variable.get("value") or ""))
