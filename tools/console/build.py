@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import pathlib
+import re
 import subprocess
 
 from tools.console import node
@@ -50,6 +51,12 @@ def compress(page: pathlib.Path) -> int:
     return total
 
 
+def initial(page: pathlib.Path) -> int:
+    """Compressed bytes that a browser loads before it shows the first page: what index.html names."""
+    named = re.findall(r'(?:src|href)="\./([^"]+\.(?:js|css|svg))"', (page / "index.html").read_text())
+    return sum((page / f"{each}.gz").stat().st_size for each in set(named))
+
+
 def main() -> None:
     digest = source_digest()
     stamp = PAGE / STAMP
@@ -61,7 +68,10 @@ def main() -> None:
     node.run("vite", "build", "--logLevel", "warn")
     total = compress(PAGE)
     stamp.write_text(digest)
-    print(f"The page of the console is in {PAGE.relative_to(node.WEB.parent)}: {total / 1000:.0f} kB compressed.")
+    print(
+        f"The page of the console is in {PAGE.relative_to(node.WEB.parent)}: {total / 1000:.0f} kB compressed, "
+        f"of which {initial(PAGE) / 1000:.0f} kB are loaded first."
+    )
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ const events = createRoute({ getParentRoute: () => job, path: '/events', compone
 const yaml = createRoute({
   getParentRoute: () => job,
   path: '/yaml',
-  validateSearch: (raw: Record<string, unknown>): { view?: 'submitted' } =>
-    raw.view === 'submitted' ? { view: 'submitted' } : {},
+  validateSearch: (raw: Record<string, unknown>): { view?: 'diff' | 'submitted' } =>
+    raw.view === 'submitted' || raw.view === 'diff' ? { view: raw.view } : {},
   component: lazyRouteComponent(() => import('./job/YamlTab'), 'YamlTab'),
 });
 

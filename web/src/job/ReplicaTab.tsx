@@ -8,6 +8,7 @@ import { dateAndTime } from '../format/time';
 import { jobPath } from '../jobs/actions';
 import { ReplicaStatus } from '../jobs/StatusBadge';
 import { ProblemState } from '../shell/ProblemState';
+import { ReplicaTerminal } from '../terminal/ReplicaTerminal';
 import { YamlEditor } from '../yaml/YamlEditor';
 import { EventTable } from './EventsTab';
 import { useCurrentJob } from './jobContext';
@@ -50,6 +51,11 @@ export function ReplicaTab() {
             />
           ))}
       </Card>
+      <ReplicaTerminal
+        path={`${jobPath(params)}/replicas/${encodeURIComponent(params.replica)}`}
+        replica={replica.name}
+        running={replica.state === 'Running'}
+      />
       {data.events.length > 0 && (
         <Card title={t('tabs.events')}>
           <EventTable events={data.events} />

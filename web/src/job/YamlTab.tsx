@@ -8,6 +8,7 @@ import { asProblem, request } from '../api/http';
 import { CopyIcon, DownloadIcon } from '../icons';
 import { jobPath } from '../jobs/actions';
 import { ProblemState } from '../shell/ProblemState';
+import { YamlDiff } from '../yaml/YamlDiff';
 import { YamlEditor } from '../yaml/YamlEditor';
 import { useCurrentJob, useJobAddress } from './jobContext';
 
@@ -35,11 +36,12 @@ export function YamlTab() {
           aria-label={t('yaml.view')}
           value={view ?? 'full'}
           onChange={(value) =>
-            void navigate({ search: value === 'submitted' ? { view: 'submitted' } : {}, replace: true })
+            void navigate({ search: value === 'full' ? {} : { view: value as 'diff' | 'submitted' }, replace: true })
           }
           data={[
             { value: 'full', label: t('yaml.full') },
             { value: 'submitted', label: t('yaml.submitted') },
+            { value: 'diff', label: t('yaml.diff') },
           ]}
         />
         <Group gap="xs">
@@ -63,7 +65,14 @@ export function YamlTab() {
           </Button>
         </Group>
       </Group>
-      <YamlEditor text={text} label={t('tabs.yaml')} />
+      {view === 'diff' ? (
+        <>
+          <p className="quiet">{t('yaml.diffHint')}</p>
+          <YamlDiff before={data.submitted} after={data.yaml} label={t('yaml.diff')} />
+        </>
+      ) : (
+        <YamlEditor text={text} label={t('tabs.yaml')} />
+      )}
     </>
   );
 }

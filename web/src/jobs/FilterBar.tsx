@@ -2,7 +2,7 @@ import { ActionIcon, Button, Checkbox, Menu, TextInput, Tooltip } from '@mantine
 import { useHotkeys } from '@mantine/hooks';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { JobList } from '../api/contract.gen';
+import type { JobList, JobSummary } from '../api/contract.gen';
 import { ChevronIcon, CloseIcon, ColumnsIcon, SearchIcon } from '../icons';
 import type { ChangeSearch } from './JobsPage';
 import {
@@ -52,6 +52,7 @@ export function FilterBar({ list, counts, search, change }: Props) {
       <Choice name="ns" values={values((job) => job.namespace)} search={search} change={change} />
       <Choice name="queue" values={values((job) => job.queue)} search={search} change={change} />
       <Choice name="owner" values={values((job) => job.owner)} search={search} change={change} />
+      <Choice name="label" values={labelsOf(list.jobs)} search={search} change={change} />
       <Since search={search} change={change} />
       {hasFilters(search) && (
         <Button
@@ -66,6 +67,7 @@ export function FilterBar({ list, counts, search, change }: Props) {
               ns: undefined,
               queue: undefined,
               owner: undefined,
+              label: undefined,
               since: undefined,
             })
           }
@@ -78,6 +80,13 @@ export function FilterBar({ list, counts, search, change }: Props) {
       <StatusChips counts={counts} search={search} change={change} />
     </div>
   );
+}
+
+const MOST_LABELS = 40;
+
+function labelsOf(jobs: readonly JobSummary[]): string[] {
+  const found = jobs.flatMap((job) => Object.entries(job.labels).map(([key, value]) => `${key}=${value}`));
+  return [...new Set(found)].sort().slice(0, MOST_LABELS);
 }
 
 function StatusChips({ counts, search, change }: Omit<Props, 'list'>) {
@@ -105,7 +114,7 @@ function StatusChips({ counts, search, change }: Omit<Props, 'list'>) {
 }
 
 interface ChoiceProps {
-  readonly name: 'kind' | 'ns' | 'queue' | 'owner';
+  readonly name: 'kind' | 'ns' | 'queue' | 'owner' | 'label';
   readonly values: readonly string[];
   readonly search: JobSearch;
   readonly change: ChangeSearch;

@@ -118,3 +118,10 @@ describe('the selection', () => {
     expect(names({ since: '1d' }, jobs)).toEqual(['new']);
   });
 });
+
+test('labels select by value, or by key alone, and all of them must fit', () => {
+  const jobs = [job('a', { labels: { exp: '7', team: 'x' } }), job('b', { labels: { exp: '8' } }), job('c')];
+  expect(names({ label: 'exp=7' }, jobs)).toEqual(['a']);
+  expect(names({ label: 'exp' }, jobs)).toEqual(['a', 'b']);
+  expect(names({ label: 'exp,team=x' }, jobs)).toEqual(['a']);
+});

@@ -47,6 +47,8 @@ export interface JobSearch {
   readonly ns?: string;
   readonly queue?: string;
   readonly owner?: string;
+  /** `exp=7`, or `exp` alone for any value. */
+  readonly label?: string;
   readonly since?: string;
   readonly sort?: string;
   readonly cols?: string;
@@ -54,7 +56,7 @@ export interface JobSearch {
 
 export function readSearch(raw: Record<string, unknown>): JobSearch {
   const search: Record<string, string> = {};
-  for (const name of ['q', 'kind', 'ns', 'queue', 'owner'] as const) {
+  for (const name of ['q', 'kind', 'ns', 'queue', 'owner', 'label'] as const) {
     const value = raw[name];
     if ((typeof value === 'string' && value !== '') || typeof value === 'number') search[name] = String(value);
   }
@@ -120,6 +122,10 @@ function testsBesideStatus(search: JobSearch, now: number): Test[] {
   among(search.ns, (job) => job.namespace);
   among(search.queue, (job) => job.queue);
   among(search.owner, (job) => job.owner);
+  for (const term of words(search.label)) {
+    const [key = '', value] = term.split(/==?/);
+    tests.push((job) => (value === undefined ? key in job.labels : job.labels[key] === value));
+  }
   if (search.q !== undefined) {
     const text = search.q.toLowerCase();
     tests.push((job) => searched(job).includes(text));
@@ -181,5 +187,5 @@ function sortValue(job: JobSummary, key: SortKey, now: number): string | number 
 }
 
 export function hasFilters(search: JobSearch): boolean {
-  return ['q', 'status', 'kind', 'ns', 'queue', 'owner', 'since'].some((name) => name in search);
+  return ['q', 'status', 'kind', 'ns', 'queue', 'owner', 'label', 'since'].some((name) => name in search);
 }

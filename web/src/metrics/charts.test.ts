@@ -19,7 +19,10 @@ const usage = {
 };
 const metrics: JobMetrics = {
   usage: [usage, { ...usage, replica: 'worker-1', cpuLimit: 4 }],
-  output: [{ name: 'lo,ss', replica: 'worker-0', times: [1500], values: [2.3], steps: [1], line: 'loss 2.3' }],
+  output: [
+    { name: 'world', replica: 'worker-0', times: [1500], values: [2], steps: [null], line: 'world=2' },
+    { name: 'lo,ss', replica: 'worker-0', times: [1500, 1600], values: [2.3, 2.2], steps: [1, 2], line: 'loss 2.2' },
+  ],
   interval: 5,
   unavailable: '',
   errors: [],
@@ -56,6 +59,6 @@ test('all points as CSV', () => {
   expect(csv(chartsOf(metrics)).split('\n').slice(0, 3)).toEqual([
     'time,replica,series,value',
     '1970-01-01T00:00:01.500Z,worker-0,"lo,ss",2.3',
-    '1970-01-01T00:00:01.000Z,worker-0,cpu,0.5',
+    '1970-01-01T00:00:01.600Z,worker-0,"lo,ss",2.2',
   ]);
 });

@@ -54,7 +54,9 @@ export function chartsOf(metrics: JobMetrics): Chart[] {
     lines: metrics.output.filter((series) => series.name === name),
     limit: null,
   }));
-  return [...output, ...usage].filter((chart) => chart.lines.length > 0);
+  // A number that was printed once is no series.
+  const repeated = output.filter((chart) => chart.lines.some((line) => line.times.length > 1));
+  return [...repeated, ...usage].filter((chart) => chart.lines.length > 0);
 }
 
 /** One list of times in seconds, and for each line its values at these times; null: none then. */
