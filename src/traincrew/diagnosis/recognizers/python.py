@@ -73,6 +73,13 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         significance="report",
     ),
     Recognizer(
+        "no-egress",
+        r"(?:URLError|Max retries exceeded with url|ConnectError|ClientConnectorDNSError).*"
+        r"(?:Name or service not known|[Nn]ame resolution|Failed to resolve|getaddrinfo failed)",
+        "Check that pods can resolve and reach that address (DNS, proxy, network policies), or put the data into a volume.",
+        place="exception",
+    ),
+    Recognizer(
         "unknown-host",
         r"Name or service not known|Temporary failure in name resolution|nodename nor servname provided|getaddrinfo failed",
         "Check the name of the host. The names of replicas resolve only while their pods exist.",
