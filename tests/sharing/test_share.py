@@ -341,3 +341,32 @@ def test_idle_capacity_is_shared_by_dominant_resource_and_not_by_the_number_of_w
     jobs = [elastic("large", ["a"], gpus=2, most=9), elastic("small", ["a"], gpus=1, most=9)]
     result = share(scene([gpu_node("a", 11)], [], jobs), NOW)
     assert (count(result, "large"), count(result, "small")) == (3, 5)
+
+
+@pytest.mark.parametrize(("ago", "grows"), [(30, False), (100, False), (200, True)])
+def test_after_a_restart_of_the_operator_a_job_has_earned_what_it_ran_since_its_last_change(ago: int, grows: bool) -> None:
+    """A change costs 10 s, which are earned in 200 s."""
+    job = dataclasses.replace(elastic("e", ["a"]), resized=after(-ago))
+    result = share(scene([gpu_node("a", 4)], [], [job]), NOW)
+    assert (count(result) > 1) is grows
+    assert result.jobs["e"].reason == ("AtMaximum" if grows else "CoolingDown")
+
+
+@pytest.mark.parametrize("period", [5, 60, 600, 3600])
+def test_a_job_of_horovod_is_productive_whatever_the_period_of_the_claims(period: int) -> None:
+    """A square wave: 90 % of the workers' time is kept work, and giving back is never delayed."""
+    kind = ResizeCost(10.0, 5.0)
+    rules, job = Rules(), elastic("e", ["a"], cost=kind)
+    state = scene([gpu_node("a", 4)], [], [job], rules=rules)
+    wave, paused, held = claim("wave", 3), 0.0, 0.0
+    for second in range(0, 6 * 3600, 5):
+        waits = second // period % 2 == 1
+        state = dataclasses.replace(state, pods=(*(pod for pod in state.pods if pod not in wave), *(wave if waits else [])))
+        result = share(state, after(second))
+        workers = len(state.jobs[0].members)
+        lost = kind.up + kind.redo if result.jobs["e"].hints else 0.0
+        lost += kind.down + kind.redo if result.jobs["e"].leaving else 0.0
+        state = applied(state, result)
+        paused, held = paused + lost * workers, held + 5.0 * len(state.jobs[0].members)
+        assert not waits or len(state.jobs[0].members) == 1
+    assert paused <= 0.1 * held

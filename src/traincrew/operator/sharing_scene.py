@@ -13,6 +13,7 @@ from traincrew.kinds import elasticity, pod_templates
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest, Replica, Role
 from traincrew.model import jobs, naming, objects
+from traincrew.model.meta import Time
 from traincrew.planner import scaling
 from traincrew.planner.scaling import Scaling
 from traincrew.scheduling import objects as scheduling_objects
@@ -65,10 +66,16 @@ def elastic_job(
         departing=departing,
         others=_launchers(kind, job, pods),
         running=job.status.is_true("Running"),
+        resized=_resized(job),
         rejections={int(name.removeprefix(prefix)): rejected[name] for name in rejected if name.startswith(prefix)},
         yields_only=autoscaler,
         yields_reason=reason,
     )
+
+
+def _resized(job: jobs.Job) -> Time | None:
+    elastic = job.status.elastic
+    return elastic.last_resize.at if elastic is not None and elastic.last_resize is not None else None
 
 
 def pod_name(job: jobs.Job, role: Role, index: int = 0) -> str:

@@ -31,7 +31,15 @@ def price(cost: ResizeCost) -> float:
 
 
 def updated(record: JobRecord | None, job: ElasticJob, rules: Rules, now: Time) -> JobRecord:
-    """The record with the credit that the job has earned. A new job may grow once."""
+    """The record with the credit that the job has earned. A new job may grow once.
+
+    After a restart of the operator a job has earned what it has run since its last change.
+    """
+    if record is None and job.resized is not None:
+        since = max((now - job.resized).total_seconds(), 0.0)
+        postponement = job.resized + dt.timedelta(seconds=rules.postponement)
+        credit = min(since * rules.budget, max(rules.largest_credit, price(job.cost)))
+        return JobRecord(credit, now, job.wanted, postponed=postponement if postponement > now else None)
     if record is None:
         return JobRecord(price(job.cost), now, job.wanted)
     earned = (now - record.credited).total_seconds() * rules.budget if job.running else 0.0

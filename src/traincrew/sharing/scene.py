@@ -94,6 +94,8 @@ class ElasticJob:
     """Workers that are no longer recorded and whose pods still exist."""
     others: tuple[PodInfo, ...] = ()
     """Pods that are no workers and that the operator replaces: the launcher."""
+    resized: Time | None = None
+    """When its number of workers last changed, as its status says."""
     rejections: Mapping[int, str] = dataclasses.field(default_factory=dict)
     """Why the API server rejected the pods of workers, by index."""
     running: bool = True
