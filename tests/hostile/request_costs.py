@@ -48,7 +48,7 @@ class Cost(NamedTuple):
     """Of the thread of the server, for the most expensive request."""
     mebibytes: float
     """By which the process grew at the most, for one request."""
-    dearest: str
+    most_expensive: str
 
 
 def _memory(key: str) -> float:
@@ -79,7 +79,7 @@ class _Meter:
             [*cost.problems, *([f"{shown}: {problem}"] if problem else [])],
             max(cost.cpu_seconds, seconds),
             max(cost.mebibytes, grown),
-            shown if seconds > cost.cpu_seconds or grown > max(cost.mebibytes, 20.0) else cost.dearest,
+            shown if seconds > cost.cpu_seconds or grown > max(cost.mebibytes, 20.0) else cost.most_expensive,
         )
 
     async def _problem(self, request: RawRequest) -> str:

@@ -19,8 +19,9 @@ from tests.hostile.request_costs import Cost
 
 NUMBER = os.environ.get("TRAINCREW_FUZZ", "150")
 ADDRESS_SPACE = 3 << 30
-CPU_SECONDS = 2.0
-"""Of the thread of the server. The promise is 0.5; the margin is for machines that are slower and busy."""
+CPU_SECONDS = 1.0
+"""Of the thread of the server. The promise is 0.5, and 0.35 is the most that was measured on two busy cores. CPU time does not
+count waiting, but a thread that shares its caches and its core with others takes up to twice as long for the same work."""
 MEBIBYTES = 100.0
 
 
@@ -47,5 +48,5 @@ def test_a_request_costs_no_more_than_its_size_allows(costs: dict[str, Cost], ca
     cost = costs[case]
     assert cost.requests
     assert not cost.problems
-    assert cost.cpu_seconds < CPU_SECONDS, cost.dearest
-    assert cost.mebibytes < MEBIBYTES, cost.dearest
+    assert cost.cpu_seconds < CPU_SECONDS, cost.most_expensive
+    assert cost.mebibytes < MEBIBYTES, cost.most_expensive

@@ -18,6 +18,15 @@ class Metrics:
             name: Counter(f"training_operator_jobs_{name}", f"Number of jobs {name}", _LABELS, registry=self.registry)
             for name in _JOB_COUNTERS
         }
+        self.before_scrape: list[Callable[[], None]] = []
+        """Called before the metrics are read."""
+        self._register_objects()
+        self._register_requests()
+        self._register_operators()
+        self._register_elastic()
+        self._register_legacy()
+
+    def _register_objects(self) -> None:
         self._objects_created = Counter(
             "traincrew_objects_created", "Objects created for jobs", ("resource",), registry=self.registry
         )
@@ -27,6 +36,8 @@ class Metrics:
         self._objects_refused = Counter(
             "traincrew_objects_refused", "Creates that the API server rejected", ("resource",), registry=self.registry
         )
+
+    def _register_requests(self) -> None:
         self._requests = Counter(
             "traincrew_api_requests", "Requests to the API server", ("verb", "resource", "code"), registry=self.registry
         )
@@ -39,6 +50,8 @@ class Metrics:
         self._reconcile_errors = Counter(
             "traincrew_reconcile_errors", "Reconciles that failed and are retried", ("framework",), registry=self.registry
         )
+
+    def _register_operators(self) -> None:
         self.queue_depth = Gauge("traincrew_queue_depth", "Jobs in the work queue", registry=self.registry)
         self.leading = Gauge(
             "traincrew_is_leader", "1 while this process holds the lease of the leader election", registry=self.registry
@@ -49,6 +62,8 @@ class Metrics:
             ("operator",),
             registry=self.registry,
         )
+
+    def _register_elastic(self) -> None:
         self.worker_seconds = Counter(
             "traincrew_elastic_worker_seconds",
             "Seconds of the workers of jobs that let the operator choose their number: asked, surplus, starting, leaving; "
@@ -62,8 +77,9 @@ class Metrics:
             (*_LABELS, "reason"),
             registry=self.registry,
         )
-        self.before_scrape: list[Callable[[], None]] = []
-        """Called before the metrics are read."""
+
+    def _register_legacy(self) -> None:
+        """The counters of the Go operator."""
         legacy = {
             "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
             "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",

@@ -170,31 +170,18 @@ def _run_daemon(channel: LineChannel, config: LaunchConfig, upstream: UpstreamRe
     code = 1
     try:
         host_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.close(null)
+        _detach_from_terminal()
         ids = _enter_user_namespace(channel, config) if config.isolation == "user" else {}
         syscalls.unshare(syscalls.CLONE_NEWNET)
         bridge = PodBridge(config.subnet, config.mtu)
         channel.send({})
         done = egress.set_up_cluster_side(channel.receive(), config.subnet)
-        known = {
-            **process_identity.of(os.getpid()),
-            "protocol": netns_state.PROTOCOL,
-            "isolation": config.isolation,
-            "subnet": str(config.subnet),
-            "gateway": config.subnet.gateway,
-            "userns": config.isolation == "user",
-            "ids": ids,
-            "egress": done,
-        }
 
         def ready() -> None:
             channel.send({"ready": True})
             channel.close()
 
-        netns_daemon.serve(bridge, known, upstream, lambda: _tear_down(host_netns, done), ready)
+        netns_daemon.serve(bridge, _known(config, ids, done), upstream, lambda: _tear_down(host_netns, done), ready)
         code = 0
     except BaseException as error:
         traceback.print_exc()
@@ -202,6 +189,27 @@ def _run_daemon(channel: LineChannel, config: LaunchConfig, upstream: UpstreamRe
             channel.send({"failed": getattr(error, "strerror", None) or str(error)})
     finally:
         os._exit(code)
+
+
+def _detach_from_terminal() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+def _known(config: LaunchConfig, ids: Record, done: Record) -> Record:
+    """What the daemon reports about itself. done: how egress was set up."""
+    return {
+        **process_identity.of(os.getpid()),
+        "protocol": netns_state.PROTOCOL,
+        "isolation": config.isolation,
+        "subnet": str(config.subnet),
+        "gateway": config.subnet.gateway,
+        "userns": config.isolation == "user",
+        "ids": ids,
+        "egress": done,
+    }
 
 
 def _enter_user_namespace(channel: LineChannel, config: LaunchConfig) -> Record:

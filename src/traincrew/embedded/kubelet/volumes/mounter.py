@@ -170,13 +170,13 @@ def _write_payload(path: pathlib.Path, payload: Payload, mounts: _PodMounts) -> 
 
 def _apply_to_payload(name: str, fresh: pathlib.Path, mounts: _PodMounts) -> None:
     if mounts.group is not None:
-        _note(name, _apply_fs_group(str(fresh), mounts.group, True, mounts.host), mounts)
+        _record_failure(name, _apply_fs_group(str(fresh), mounts.group, True, mounts.host), mounts)
 
 
 async def _apply_to_directory(name: str, path: str, mounts: _PodMounts) -> None:
     """Applies fsGroup to an emptyDir, which is empty at first."""
     if mounts.group is not None and not fs_group.is_applied(path, mounts.group):
-        _note(name, await asyncio.to_thread(_apply_fs_group, path, mounts.group, False, mounts.host), mounts)
+        _record_failure(name, await asyncio.to_thread(_apply_fs_group, path, mounts.group, False, mounts.host), mounts)
 
 
 async def _claim(volume: Object, mounts: _PodMounts) -> None:
@@ -190,7 +190,7 @@ async def _claim(volume: Object, mounts: _PodMounts) -> None:
         marker = host.directory / FS_GROUP_MARKERS / name
         fits = policy == "OnRootMismatch" and fs_group.is_applied(claimed.path, mounts.group)
         if not marker.exists() and not fits:
-            _note(name, await asyncio.to_thread(_apply_fs_group, claimed.path, mounts.group, False, host), mounts)
+            _record_failure(name, await asyncio.to_thread(_apply_fs_group, claimed.path, mounts.group, False, host), mounts)
         marker.parent.mkdir(exist_ok=True)
         marker.touch()
     mounts.volumes[name] = Volume(claimed.path, read_only)
@@ -206,6 +206,6 @@ def _apply_fs_group(path: str, group: int, read_only: bool, host: VolumeHost) ->
     return "only root can change the group of files"
 
 
-def _note(name: str, why: str, mounts: _PodMounts) -> None:
+def _record_failure(name: str, why: str, mounts: _PodMounts) -> None:
     if why:
         mounts.notes.append(f'fsGroup {mounts.group} is not applied to volume "{name}": {why}')
