@@ -271,11 +271,23 @@ def test_why_names_the_failure_that_ended_the_job_and_the_one_that_was_retried()
     assert observed_job.exit_code(job.job.status) == 1
 
 
-def test_a_failure_after_the_success_is_named_with_the_rule() -> None:
-    late = pod("j-worker-0", "Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": {"exitCode": 7}}}])
+@pytest.mark.parametrize(
+    ("terminated", "end"),
+    [
+        ({"exitCode": 7}, "exited with code 7"),
+        ({"exitCode": 137, "reason": "OOMKilled"}, "was killed because it ran out of memory"),
+    ],
+)
+def test_a_failure_after_the_success_is_named_with_the_rule(terminated: dict[str, object], end: str) -> None:
+    late = pod("j-worker-0", "Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": terminated}}])
     found = explanation.explain(observed(late, conditions=("Succeeded",)), explanation.Evidence(), NOW)
-    rule = "worker-0 exited with code 7; the job succeeded because the Master decides"
-    assert found.causes == ("the job succeeded", rule)
+    assert found.causes == ("the job succeeded", f"worker-0 {end}; the job succeeded because the Master decides")
+
+
+def test_a_signal_after_the_success_is_that_of_the_clean_up() -> None:
+    late = pod("j-worker-0", "Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": {"exitCode": 143}}}])
+    found = explanation.explain(observed(late, conditions=("Succeeded",)), explanation.Evidence(), NOW)
+    assert found.causes == ("the job succeeded",)
 
 
 def test_the_restarts_of_a_finished_job_are_those_of_its_status() -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from traincrew.diagnosis import exception_groups
 from traincrew.diagnosis.rank_streams import Line
 
 MESSAGE_LINES = 12
@@ -86,7 +87,7 @@ class _Block:
 def exceptions(lines: Sequence[Line]) -> list[PythonException]:
     """The exceptions of the output, in its order. Of a chain only the one that explains the others is returned."""
     chains: list[list[_Block]] = []
-    for block in _blocks(lines):
+    for block in _blocks(exception_groups.without_margins(lines)):
         if block.link and chains:
             chains[-1].append(block)
         else:

@@ -103,16 +103,20 @@ def of_success(observed: ObservedJob) -> tuple[list[str], list[str]]:
 
 def after_success(observed: ObservedJob, pods: Sequence[objects.Pod]) -> str:
     """The replicas of a succeeded job that failed. The leading roles decide; empty if none failed."""
-    failed = {observed.replica(pod): _exit_code(pod) for pod in pods if pod.status.phase == "Failed" and not pod.terminating}
-    failed = {replica: code for replica, code in failed.items() if code is not None and code < 128}
-    if observed.state != "Succeeded" or not failed:
+    failed = {observed.replica(pod): _end(pod) for pod in pods if pod.status.phase == "Failed" and not pod.terminating}
+    reported = ", ".join(f"{replica} {end}" for replica, end in failed.items() if end)
+    if observed.state != "Succeeded" or not reported:
         return ""
-    reported = ", ".join(f"{replica} exited with code {code}" for replica, code in failed.items())
     roles = " and ".join(observed.kind.leading(observed.job))
     return f"{reported}; the job succeeded because the {roles} decides"
 
 
-def _exit_code(pod: objects.Pod) -> int | None:
-    """The exit code of the first container that failed by itself."""
+def _end(pod: objects.Pod) -> str:
+    """How the first container that failed by itself ended. Signals are ignored: the clean-up of the job sends them, too."""
     ends = (status.state.terminated for status in pod.status.container_statuses)
-    return next((end.exit_code for end in ends if end is not None and end.exit_code), None)
+    end = next((end for end in ends if end is not None and end.exit_code), None)
+    if end is None:
+        return ""
+    if end.reason == "OOMKilled":
+        return "was killed because it ran out of memory"
+    return f"exited with code {end.exit_code}" if end.exit_code < 128 else ""
