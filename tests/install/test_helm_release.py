@@ -39,10 +39,10 @@ SECRET_LIMIT = 1 << 20
 
 
 def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Path:
-    """A chart of an earlier version: it had no group of values `sharing`, and its PyTorchJob another list of columns."""
+    """A chart of an earlier version: it had no group of values `networkPolicy`, and its PyTorchJob another list of columns."""
     chart = directory / "earlier"
     shutil.copytree(CHART, chart)
-    _remove_sharing(chart)
+    _remove_network_policy(chart)
     described = (chart / "Chart.yaml").read_text()
     (chart / "Chart.yaml").write_text(re.sub(r"(?m)^(version|appVersion): .*$", rf"\1: {version}", described))
     file = chart / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
@@ -53,14 +53,14 @@ def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Pa
     return chart
 
 
-def _remove_sharing(chart: pathlib.Path) -> None:
+def _remove_network_policy(chart: pathlib.Path) -> None:
     values = yaml.safe_load((chart / "values.yaml").read_text())
-    del values["sharing"]
+    del values["networkPolicy"]
     (chart / "values.yaml").write_text(yaml.safe_dump(values))
     schema = json.loads((chart / "values.schema.json").read_text())
-    del schema["properties"]["sharing"]
+    del schema["properties"]["networkPolicy"]
     (chart / "values.schema.json").write_text(json.dumps(schema))
-    (chart / "templates" / "sharing.yaml").unlink()
+    (chart / "templates" / "networkpolicy.yaml").unlink()
 
 
 def columns(api: Api) -> list[str]:
