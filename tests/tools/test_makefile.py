@@ -13,7 +13,7 @@ TARGETS = (
     "test-ecosystem", "test-dockerfile", "test-kubelet",
 )  # fmt: skip
 CONTINUOUS = (
-    "setup check test test-cli test-console kube test-node test-resilience test-operator test-cluster test-install "
+    "setup check test test-cli test-console check-console kube test-node test-resilience test-operator test-cluster test-install "
     "test-frameworks-core"
 )
 
