@@ -53,7 +53,7 @@ def test_an_invalid_job_reference_is_rejected(text: str) -> None:
             "invalid value for '--tail': 'x' is not a valid whole number. Run `traincrew logs --help`",
         ),
         (["run", "--kind", "JAXJob", "--workers", "0", "--", "true"], 2, "0 is not in the range 1 to 20000."),
-        (["scale", "j", "x"], 2, "invalid value for 'N': 'x' is not a valid whole number."),
+        (["scale", "j", "x"], 2, "'x' is neither a number of workers nor one of manual, yield, idle."),
         (["run", "--kind", "JAXJob"], 2, "specify the command after --, such as: traincrew run --kind JAXJob -- python train.py"),
         (["logs"], 2, "missing argument 'JOB'. Run `traincrew logs --help` for the arguments."),
         (["logs", "j", "--since", "yesterday"], 2, "or an RFC 3339 time such as 2026-01-31T10:00:00Z"),

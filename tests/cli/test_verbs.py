@@ -210,11 +210,11 @@ async def test_an_ambiguous_name_requires_the_kind(job_cluster: JobCluster, tmp_
 
 
 async def test_a_missing_job_gets_a_suggestion(running_job: JobCluster) -> None:
-    await running_job.do(running_job.api.create, running_job.namespace, manifests.job("PyTorchJob", "resnet", Master=1))
-    code, _, err = await running_job("why", "-n", "default", "resnet")
+    await running_job.do(running_job.api.create, running_job.namespace, manifests.job("PyTorchJob", "inception", Master=1))
+    code, _, err = await running_job("why", "-n", "default", "inception")
     assert (code, f"add -n {running_job.namespace}" in err) == (2, True)
-    assert "did you mean 'resnet'?" in (await running_job("why", "resent"))[2]
-    assert "Did you mean pytorchjob/resnet?" in (await running_job("why", "tfjob/resnet"))[2]
+    assert "did you mean 'inception'?" in (await running_job("why", "incepton"))[2]
+    assert "Did you mean pytorchjob/inception?" in (await running_job("why", "tfjob/inception"))[2]
 
 
 def _is_ending(job_cluster: JobCluster, pod: str) -> bool:

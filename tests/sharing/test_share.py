@@ -55,6 +55,18 @@ def test_idle_devices_must_stay_idle_for_a_while_first() -> None:
     assert count(share(dataclasses.replace(state, memory=first.memory), after(10))) == 4
 
 
+def test_a_worker_that_is_preempted_soon_after_it_came_is_not_granted_again() -> None:
+    state = scene([gpu_node("a", 2)], jobs=[elastic("e", ["a"], most=2)])
+    grown = applied(state, share(state, NOW))
+    seen = share(grown, after(1))
+    assert (count(seen), set(seen.jobs["e"].surplus)) == (2, {1})
+    (job,) = grown.jobs
+    preempted = dataclasses.replace(job, members=job.members[:1])
+    waiting = claim("other")
+    result = share(dataclasses.replace(state, pods=tuple(waiting), jobs=(preempted,), memory=seen.memory), after(2))
+    assert sorted(result.jobs["e"].members) == [0]
+
+
 def test_two_jobs_that_both_could_have_all_get_half_each_and_a_third_gets_its_minimum() -> None:
     jobs = [elastic("e", ["a", "a", "a"]), elastic("f", ["a"])]
     state = replayed(scene([gpu_node("a", 4)], jobs=jobs), seconds=900)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from traincrew.apimachinery import backoff
@@ -44,15 +45,22 @@ def updated(record: JobRecord | None, job: ElasticJob, rules: Rules, now: Time) 
         return JobRecord(price(job.cost), now, job.wanted)
     earned = (now - record.credited).total_seconds() * rules.budget if job.running else 0.0
     credit = min(record.credit + max(earned, 0.0), max(rules.largest_credit, price(job.cost)))
-    recent = now - dt.timedelta(seconds=GRANT_SECONDS)
     return dataclasses.replace(
         record,
         credit=credit,
         credited=now,
-        granted={index: time for index, time in record.granted.items() if time >= recent},
-        asked={index: time for index, time in record.asked.items() if time >= recent},
+        granted=_unfulfilled(record.granted, job, now),
+        asked=_unfulfilled(record.asked, job, now),
         postponed=record.postponed if record.postponed is not None and record.postponed > now else None,
     )
+
+
+def _unfulfilled(grants: Mapping[int, Time], job: ElasticJob, now: Time) -> dict[int, Time]:
+    """Without those whose pods were created: a pod that is gone since was preempted or deleted, and is not granted again."""
+    recent = now - dt.timedelta(seconds=GRANT_SECONDS)
+    created = {each.index for each in job.members if each.pod is not None}
+    ended = {each.index for each in job.departing if each.pod is not None and each.pod.terminating}
+    return {index: time for index, time in grants.items() if time >= recent and index not in created | ended}
 
 
 def postponed(record: JobRecord, rules: Rules, now: Time, cause: Leave) -> JobRecord:

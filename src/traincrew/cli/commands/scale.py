@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 from traincrew import errors
-from traincrew.apimachinery import suggestions
 from traincrew.cli import cluster_target, completions, output_options
 from traincrew.cli.whole_number import WholeNumber
-from traincrew.kinds import elasticity
 
 
 class _Scale(click.Command):
@@ -30,6 +28,9 @@ class _NumberOrMode(WholeNumber):
         super().__init__(0)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from traincrew.apimachinery import suggestions
+        from traincrew.kinds import elasticity
+
         if value in elasticity.MODES:
             return value
         if isinstance(value, str) and not value.isdecimal():

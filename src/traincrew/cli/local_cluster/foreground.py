@@ -47,18 +47,16 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
     import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
     from traincrew.app import cluster
 
-    console = _console(directory) if not flags["no_console"] else None
+    with contextlib.ExitStack() as consoles:
 
-    def ready(url: str) -> None:
-        if console is not None:
-            console.start()
-        _report_ready(directory, url)
+        def ready(url: str) -> None:
+            # Not before: a cluster that cannot start says so first.
+            if not flags["no_console"] and (console := _console(directory)) is not None:
+                consoles.callback(console.close)
+                console.start()
+            _report_ready(directory, url)
 
-    try:
         cluster.run(options, directory, cluster.Announcer(ready, _report_stopping))
-    finally:
-        if console is not None:
-            console.close()
 
 
 def _console(directory: data_directory.DataDirectory) -> console_listener.ConsoleListener | None:

@@ -156,9 +156,9 @@ class LogsTopic:
                 return
 
     def _is_over(self) -> bool:
-        """Whether all logs have ended, and no replica will start again."""
+        """Whether all logs have ended, and no replica will start again. Pods of a finished job may still be starting."""
         observed = self._informer.observe()
-        finished = observed is not None and observed.job.status.finished and not any(pod.active for pod in observed.pods)
+        finished = observed is not None and observed.job.status.finished and all(pod.finished for pod in observed.pods)
         return (finished or self._informer.deleted) and all(each.task.done() for each in self._followed.values())
 
     async def _flush(self) -> None:
