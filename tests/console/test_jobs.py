@@ -23,7 +23,8 @@ async def test_the_list_shows_a_job_from_its_creation_to_its_end_while_it_is_ope
         while "Succeeded" not in statuses:
             patch = await stream.next("jobs.patch")
             statuses += [each["status"] for each in patch["data"]["changed"] if each["name"] == "lives"]
-        assert statuses[0] in ("Starting", "Unknown")
+        # Changes that follow each other quickly are one patch: the first one may show the job running already.
+        assert statuses[0] in ("Starting", "Unknown", "Running")
         assert "Running" in statuses
         assert patch["data"]["counts"] == {"Succeeded": 1}
         await browser.call("DELETE", "jobs/default/jaxjob/lives")

@@ -69,7 +69,7 @@ def test_a_launcher_runs_commands_on_its_workers_and_gets_their_exit_codes(clust
 for worker in reach-worker-0 reach-worker-1; do /etc/mpi/kubexec.sh $worker 'hostname; echo $0' 2>/dev/null; done
 /etc/mpi/kubexec.sh reach-worker-0 'exit 3' 2>/dev/null; echo "code $?"
 head -c 5000000 /dev/zero | /opt/kube/kubectl exec -i reach-worker-0 -- sh -c 'wc -c'
-/opt/kube/kubectl exec elsewhere -- true; echo "code $?"
+/opt/kube/kubectl exec elsewhere -- true 2>&1; echo "code $?"
 """
     cluster.create(mpi("reach", script))
     assert cluster.ended("reach-launcher", within=90)["status"]["phase"] == "Succeeded", cluster.logs("reach-launcher")
