@@ -48,7 +48,8 @@ async def test_more_gpus_than_the_machine_has(machine: Machine) -> None:
 
 
 async def test_more_gpus_together_than_the_machine_has(machine: Machine) -> None:
-    command = ("--kind", "JAXJob", "--name", "j", "--workers", "3", "--gpus", "1", "--", "true")
+    # Workers that end at once would leave their devices to the third.
+    command = ("--kind", "JAXJob", "--name", "j", "--workers", "3", "--gpus", "1", "--", "sleep", "3600")
     await assert_ends_with(machine, "the pods need 3 nvidia.com/gpu together, and the node has 2", *command)
 
 

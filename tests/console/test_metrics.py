@@ -19,7 +19,8 @@ PATH = "jobs/default/jaxjob"
 
 
 async def test_the_usage_and_the_loss_of_a_job_grow_while_its_metrics_are_open(browser: Browser) -> None:
-    script = "for i in 1 2 3; do echo step=$i loss=0.$i; done; timeout 4 sh -c 'while :; do :; done'; echo loss=0.9; sleep 1000"
+    busy = "(while :; do :; done) & sleep 4"  # until the job is deleted: a rate needs two readings of the node
+    script = f"for i in 1 2 3; do echo step=$i loss=0.$i; done; {busy}; echo loss=0.9; sleep 1000"
     await browser.create(job("measured", script, workers=2))
     await browser.until(f"{PATH}/measured", lambda found: found["summary"]["status"] == "Running")
     async with browser.stream() as stream:
@@ -45,7 +46,7 @@ async def test_the_usage_and_the_loss_of_a_job_grow_while_its_metrics_are_open(b
 
 
 def _is_complete(usage: dict[str, Any], loss: dict[str, Any] | None) -> bool:
-    sampled = set(usage) == {"worker-0", "worker-1"} and len(usage["worker-1"]["times"]) > 1
+    sampled = set(usage) == {"worker-0", "worker-1"} and len(usage["worker-1"]["times"]) > 1 and any(usage["worker-0"]["cpu"])
     return sampled and loss is not None and loss["values"][-1] == 0.9
 
 
