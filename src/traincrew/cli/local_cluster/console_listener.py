@@ -1,4 +1,4 @@
-"""The console of `traincrew up`: it listens when the cluster is ready, and its process is started by the first browser.
+"""The console of `traincrew up`: it listens from the start, and its process is started by the first browser.
 
 So a cluster whose console nobody opens costs neither time nor memory for it.
 """

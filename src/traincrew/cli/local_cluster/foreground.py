@@ -47,25 +47,28 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
     import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
     from traincrew.app import cluster
 
-    with contextlib.ExitStack() as consoles:
+    console, problem = (None, "") if flags["no_console"] else _console(directory)
 
-        def ready(url: str) -> None:
-            # Not before: a cluster that cannot start says so first.
-            if not flags["no_console"] and (console := _console(directory)) is not None:
-                consoles.callback(console.close)
-                console.start()
-            _report_ready(directory, url)
+    def ready(url: str) -> None:
+        if problem:
+            logging.getLogger(__name__).warning("the console cannot listen: %s", problem)
+        if console is not None:
+            console.start()
+        _report_ready(directory, url)
 
-        cluster.run(options, directory, cluster.Announcer(ready, _report_stopping))
-
-
-def _console(directory: data_directory.DataDirectory) -> console_listener.ConsoleListener | None:
-    """None: no port is free. The cluster is more important."""
     try:
-        return console_listener.ConsoleListener(directory.data, directory.kubeconfig)
+        cluster.run(options, directory, cluster.Announcer(ready, _report_stopping))
+    finally:
+        if console is not None:
+            console.close()
+
+
+def _console(directory: data_directory.DataDirectory) -> tuple[console_listener.ConsoleListener | None, str]:
+    """Before the cluster is ready, so that its start can print the link. None with the reason: the cluster is more important."""
+    try:
+        return console_listener.ConsoleListener(directory.data, directory.kubeconfig), ""
     except OSError as error:
-        logging.getLogger(__name__).warning("the console cannot listen: %s", error)
-        return None
+        return None, str(error)
 
 
 def parse_address(text: str) -> tuple[str, int]:
