@@ -37,5 +37,3 @@ class Share:
     message: str = ""
     refusal: str = ""
     """Why the operator cannot choose the number of workers, with the remedy. The job is scaled by hand then."""
-    yields_only: str = ""
-    """Why a job that asks for idle capacity gets none."""

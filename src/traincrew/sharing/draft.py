@@ -71,7 +71,6 @@ class Draft:
             evicted=self.evicted,
             reason=reason,
             message=message,
-            yields_only=self.job.yields_only,
         )
 
     def _why(self) -> tuple[str, str]:
