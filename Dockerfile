@@ -1,4 +1,5 @@
 # The operator's image: docker build -t traincrew:0.1.0 .
+# Run `make console` before it: the image contains the page of the console, if it is built.
 # `make image` builds one without a registry and without a container engine; docs/operator-image.md compares the two.
 #
 # Base images are pinned by digest. For a mirror or a proxy, set these arguments:

@@ -14,24 +14,49 @@ from typing import Any
 
 import msgspec
 
-from traincrew.console.contract import cluster, jobs, logs, metrics, passport, problems, queues, requests, stream, terminal
+from traincrew.console import contract
+from traincrew.console.contract import (
+    cluster,
+    environments,
+    history,
+    job_detail,
+    jobs,
+    logs,
+    metrics,
+    problems,
+    queues,
+    replica_detail,
+    replica_variables,
+    replicas,
+    requests,
+    scheduling_fit,
+    stream,
+    tensorboard,
+    terminal,
+)
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "web" / "src" / "api"
 RESPONSES: tuple[type, ...] = (
-    cluster.SessionInfo, cluster.Capabilities, cluster.NodeList, jobs.JobList, jobs.JobDetail, jobs.ReplicaDetail,
-    jobs.YamlDocument, logs.LogPage, metrics.JobMetrics, metrics.PatternMatches, queues.QueueList, requests.SubmitResult,
-    passport.Passports, requests.Link, requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage),
+    cluster.SessionInfo, cluster.Capabilities, cluster.NodeList, jobs.JobList, job_detail.JobDetail, replica_detail.ReplicaDetail,
+    replica_detail.ReplicaPage, history.RecordedJobList, history.RecordedObjectList, history.JobRecording,
+    history.ConditionHistory,
+    history.OpenedRecording, history.OpenedRecordingList,
+    job_detail.YamlDocument, logs.LogPage,
+    metrics.JobMetrics, metrics.PatternMatches, queues.QueueList, requests.SubmitResult, replica_variables.Passports,
+    scheduling_fit.Fits, scheduling_fit.Simulation, environments.EnvironmentList, tensorboard.TensorBoardInfo,
+    requests.Link, requests.SignInOptions, requests.ActionResult, problems.ApiError, *typing.get_args(stream.ConsoleMessage),
     *typing.get_args(terminal.TerminalOutput),
 )  # fmt: skip
 REQUESTS: tuple[type, ...] = (
-    requests.SignIn, requests.Scale, requests.Rerun, requests.Delete, metrics.TryPattern, *typing.get_args(stream.PageMessage),
+    requests.SignIn, requests.Scale, requests.Rerun, requests.Delete, metrics.TryPattern, scheduling_fit.WhatIf,
+    tensorboard.StartTensorBoard, *typing.get_args(stream.PageMessage),
     *typing.get_args(terminal.TerminalInput),
 )  # fmt: skip
 UNIONS = {"ConsoleMessage": stream.ConsoleMessage, "PageMessage": stream.PageMessage,
           "TerminalInput": terminal.TerminalInput, "TerminalOutput": terminal.TerminalOutput}  # fmt: skip
-ALIASES = {"Status": jobs.Status, "ReplicaState": jobs.ReplicaState, "PhaseName": jobs.PhaseName, "ActionName": jobs.ActionName,
-           "Level": logs.Level}  # fmt: skip
+ALIASES = {"Status": jobs.Status, "ReplicaState": replicas.ReplicaState, "PhaseName": replicas.PhaseName,
+           "ActionName": job_detail.ActionName, "Level": logs.Level, "SignInMethod": requests.SignInMethod}  # fmt: skip
 HEAD = """// Written by `make generate` from src/traincrew/console/contract/. Do not edit it.
 
 """
@@ -66,9 +91,8 @@ _DESCRIBED = re.compile(r'^    (\w+): [^\n]*\n    """(.*?)"""', re.MULTILINE | r
 def _field_descriptions() -> dict[tuple[str, str], str]:
     """The texts below the fields, by class and JSON name. Python does not keep them, hence they are read from the source."""
     found = {}
-    for module in (cluster, jobs, logs, metrics, passport, problems, queues, requests, stream, terminal):
-        text = pathlib.Path(str(module.__file__)).read_text(encoding="utf-8")
-        parts = _CLASS.split(text)[1:]
+    for path in pathlib.Path(contract.__path__[0]).glob("*.py"):
+        parts = _CLASS.split(path.read_text(encoding="utf-8"))[1:]
         for name, part in zip(parts[::2], parts[1::2], strict=True):
             for field, words in _DESCRIBED.findall(part):
                 found[name, _camel(field)] = " ".join(words.split())
@@ -122,11 +146,13 @@ def _literal(values: list[Any]) -> str:
 
 
 def _plain(value: Schema) -> str:
+    if "type" not in value:
+        return "unknown"
     if value["type"] == "array":
         inner = _type(value["items"])
         return f"({inner})[]" if " " in inner else f"{inner}[]"
     if value["type"] == "object":
-        return f"Record<string, {_type(value['additionalProperties'])}>"
+        return f"Record<string, {_type(value.get('additionalProperties') or {})}>"
     return {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}[value["type"]]
 
 

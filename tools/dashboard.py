@@ -99,6 +99,24 @@ PANELS = (
         ((f"sum by (reason) (increase(traincrew_elastic_resizes_total{{{OF_JOBS}}}[1h]))", "{{reason}}"),),
     ),
     Panel(
+        "Idle and lent capacity",
+        "Amounts that no pod requests, and amounts of workers on idle capacity, while a job lets the operator choose.",
+        (
+            ('sum by (resource) (traincrew_elastic_idle{resource!="memory"})', "idle {{resource}}"),
+            ('sum by (resource) (traincrew_elastic_lent{resource!="memory"})', "lent {{resource}}"),
+            ("sum(traincrew_elastic_demands)", "owners of pods that wait"),
+            ("sum(increase(traincrew_elastic_surplus_refused_total[1h]))", "workers without a node, per hour"),
+        ),
+    ),
+    Panel(
+        "Time to come and to leave",
+        "Nine of ten workers on idle capacity start, or leave for others, within this time.",
+        tuple(
+            (f"histogram_quantile(0.9, sum by (le) (rate(traincrew_elastic_{name}_seconds_bucket[1h])))", legend)
+            for name, legend in (("fill", "start"), ("give_back", "leave"))
+        ),
+    ),
+    Panel(
         "Memory and CPU of the operator",
         "Resident memory, and cores",
         (

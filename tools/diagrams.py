@@ -91,19 +91,21 @@ class Diagram(NamedTuple):
 
 PARTS = Diagram(
     "The parts of traincrew on one machine",
-    "One process holds API server, operator, scheduler, kubelet and controllers. Each but the API server is a client of the API. "
+    "One process holds API server, operator, scheduler, kubelet, controllers and the recorder of the history. Each but the API "
+    "server is a client of the API. "
     "Pods and their network live in processes of their own.",
     (920, 560),
     (
         Box(40, 20, 260, 62, "kubectl, SDK, traincrew", ("clients over HTTPS",)),
+        Box(330, 20, 260, 62, "web console", ("console/: a process of its own",)),
         Box(620, 20, 260, 62, "cluster.db (SQLite)", ("every change is durable first",), "data"),
         Box(20, 105, 880, 335, "", (), "group"),
         Box(40, 125, 840, 68, "API server", ("embedded/apiserver: authenticate, authorize, validate, admit, store, watch",)),
         Box(40, 250, 195, 68, "operator", ("operator/",)),
         Box(255, 250, 195, 68, "scheduler", ("embedded/scheduler",)),
         Box(470, 250, 195, 68, "kubelet", ("embedded/kubelet",)),
-        Box(685, 250, 195, 68, "controllers", ("embedded/controllers",)),
-        Box(40, 350, 195, 68, "plan()", ("planner/, kinds/",), "pure"),
+        Box(685, 250, 195, 68, "controllers, recorder", ("embedded/controllers", "history/")),
+        Box(40, 350, 195, 68, "plan(), allocate()", ("planner/, kinds/, sharing/",), "pure"),
         Box(255, 350, 195, 68, "schedule()", ("scheduling/",), "pure"),
         Box(470, 350, 195, 68, "next_steps()", ("kubelet/lifecycle",), "pure"),
         Box(685, 350, 195, 68, "blue: pure functions", ("no clock, file, network",), "pure"),
@@ -111,6 +113,7 @@ PARTS = Diagram(
         Box(470, 470, 195, 68, "shim, one a pod", ("kubelet/runtime/shim",)),
         Box(685, 470, 195, 68, "netns daemon", ("kubelet/network: DNS",)),
         Arrow("M170 82V125"),
+        Arrow("M460 82V125"),
         Arrow("M750 125V82"),
         *(Arrow(f"M{x} 250V193") for x in (137, 352, 567, 782)),
         *(Arrow(f"M{x} 318V350") for x in (137, 352, 567)),
@@ -145,7 +148,7 @@ def job() -> Diagram:
             parts.append(Arrow(f"M440 {y + 40}H470") if column == 0 else Arrow(f"M{x + 60} {y + 80}L300 {y + 105}"))
     parts.append(Arrow("M230 625V643H8V270H20", "until the job has ended", (245, 660)))
     return Diagram(
-        "The way of a job",
+        "The path of a job",
         "Eleven steps from the manifest to the end of the job. Blue steps are pure. After step 11 the operator observes again.",
         (920, 675),
         tuple(parts),

@@ -15,8 +15,8 @@ from typing import Any
 from traincrew import __version__
 from traincrew.cli.commands import manifests
 from traincrew.kinds import KINDS
-from traincrew.validation import admission_policies, crds, rbac_manifests
-from traincrew.validation.rbac_manifests import Permissions
+from traincrew.validation import admission_policies, crds, rbac_manifests, required_permissions
+from traincrew.validation.required_permissions import Permissions
 
 ROOT = Path(__file__).resolve().parents[1]
 MANIFESTS, CHART = ROOT / "manifests", ROOT / "charts" / "traincrew"
@@ -30,6 +30,8 @@ VERSIONS = {
     ROOT / "docs" / "install.md": _NAMED,
     ROOT / "docs" / "operator-image.md": _NAMED,
     MANIFESTS / "base" / "deployment.yaml": r"(image: traincrew:)\S+",
+    MANIFESTS / "console" / "console.yaml": r"(image: traincrew:)\S+",
+    MANIFESTS / "recorder" / "recorder.yaml": r"(image: traincrew:)\S+",
     MANIFESTS / "overlays" / "example" / "kustomization.yaml": r"(newTag: )\S+",
     CHART / "Chart.yaml": r"((?:^|\n)(?:version|appVersion): )\S+",
 }
@@ -69,25 +71,29 @@ def _write_rbac() -> None:
     authentication, _, reader = rbac_manifests.metrics_documents()
     sharing, _, surplus = rbac_manifests.sharing_documents()
     _write(MANIFESTS / "sharing" / "sharing.yaml", *rbac_manifests.sharing_documents())
+    _write(MANIFESTS / "recorder" / "rbac.yaml", *rbac_manifests.recorder_documents())
     _write(MANIFESTS / "base" / "rbac.yaml", *rbac_manifests.documents())
     _write(MANIFESTS / "overlays" / "namespaced" / "role.yaml", rbac_manifests.namespaced_role())
     _write(
         CHART / "files" / "permissions.yaml",
         {
-            "kinds": {kind.kind: _listed(rbac_manifests.kind_permissions(kind)) for kind in KINDS},
-            "gangSchedulers": {name: _listed(rbac_manifests.gang_permissions(name)) for name in rbac_manifests.GANG_SCHEDULERS},
+            "kinds": {kind.kind: _listed(required_permissions.kind_permissions(kind)) for kind in KINDS},
+            "gangSchedulers": {
+                name: _listed(required_permissions.gang_permissions(name)) for name in required_permissions.GANG_SCHEDULERS
+            },
             "metricsAuthentication": authentication["rules"],
             "metricsReader": reader["rules"],
             "sharing": sharing["rules"],
+            "recorder": rbac_manifests.rules(required_permissions.recorder_permissions()),
             "surplusClass": surplus,
-            "otherOperators": {kind.kind: _listed(rbac_manifests.other_operator_permissions(kind)) for kind in KINDS},
-            "ownNamespace": _listed(rbac_manifests.own_namespace_permissions()),
+            "otherOperators": {kind.kind: _listed(required_permissions.other_operator_permissions(kind)) for kind in KINDS},
+            "ownNamespace": _listed(required_permissions.own_namespace_permissions()),
             "users": {
                 level: {
                     "labels": rbac_manifests.user_labels(level),
-                    "kinds": {kind.kind: _listed(rbac_manifests.user_permissions(kind, level)) for kind in KINDS},
+                    "kinds": {kind.kind: _listed(required_permissions.user_permissions(kind, level)) for kind in KINDS},
                 }
-                for level in rbac_manifests.USER_LEVELS
+                for level in required_permissions.USER_LEVELS
             },
         },
     )

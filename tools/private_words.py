@@ -19,6 +19,9 @@ INSTEAD = {
     "doors": "sockets, listeners", "deeds": "binder, executor", "sameness": "equality", "theatre": "test cluster",
     "blame": "failure summary", "telling": "events, recorder", "forge": "template process", "crews": "replicas, workers",
     "mend": "repair", "mended": "repaired", "births": "creations", "voices": "total", "birth": "creation", "thereby": "then",
+    "scene": "snapshot, scenario", "scenes": "snapshots, scenarios", "brake": "limit", "brakes": "limits", "wish": "request",
+    "wishes": "requests", "vain": "without effect", "leaver": "removed worker", "leavers": "removed workers", "curtain": "probe",
+    "anchored": "protected",
 }  # fmt: skip
 FORMER = "names of earlier releases, whose pods and data directories are adopted"
 LINKS = "network links of the cluster have the names crew…"

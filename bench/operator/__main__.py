@@ -58,7 +58,7 @@ def table(results: dict[str, Any], finished: int) -> str:
         ("created objects per second, share of a bare client", f"{life['share']:.0%}", ">= 80 %", "39 %", life["share"] >= 0.8),
         ("requests per PyTorchJob life (4 pods)", f"{life['total']:.1f}", "<= 18", "30", life["total"] <= 18),
         ("requests per MPIJob life (4 pods)", f"{mpi['total']:.1f}", "<= 18", "40", mpi["total"] <= 18),
-        ("writes refused or in vain", str(life["idle"]), "0", "", life["idle"] == 0),
+        ("writes rejected or without effect", str(life["idle"]), "0", "", life["idle"] == 0),
         ("GETs in the steady state", str(life["reads"]), "0", "", life["reads"] == 0),
         ("operator CPU per job, ms", f"{life['cpu']:.1f}", "<= 17", "34", life["cpu"] <= 17),
         (f"operator memory at {pods:,} pods, MiB", f"{life['memory']:.0f}", "<= 118", "237", life["memory"] <= 118),

@@ -38,13 +38,13 @@ def endless(seed: int, days: float, load: float, cost: ResizeCost | None) -> Row
     """Four elastic jobs that never end, with four GPUs each, beside rigid jobs."""
     forever = TraceJob(0.0, 4, 1e12, True)
     trace = philly.jobs(seed, WARM_UP + days, load, CAPACITY, 0.0)
-    jobs = [_job(number, each, cost, most=CAPACITY) for number, each in enumerate([forever] * 4)]
+    jobs = [_job(number, each, cost, max_replicas=CAPACITY) for number, each in enumerate([forever] * 4)]
     return _measure(jobs + [_job(4 + number, each, None) for number, each in enumerate(trace)], WARM_UP + days)
 
 
-def _job(number: int, trace: TraceJob, cost: ResizeCost | None, most: int = 0) -> ReplayedJob:
+def _job(number: int, trace: TraceJob, cost: ResizeCost | None, max_replicas: int = 0) -> ReplayedJob:
     adapts = cost is not None and trace.elastic
-    bounds = (1, most or 4 * trace.gpus) if adapts else (trace.gpus, trace.gpus)
+    bounds = (1, max_replicas or 4 * trace.gpus) if adapts else (trace.gpus, trace.gpus)
     work = trace.seconds * trace.gpus**SPEED
     return ReplayedJob(trace, f"job-{number:06}", bounds[0], trace.gpus, bounds[1], cost or COSTS["Horovod"], left=work)
 
@@ -63,7 +63,7 @@ def _measure(jobs: list[ReplayedJob], days: float) -> Row:
     return Row(statistics.mean(ended or [0.0]), statistics.mean(waits or [0.0]), productive)
 
 
-SCENES = (("open day, load 0.80", open_day, 0.80), ("four endless jobs + load 0.5", endless, 0.5))
+WORKLOADS = (("open day, load 0.80", open_day, 0.80), ("four endless jobs + load 0.5", endless, 0.5))
 
 
 def main() -> None:
@@ -77,14 +77,14 @@ def main() -> None:
         scale.print_times(20)
         return
     drawn: dict[str, list[tuple[str, Row]]] = {}
-    for name, scene, load in SCENES:
+    for name, workload, load in WORKLOADS:
         print(f"\n{name}: {CAPACITY} GPUs, {options.days:g} days")
         print("| seed | jobs | completion, min | wait of rigid jobs, min | productive, % | computed in, s |")
         print("|---|---|---|---|---|---|")
         for seed in map(int, options.seeds.split(",")):
             for label, cost in (("rigid", None), *COSTS.items()):
                 began = time.perf_counter()
-                row = scene(seed, options.days, load, cost)
+                row = workload(seed, options.days, load, cost)
                 spent = time.perf_counter() - began
                 drawn.setdefault(name, []).append((label, row))
                 figures = f"{row.completion:.0f} | {row.wait:.1f} | {row.productive:.1f} | {spent:.0f}"

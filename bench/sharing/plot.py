@@ -14,9 +14,9 @@ class Bars(NamedTuple):
     values: Sequence[tuple[str, float]]
 
 
-def draw(scenes: Mapping[str, Sequence[tuple[str, tuple[float, float, float]]]]) -> str:
-    """One panel for each scene, seed by seed. An open day shows completion times, the others productive GPU time."""
-    panels = [_bars(name, rows) for name, rows in scenes.items()]
+def draw(workloads: Mapping[str, Sequence[tuple[str, tuple[float, float, float]]]]) -> str:
+    """One panel for each workload, seed by seed. An open day shows completion times, the others productive GPU time."""
+    panels = [_bars(name, rows) for name, rows in workloads.items()]
     height = sum(_height(panel) for panel in panels) + 20
     size = f'width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="12"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>']

@@ -13,8 +13,9 @@ from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.meta import Meta, OwnerReference
 from traincrew.scheduling import objects, pod_info
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import share
-from traincrew.sharing.scene import ElasticJob, Member, Memory, Rules, Scene
+from traincrew.sharing import allocate
+from traincrew.sharing.cluster_snapshot import ClusterSnapshot, DecisionHistory, ElasticJob, Member
+from traincrew.sharing.policy import SharingPolicy
 
 GPU = "nvidia.com/gpu"
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -39,9 +40,9 @@ class Worker:
 class ReplayedJob:
     trace: TraceJob
     uid: str
-    least: int
+    min_replicas: int
     wanted: int
-    most: int
+    max_replicas: int
     cost: ResizeCost
     workers: dict[int, Worker] = dataclasses.field(default_factory=dict)
     left: float = 0.0
@@ -55,7 +56,7 @@ class ReplayedJob:
 
     @property
     def elastic(self) -> bool:
-        return self.least < self.most
+        return self.min_replicas < self.max_replicas
 
     @property
     def running(self) -> int:
@@ -68,12 +69,12 @@ class ReplayedJob:
 
 
 class Replay:
-    def __init__(self, jobs: Iterable[ReplayedJob], nodes: int = 8, gpus: int = 8, rules: Rules | None = None) -> None:
+    def __init__(self, jobs: Iterable[ReplayedJob], nodes: int = 8, gpus: int = 8, policy: SharingPolicy | None = None) -> None:
         self.jobs = {job.uid: job for job in jobs}
         self._nodes = {f"node-{number}": gpus for number in range(nodes)}
         self._free = dict(self._nodes)
         self._objects = tuple(_node(name, count) for name, count in self._nodes.items())
-        self._rules, self._memory = rules or Rules(), Memory()
+        self._policy, self._history = policy or SharingPolicy(), DecisionHistory()
         self._numbers = itertools.count()
         self._events: list[tuple[float, int, str]] = []
         self._live: dict[str, ReplayedJob] = {}
@@ -98,7 +99,7 @@ class Replay:
         self._live[job.uid] = job
         job.updated = self.now
         job.workers = {index: Worker(index, False, self.now) for index in range(job.wanted)}
-        self._at(self.now + self._rules.patience + 0.1)
+        self._at(self.now + self._policy.preemption_grace + 0.1)
 
     def _advance(self) -> None:
         for job in list(self._live.values()):
@@ -137,7 +138,7 @@ class Replay:
         """In the order of arrival. A rigid job gets all of its GPUs or none; later ones may pass it."""
         for job in list(self._live.values()):
             waiting = [each for each in job.workers.values() if not each.node]
-            needed = max(job.least - job.running, 0) if job.elastic else len(waiting)
+            needed = max(job.min_replicas - job.running, 0) if job.elastic else len(waiting)
             free = sum(self._free.values())
             if not waiting or free < max(needed, 1):
                 continue
@@ -154,12 +155,12 @@ class Replay:
         now = START + dt.timedelta(seconds=self.now)
         elastic = tuple(self._elastic(job) for job in self._live.values() if job.elastic)
         pods = tuple(_pod(job, worker) for job in self._live.values() for worker in job.workers.values())
-        result = share(Scene(self._objects, pods, elastic, memory=self._memory, rules=self._rules), now)
-        self._memory = result.memory
+        result = allocate(ClusterSnapshot(self._objects, pods, elastic, history=self._history, policy=self._policy), now)
+        self._history = result.history
         for uid, given in result.jobs.items():
             self._apply(self.jobs[uid], frozenset(given.members), given.surplus)
-        if result.look_again is not None:
-            self._at((result.look_again - START).total_seconds() + 0.01)
+        if result.requeue_at is not None:
+            self._at((result.requeue_at - START).total_seconds() + 0.01)
 
     def _apply(self, job: ReplayedJob, members: frozenset[int], surplus: frozenset[int]) -> None:
         leaving = [each for each in job.workers.values() if each.index not in members and each.leaves_at is None]
@@ -176,11 +177,11 @@ class Replay:
 
     def _elastic(self, job: ReplayedJob) -> ElasticJob:
         members = tuple(_member(job, each) for each in job.workers.values() if each.leaves_at is None)
-        departing = tuple(_member(job, each) for each in job.workers.values() if each.leaves_at is not None)
-        shape = _pod(job, Worker(9999, True, self.now))
+        removed_members = tuple(_member(job, each) for each in job.workers.values() if each.leaves_at is not None)
+        worker_template = _pod(job, Worker(9999, True, self.now))
         return ElasticJob(
-            job.uid, job.uid, shape, job.least, job.wanted, job.most, cost=job.cost, anchor="oldest",
-            members=members, departing=departing, running=job.started is not None,
+            job.uid, job.uid, worker_template, job.min_replicas, job.wanted, job.max_replicas, cost=job.cost,
+            protected_worker="oldest", members=members, removed_members=removed_members, running=job.started is not None,
         )  # fmt: skip
 
 
@@ -193,10 +194,10 @@ def _pod(job: ReplayedJob, worker: Worker) -> PodInfo:
     owner = OwnerReference(kind="Job", name=job.uid, uid=job.uid, controller=True)
     labels = {"traincrew.kubeflow.org/surplus": "true"} if worker.surplus else {}
     created = START + dt.timedelta(seconds=worker.created)
-    leaves = START + dt.timedelta(seconds=worker.leaves_at) if worker.leaves_at is not None else None
+    removals = START + dt.timedelta(seconds=worker.leaves_at) if worker.leaves_at is not None else None
     meta = Meta(
         name=f"{job.uid}-{worker.index}", namespace="team", uid=f"{job.uid}-{worker.index}", labels=labels,
-        owner_references=[owner], creation_timestamp=created, deletion_timestamp=leaves,
+        owner_references=[owner], creation_timestamp=created, deletion_timestamp=removals,
     )  # fmt: skip
     requests = objects.ResourceRequirements(requests={GPU: 1})
     spec = objects.PodSpec(

@@ -11,8 +11,9 @@ from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.meta import Meta, OwnerReference
 from traincrew.scheduling import objects, pod_info
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import share
-from traincrew.sharing.scene import ElasticJob, Member, Rules, Scene
+from traincrew.sharing import allocate
+from traincrew.sharing.cluster_snapshot import ClusterSnapshot, ElasticJob, Member
+from traincrew.sharing.policy import SharingPolicy
 
 NODES, PODS, JOBS, WORKERS = 1000, 10_000, 50, 8
 _MESSAGE = f"0/{NODES} nodes are available: {NODES} Insufficient {GPU}."
@@ -23,18 +24,18 @@ def print_times(repeats: int) -> None:
     print(f"{JOBS} elastic jobs, {NODES} nodes, {PODS} pods")
     print("| state | median, ms of CPU time | longest, ms |")
     print("|---|---|---|")
-    for name, scene in (("nothing waits", scene_of(0)), ("every device is used, 20 pods wait", scene_of(20, free=0))):
-        spent = [_milliseconds(scene) for _ in range(repeats)]
+    for name, snapshot in (("nothing waits", snapshot_of(0)), ("every device is used, 20 pods wait", snapshot_of(20, free=0))):
+        spent = [_milliseconds(snapshot) for _ in range(repeats)]
         print(f"| {name} | {statistics.median(spent):.0f} | {max(spent):.0f} |", flush=True)
 
 
-def _milliseconds(scene: Scene) -> float:
+def _milliseconds(snapshot: ClusterSnapshot) -> float:
     began = time.thread_time()
-    share(scene, START)
+    allocate(snapshot, START)
     return 1000 * (time.thread_time() - began)
 
 
-def scene_of(waiting: int, free: int = 1) -> Scene:
+def snapshot_of(waiting: int, free: int = 1) -> ClusterSnapshot:
     """free: devices that nobody uses, on every second node."""
     jobs = tuple(_job(number) for number in range(JOBS))
     own = [member.pod for job in jobs for member in job.members if member.pod is not None]
@@ -47,8 +48,8 @@ def scene_of(waiting: int, free: int = 1) -> Scene:
     others = [
         _pod(f"other-{number}", f"node-{number % NODES}", 1 if number < 8 * NODES else 0) for number in range(PODS - len(own))
     ]
-    claims = [_pod(f"claim-{number}", "", 1) for number in range(waiting)]
-    return Scene(tuple(nodes), (*others, *claims, *own), jobs, rules=Rules(settle=0.0))
+    pending = [_pod(f"pending-{number}", "", 1) for number in range(waiting)]
+    return ClusterSnapshot(tuple(nodes), (*others, *pending, *own), jobs, policy=SharingPolicy(stabilization=0.0))
 
 
 def _job(number: int) -> ElasticJob:
@@ -56,9 +57,15 @@ def _job(number: int) -> ElasticJob:
     for index in range(WORKERS):
         surplus, node = index >= WORKERS // 2, f"node-{number * WORKERS + index}"
         members.append(Member(index, _pod(f"job-{number}-worker-{index}", node, 1, surplus), surplus, START))
-    shape = _pod(f"job-{number}-worker", "", 1, True)
-    fields = {"least": 1, "wanted": WORKERS // 2, "most": 2 * WORKERS, "cost": ResizeCost(10.0, 5.0), "anchor": "oldest"}
-    return ElasticJob(f"job-{number}", f"MPIJob team/job-{number}", shape, members=tuple(members), **fields)  # type: ignore[arg-type]
+    worker_template = _pod(f"job-{number}-worker", "", 1, True)
+    fields = {
+        "min_replicas": 1,
+        "wanted": WORKERS // 2,
+        "max_replicas": 2 * WORKERS,
+        "cost": ResizeCost(10.0, 5.0),
+        "protected_worker": "oldest",
+    }
+    return ElasticJob(f"job-{number}", f"MPIJob team/job-{number}", worker_template, members=tuple(members), **fields)  # type: ignore[arg-type]
 
 
 def _pod(name: str, node: str, gpus: int, surplus: bool = False) -> PodInfo:

@@ -1,7 +1,7 @@
 """`make demo`: starts a cluster in a temporary directory, trains on three pods, kills a process in one and checks the result.
 
 Every command is printed before it runs. Everything is removed at the end; with STAY=1 the cluster and its console run until
-Ctrl-C. If the page of the console is not built, it is built while the job trains. The exit code is 0 if all checks pass.
+Ctrl-C, and the page of the console is built while the job trains. The exit code is 0 if all checks pass.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
 JOB, VICTIM, RANK = "digits", "worker-1", 2
 LIMIT = 120
 """Maximum duration in seconds."""
-BUILD_LIMIT = 30
-"""Seconds that the build of the console's page may take after the job has ended; with STAY=1 it may take as long as it takes."""
 KILL_AT = 200
 """The step of rank 0 at which a process is killed."""
 
@@ -78,7 +76,7 @@ class Demo:
         if self.job is not None and self.job.poll() is None:
             self.job.terminate()  # deletes the job, and waits for its pods
             self.job.wait()
-        print("\n== removing the cluster of the demo (a cluster of your own runs until you stop it)")
+        print("\n== removing the cluster of the demo and its data (a cluster of your own runs until you stop it)")
         self.show("delete", JOB, "--wait", check=False)
         self.show("down", check=False)
 
@@ -99,24 +97,37 @@ class PageBuild:
     def __init__(self, log: pathlib.Path) -> None:
         self._log, self._process = log, None
         if not PAGE.exists():
-            print("== building the page of the console in the background: make console", flush=True)
+            print("== building the page of the web console in the background: `make console`, which downloads Node.js (61 MB)")
             with open(log, "wb") as output:
                 command = ["nice", "-n", "19", "make", "--no-print-directory", "console"]
                 self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
                     command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
                 )
 
-    def wait(self, seconds: float | None) -> bool:
-        """Whether the page is there. None: wait as long as it takes."""
+    def wait(self) -> bool:
+        """Whether the page is there at the end of its build."""
         if self._process is not None and self._process.poll() is None:
-            print("\n== waiting for the page of the console", flush=True)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(seconds)
+            print(
+                "\n== the page of the web console is not built yet. `make console` goes on, usually for a minute:",
+                flush=True,
+            )
+            self._show_log()
         if PAGE.exists():
             return True
-        last = self._log.read_text(errors="replace").strip().splitlines()[-3:] if self._log.exists() else []
-        print("\n== the page of the console is not built. Run `make console`, then `make demo STAY=1`.", *last, sep="\n  ")
+        last = self._log.read_text(errors="replace").strip().splitlines()[-5:] if self._log.exists() else []
+        print("\n== the page of the web console could not be built. `make console` ended with:", *last, sep="\n  ", flush=True)
         return False
+
+    def _show_log(self) -> None:
+        """The output of the build, until its end."""
+        assert self._process is not None
+        with open(self._log, errors="replace") as log:
+            running = True
+            while running:
+                running = self._process.poll() is None
+                for line in log:
+                    print(f"  {line}", end="", flush=True)
+                time.sleep(0.5)
 
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -172,7 +183,7 @@ def main() -> int:
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-demo-"))
     demo = Demo(scratch)
     stays = os.environ.get("STAY", "") not in ("", "0")
-    page = PageBuild(scratch / "page.log")
+    page = PageBuild(scratch / "page.log") if stays else None
     print(f"== starting a cluster on this machine in {scratch}")
     signal.signal(signal.SIGALRM, _too_long)
     signal.signal(signal.SIGTERM, _stopped)
@@ -181,31 +192,38 @@ def main() -> int:
         demo.show("up", "--detach")
         print("\n== three pods train a network on images of digits; gradients are averaged over the pod network")
         lines = demo.train()
-        print("\n== the finished job")
+        print("\n== the finished job. The cluster runs until the demo removes it")
         described = demo.show("ls")
         demo.show("logs", JOB, "--replica", VICTIM, "--tail", "6")
         print()
         wrong = verdict(lines, described)
         signal.alarm(0)
-        if page.wait(None if stays else BUILD_LIMIT):
-            print("\n== the console shows the job in a browser" + ("" if stays else "; `make demo STAY=1` keeps it running"))
-            demo.show("console")
-        if stays:
+        if page is not None:
+            if page.wait():
+                print("\n== the web console shows the job in a browser: open the link")
+                demo.show("console")
             stay(demo)
     finally:
         signal.alarm(0)
-        page.stop()
+        if page is not None:
+            page.stop()
         demo.stop()
+        print(f"\n$ rm -r {scratch}    # with the data that `traincrew down` keeps", flush=True)
         remove(scratch)
-    left = f"{scratch} could not be removed completely" if scratch.exists() else "everything was removed"
+    left = f"{scratch} could not be removed completely" if scratch.exists() else "nothing of the demo is left"
     print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To continue with a cluster of your own:")
     print("""
-  .venv/bin/traincrew run job.yaml                          # from a file; `make frameworks` builds PyTorch and others
+  make framework-torch                                      # an environment with PyTorch (3 GB)
+  .venv/bin/traincrew run examples/pytorch-minimal.yaml     # a job from a file
   .venv/bin/traincrew run --kind PyTorchJob --workers 2 -- python your_script.py
   .venv/bin/traincrew ls; .venv/bin/traincrew why JOB       # docs/cli.md has all verbs
   eval "$(.venv/bin/traincrew env)"; kubectl get pods       # kubectl works as well
   .venv/bin/traincrew down
 """)
+    if not stays:
+        print("To see the same run in the web console, run `make demo STAY=1`, which keeps the cluster until Ctrl-C.")
+    if not PAGE.exists():
+        print("The page of the console is not built yet. `make console` builds it: a minute, with 61 MB for Node.js.")
     return 1 if wrong else 0
 
 

@@ -9,6 +9,8 @@
     │   ├── KubeconfigError       no usable cluster in the kubeconfig
     │   ├── NotRunning            no cluster is running on this machine, or it did not start
     │   ├── NoJob                 the cluster has no job of that name
+    │   ├── NoCluster             a console that shows recordings has no cluster to ask
+    │   ├── RecordingError        a file that is not a recording, or a damaged, newer or too large one
     │   └── StoreError            a data file that cannot be opened: in use, corrupt, from a newer version, not writable
     └── ApiError                  an error response of a Kubernetes API server, or no response
         ├── TemporaryError        the same request may succeed later: retry with back-off
@@ -30,6 +32,9 @@ The type determines whether to retry: only the request of a `TemporaryError` may
 from __future__ import annotations
 
 import dataclasses
+
+STRICT_DECODING = "strict decoding error: "
+"""Of the API server, before the unknown fields of an object."""
 
 
 class TraincrewError(Exception):
@@ -57,6 +62,14 @@ class NotRunning(UserError):
 
 
 class NoJob(UserError):
+    pass
+
+
+class NoCluster(UserError):
+    pass
+
+
+class RecordingError(UserError):
     pass
 
 

@@ -51,20 +51,32 @@ class Election:
     retry_seconds: int = 2
 
 
+AUTOSCALED_NODES = ("auto", "yes", "no")
+"""Which nodes belong to an autoscaler: those that Karpenter has labelled, all, none."""
+SCALING_MODES = ("manual", "yield", "idle")
+"""Whether the operator may change the number of workers of an elastic job: no; only to give back; also to use idle capacity."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Sharing:
     """Settings of the decision about the workers of elastic jobs."""
 
     headroom: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Amounts that are kept free of workers on idle capacity, by resource; cpu in thousandths."""
-    headroom_parts: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """The same as parts of all that the nodes have, from 0 to 1."""
+    headroom_fractions: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """The same as fractions of the allocatable resources of all nodes, from 0 to 1."""
     settle: float = 10.0
-    """Seconds for which capacity must be idle before a job grows into it."""
+    """Seconds for which capacity must be idle before a job is scaled up."""
     resize_budget: float = 0.05
-    """The part of its running time that a job may spend on growth, from 0 to 1."""
+    """The fraction of its running time that a job may spend on scaling up, from 0 to 1."""
     notice_taints: tuple[str, ...] = ()
-    """Keys of the taints by which nodes announce their end. Empty: those of known cloud providers and autoscalers."""
+    """Keys of the taints that announce the termination of a node. Empty: those of known cloud providers and autoscalers."""
+    scaling_default: str = "manual"
+    """The mode of elastic jobs without the annotation for it: manual, yield or idle."""
+    autoscaled: str = "auto"
+    """Which nodes belong to an autoscaler: auto (those that Karpenter has labelled), yes (all) or no (none)."""
+    pin_surplus: bool = False
+    """Whether workers on idle capacity may run on the node only that they are meant for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +150,20 @@ class Node:
 
 
 @dataclasses.dataclass(frozen=True)
+class History:
+    """What is recorded of jobs, and how long it is kept."""
+
+    max_age_seconds: float = 30 * 86400.0
+    """Time after which a deleted job is removed from the history."""
+    max_bytes: int = 1 << 30
+    """Size of the history. The jobs that were deleted first are removed first."""
+    max_log_bytes: int = 64 << 20
+    """Size of the copied log of one container, compressed. Its oldest lines are removed first."""
+    namespaces: tuple[str, ...] = ()
+    """Those that are recorded. Empty: all."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Cluster:
     """Settings of the cluster on this machine."""
 
@@ -158,6 +184,9 @@ class Cluster:
     """The node that runs the pods. None: no node."""
     overcommit: tuple[str, ...] = ("cpu",)
     """Resources whose requests may exceed the capacity of the node."""
+    sharing: Sharing = Sharing()
+    history: History | None = None
+    """Record the history of jobs. None: do not."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -122,6 +122,7 @@ def test_a_closed_directory_is_opened(tmp_path: pathlib.Path) -> None:
     ("reason", "message", "word"),
     [("FailedCreatePodSandBox", "Failed to create pod sandbox: no network", "traincrew doctor"),
      ("FailedCreatePod", "Pod j-master-0 cannot be created: no", "message of the API server"),
+     ("FailedCreatePod", 'strict decoding error: unknown field "spec.containers[0].resorces"', "Correct the field"),
      ("CreateContainerConfigError", 'configmap "settings" not found', "Create the ConfigMap or Secret"),
      ("CreateContainerConfigError", "container has runAsNonRoot and image will run as root", "remove runAsNonRoot"),
      ("FailedMount", 'MountVolume.SetUp failed for volume "v" : secret "key" not found', "Create the ConfigMap or Secret"),

@@ -14,9 +14,9 @@ from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS
 
 from traincrew import errors
 from traincrew.cli.jobs import interrupts, time_arguments
-from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.terminal_output import TerminalOutput
 from traincrew.client import pod_logs
-from traincrew.inspection import job_references, manifests, stored_logs
+from traincrew.inspection import job_references, log_files, manifests
 
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
@@ -55,7 +55,7 @@ def test_an_invalid_job_reference_is_rejected(text: str) -> None:
         (["run", "--kind", "JAXJob", "--workers", "0", "--", "true"], 2, "0 is not in the range 1 to 20000."),
         (["scale", "j", "x"], 2, "'x' is neither a number of workers nor one of manual, yield, idle."),
         (["run", "--kind", "JAXJob"], 2, "specify the command after --, such as: traincrew run --kind JAXJob -- python train.py"),
-        (["logs"], 2, "missing argument 'JOB'. Run `traincrew logs --help` for the arguments."),
+        (["port-forward"], 2, "missing argument 'JOB'. Run `traincrew port-forward --help` for the arguments."),
         (["logs", "j", "--since", "yesterday"], 2, "or an RFC 3339 time such as 2026-01-31T10:00:00Z"),
         (["ls", "--data", "/nosuch"], 1, "no cluster found"),
         (["kubeconfig", "--data", "/nosuch"], 1, "no cluster exists in /nosuch"),
@@ -123,7 +123,7 @@ def test_duplicate_and_unnamed_objects_are_errors() -> None:
      ("a-worker-0-worker-1", False), ("a-nothing-0", False), ("ab-worker-0", False)],
 )  # fmt: skip
 def test_stored_logs_are_matched_by_replica_name(pod: str, answer: bool) -> None:
-    assert stored_logs.is_replica(pod, None, "a") is answer
+    assert log_files.is_replica(pod, None, "a") is answer
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_a_closed_terminal_means_detach() -> None:
     assert interrupts.parse_choice(None) is interrupts.InterruptChoice.DETACH
 
 
-def line(text: bytes, nanoseconds: int = 0) -> pod_logs.Line:
-    return pod_logs.Line(nanoseconds, text)
+def line(text: bytes, nanoseconds: int = 0) -> pod_logs.PodLogLine:
+    return pod_logs.PodLogLine(nanoseconds, text)
 
 
 def test_without_a_terminal_each_state_is_a_line() -> None:
     out, err = io.BytesIO(), io.BytesIO()
-    console = Console(out, err, {})
+    console = TerminalOutput(out, err, {})
     console.state("waits")
     console.state("waits")
     console.lines("worker-0", [line(b"a\rb"), line(b"\xff")])
@@ -155,7 +155,7 @@ def test_without_a_terminal_each_state_is_a_line() -> None:
 
 def test_timestamps_precede_lines_on_request() -> None:
     out = io.BytesIO()
-    Console(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
+    TerminalOutput(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
     assert out.getvalue() == b"1970-01-01T00:00:01.500000001Z a\n"
 
 
@@ -163,7 +163,7 @@ class Terminal:
     def __init__(self, env: dict[str, str]) -> None:
         self.master, slave = pty.openpty()
         self.file = open(slave, "wb", buffering=0)  # noqa: SIM115
-        self.console = Console(self.file, self.file, {"TERM": "xterm", **env})
+        self.console = TerminalOutput(self.file, self.file, {"TERM": "xterm", **env})
 
     def text(self) -> str:
         self.file.close()
@@ -197,7 +197,7 @@ def test_no_color_is_respected() -> None:
 
 def test_logs_are_held_while_a_question_is_shown() -> None:
     out = io.BytesIO()
-    console = Console(out, io.BytesIO(), {})
+    console = TerminalOutput(out, io.BytesIO(), {})
     console.hold()
     console.lines("w", [line(b"a")])
     assert out.getvalue() == b""

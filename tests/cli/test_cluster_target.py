@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -135,10 +136,17 @@ def test_help_imports_no_heavy_modules(verb: str) -> None:
     assert found.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("verb", ["run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
-    assert verb in VERBS
-    assert f"\n  traincrew {verb} " in traincrew(verb, "--help").stdout
+    assert re.search(rf"^  (?:\S.*[|(\"] ?)?traincrew {verb}\b", traincrew(verb, "--help").stdout, re.MULTILINE)
+
+
+def test_an_unknown_command_of_a_group_is_an_error_with_a_suggestion() -> None:
+    found = traincrew("image", "ls")
+    assert (found.returncode, found.stderr) == (
+        2,
+        "error: no such command 'ls'. Did you mean 'list'? Run `traincrew image --help` for the arguments.\n",
+    )
 
 
 async def test_a_restart_of_the_api_server_loses_and_repeats_no_line(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:

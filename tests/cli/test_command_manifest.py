@@ -22,11 +22,11 @@ BY_NAME = {kind.kind: kind for kind in KINDS}
 
 
 def order(kind: str, **changes: Any) -> command_manifest.CommandJob:
-    wish = kinds_job_from_command.CommandRequest(
+    request = kinds_job_from_command.CommandRequest(
         changes.pop("command", PYTHON), changes.pop("workers", 3), changes.pop("elastic", None)
     )
-    wish = wish._replace(gpus=changes.pop("gpus", 0))
-    return command_manifest.CommandJob(BY_NAME[kind], wish, "train-abcde", image="i", directory="/home/me/it", **changes)
+    request = request._replace(gpus=changes.pop("gpus", 0))
+    return command_manifest.CommandJob(BY_NAME[kind], request, "train-abcde", image="i", directory="/home/me/it", **changes)
 
 
 def replicas(document: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -94,7 +94,8 @@ def test_a_launcher_of_the_user_is_not_changed() -> None:
 
 def test_elastic_mpi_uses_horovod_with_host_discovery() -> None:
     command = container(command_manifest.manifest(order("MPIJob", workers=2, elastic=(1, 4))), "MPIJob", "Launcher")["command"]
-    assert command[:7] == ["horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"]
+    assert command[3:10] == ["horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"]
+    assert "--network-interfaces" in command[2], "without it, a job of one worker would wait for a second one"
     assert "/etc/mpi/discover_hosts.sh" in command
 
 
@@ -181,24 +182,44 @@ def test_idle_is_refused_for_the_kinds_whose_workers_the_operator_cannot_choose(
         return
     stored = job_review.review(command_manifest.manifest(idle(kind.kind, (1, 4)))).stored
     assert stored is not None
-    wish = scaling.of(kind, kind.job(stored))
-    assert wish is not None
-    assert wish.refusal == ""
+    request = scaling.of(kind, kind.job(stored))
+    assert request is not None
+    assert request.error == ""
 
 
 def test_the_kind_of_an_elastic_script_is_that_of_its_framework_or_pytorch(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for text, kind in {
-        "import torch": "PyTorchJob",
-        "import horovod.torch, torch": "MPIJob",
-        "import time": "PyTorchJob",
-    }.items():
+    for text, kind, said in (
+        ("import torch", "PyTorchJob", "a PyTorchJob, because train.py imports torch"),
+        ("import horovod.torch, torch", "MPIJob", "an MPIJob, because train.py imports horovod"),
+        ("import time", "PyTorchJob", "a PyTorchJob"),
+    ):
         (tmp_path / "train.py").write_text(text)
-        assert command_suggestion.elastic_kind(("python3", "train.py", "--epochs", "3")) == kind
-    assert command_suggestion.elastic_kind(("job.yaml",)) == ""
-    assert command_suggestion.elastic_kind(("./train", "--epochs", "3")) == ""
+        found = command_suggestion.guess(("python3", "train.py", "--epochs", "3"), elastic=True)
+        assert found is not None
+        assert (found.kind, str(found)) == (kind, said)
+        fixed = command_suggestion.guess(("python3", "train.py"), elastic=False)
+        assert fixed == (found if found.why else None)
+    assert command_suggestion.guess(("job.yaml",), elastic=True) is None
+    assert command_suggestion.guess(("./train", "--epochs", "3"), elastic=True) is None
+
+
+def test_a_script_of_several_frameworks_needs_a_kind(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import torch, tensorflow")
+    command = ("python", "train.py")
+    assert command_suggestion.guess(command, elastic=False) is None
+    assert "The script imports frameworks of several kinds: " in command_suggestion.missing_kind(command, "--name")
+    (tmp_path / "train.py").write_text("import time")
+    said = command_suggestion.missing_kind(command, "--name")
+    assert said.startswith(f"--name requires --kind. Add --kind {KINDS[0].kind} (or {KINDS[1].kind}, ")
+
+
+def test_articles_of_kinds() -> None:
+    found = {command_suggestion.with_article(kind.kind) for kind in KINDS}
+    assert found == {"a TFJob", "a PyTorchJob", "an MPIJob", "an XGBoostJob", "a PaddleJob", "a JAXJob"}
 
 
 def test_idle_without_bounds_is_an_error() -> None:

@@ -28,11 +28,19 @@ async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobClu
 async def test_a_file_is_copied_to_a_replica_and_back(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
     content = os.urandom(3_000_000)
     (tmp_path / "data.bin").write_bytes(content)
-    assert await running_job("cp", f"{tmp_path}/data.bin", "j:copied.bin", "--replica", "worker-0") == (0, "", "")
+    assert await running_job("cp", f"{tmp_path}/data.bin", "j:copied.bin", "--replica", "worker-0") == (
+        0,
+        "",
+        f"{tmp_path}/data.bin copied to worker-0:copied.bin\n",
+    )
     assert (running_job.container("j-worker-0").directory / "copied.bin").read_bytes() == content
     back = tmp_path / "back"
     back.mkdir()
-    assert await running_job("cp", "pytorchjob/j:copied.bin", str(back), "--replica", "worker-0") == (0, "", "")
+    assert await running_job("cp", "pytorchjob/j:copied.bin", str(back), "--replica", "worker-0") == (
+        0,
+        "",
+        f"worker-0:copied.bin copied to {back}/copied.bin\n",
+    )
     assert (back / "copied.bin").read_bytes() == content
 
 
@@ -43,7 +51,8 @@ async def test_a_directory_is_copied_with_its_contents(running_job: JobCluster, 
     (source / "script.sh").chmod(0o755)
     (source / "deep" / "link").symlink_to("../script.sh")
     assert (await running_job("cp", str(source), "j:target"))[0] == 0
-    assert (await running_job("cp", str(source), "j:target/"))[0] == 0  # exists: the copy goes into it
+    said = (await running_job("cp", str(source), "j:target/"))[2]  # exists: the copy goes into it
+    assert said == f"{source} copied to master-0:target/source\n"
     assert (await running_job("cp", "j:target", str(tmp_path / "back")))[0] == 0
     for copied in (tmp_path / "back", tmp_path / "back" / "source"):
         assert (copied / "deep" / "empty").is_dir()
@@ -62,7 +71,8 @@ async def test_a_missing_file_is_an_error_and_nothing_is_written(running_job: Jo
     assert (code, err) == (2, f"error: {tmp_path}/nosuch does not exist\n")
     (tmp_path / "big").write_bytes(os.urandom(20_000_000))
     code, _, err = await running_job("cp", str(tmp_path / "big"), "j:no/such/directory")
-    assert (code, "No such file or directory" in err) == (2, True)
+    assert (code, "No such file or directory. Mount a volume there, or create the directory" in err) == (2, True)
+    assert "`traincrew exec JOB -- mkdir -p no/such`" in err
 
 
 async def test_a_link_that_leads_outside_is_skipped(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
@@ -160,10 +170,23 @@ def test_an_archive_writes_only_below_its_target(tmp_path: pathlib.Path, members
     assert not pathlib.Path("/etc/x").exists()
 
 
-def test_extracted_files_have_the_rights_of_tarfiles_data_filter(tmp_path: pathlib.Path) -> None:
-    modes = (0o777, 0o4755, 0o070, 0o666, 0o100, 0o000)
+def test_extracted_files_have_no_special_bits_and_only_their_owner_may_write_them(tmp_path: pathlib.Path) -> None:
+    modes = {0o777: 0o755, 0o4755: 0o755, 0o070: 0o640, 0o666: 0o644, 0o100: 0o700, 0o000: 0o600}
     tree = [member("t", tarfile.DIRTYPE, mode=0), *(member(f"t/{mode:o}", mode=mode) for mode in modes)]
     assert tar_extraction.extract(archive_of(*tree), tmp_path / "target") == []
-    for mode in modes:
-        expected = tarfile.data_filter(member(f"{mode:o}", mode=mode), str(tmp_path))
-        assert (tmp_path / "target" / f"{mode:o}").stat().st_mode & 0o7777 == expected.mode
+    assert {mode: (tmp_path / "target" / f"{mode:o}").stat().st_mode & 0o7777 for mode in modes} == modes
+
+
+def test_links_inside_are_extracted_and_those_that_lead_out_are_skipped_with_the_reason(tmp_path: pathlib.Path) -> None:
+    tree = [member("t", tarfile.DIRTYPE), member("t/d", tarfile.DIRTYPE), member("t/file")]
+    links = {"up": "../file", "same": ".", "absolute": "/etc", "outside": "../../..", "by-link": "same/../../../x"}
+    tree += [member(f"t/d/{name}", tarfile.SYMTYPE, target) for name, target in links.items()]
+    tree += [
+        member("t/hard", tarfile.LNKTYPE, "t/file"),
+        member("t/passwd", tarfile.LNKTYPE, "/etc/passwd"),
+        member("t/pipe", tarfile.FIFOTYPE),
+    ]
+    skipped = tar_extraction.extract(archive_of(*tree), tmp_path / "target")
+    assert [each.split(": it is ")[0] for each in skipped] == ["t/d/absolute", "t/d/outside", "t/d/by-link", "t/passwd", "t/pipe"]
+    assert (tmp_path / "target" / "d" / "up").read_text() == (tmp_path / "target" / "hard").read_text() == "x"
+    assert sorted(each.name for each in (tmp_path / "target" / "d").iterdir()) == ["same", "up"]

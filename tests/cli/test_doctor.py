@@ -27,7 +27,20 @@ def test_every_subject_is_checked_and_nothing_is_created(tmp_path: pathlib.Path)
     done = doctor(tmp_path / "data", "-o", "json")
     found = json.loads(done.stdout)
     subjects = {each["subject"] for each in found}
-    assert {"data", "disk", "fsync", "isolation", "overlay", "ids", "cgroups", "egress", "python", "kubectl", "ports"} <= subjects
+    assert {
+        "data",
+        "disk",
+        "fsync",
+        "isolation",
+        "overlay",
+        "ids",
+        "cgroups",
+        "egress",
+        "python",
+        "kubectl",
+        "py-spy",
+        "ports",
+    } <= subjects
     assert {"clock", "open files", "leftovers"} <= subjects
     assert done.returncode == (1 if any(each["grade"] == "fail" for each in found) else 0)
     assert all(each["remedy"] for each in found if each["grade"] != "ok")

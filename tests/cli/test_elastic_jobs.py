@@ -12,9 +12,11 @@ from tests.cli.test_render import NOW, PYTORCH, THEN, pod
 from tests.cluster import manifests
 
 from traincrew.cli.render import cluster_status, description, tables
-from traincrew.inspection import explanation, observed_job
+from traincrew.inspection import explanation, observed_job, scaling_limits
+from traincrew.kinds import KINDS
 
 GPU = "nvidia.com/gpu"
+MPI = next(kind for kind in KINDS if kind.kind == "MPIJob")
 NO_ROOM = {"reason": "NoRoom", "message": f"0/2 nodes are available: 2 Insufficient {GPU}"}
 RESIZE = {
     "at": THEN,
@@ -37,6 +39,24 @@ def observed(**changes: Any) -> observed_job.ObservedJob:
     status = {"conditions": [running], "startTime": THEN, "elastic": {**ELASTIC, **changes}, "workerSeconds": USED}
     document["status"] = {**status, "replicaStatuses": {"Worker": {"active": 2}}}
     return observed_job.observe(PYTORCH, json.dumps(document).encode(), (pod("j-worker-0"), pod("j-worker-1", index=1)))
+
+
+def horovod(state: str) -> observed_job.ObservedJob:
+    document = manifests.job("MPIJob", Launcher=1, Worker=2)
+    (launcher,) = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+    launcher["command"] = ["horovodrun", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+    document["status"] = {"conditions": [{"type": state, "status": "True", "lastTransitionTime": THEN}]}
+    return observed_job.observe(MPI, json.dumps(document).encode())
+
+
+def test_scale_says_when_the_program_has_the_new_number_of_workers() -> None:
+    assert scaling_limits.effect(observed(), 2) == "When the new pods run, torchrun starts the program again on all workers."
+    # 60 s for the start of the program, and 7 s in which others may join.
+    assert scaling_limits.effect(observed(), 0).startswith("Workers leave when 67 s have passed since the last one started;")
+    assert scaling_limits.effect(observed(), 1) == ""
+    assert scaling_limits.effect(horovod("Created"), 3).startswith("Horovod has not begun: it starts with the workers that are ")
+    assert scaling_limits.effect(horovod("Running"), 3).startswith("Horovod includes a new worker when its pod is ready")
+    assert "; their pods end 30 s later." in scaling_limits.effect(horovod("Running"), 1)
 
 
 def test_ls_shows_the_bounds_and_why_there_are_not_more_workers() -> None:
@@ -68,7 +88,7 @@ def test_status_says_what_is_lent_and_what_is_held_back() -> None:
     state = cluster_status.resources(node, requests, {})
     assert state[GPU] == {"capacity": 8, "requested": 5, "free": 3, "lent": 2, "heldBack": 2}
     assert cluster_status._amount(GPU, state[GPU]) == (
-        "8: 5 requested by pods (of which 2 lent to elastic jobs), 3 free (of which 2 held back for pods that wait)"
+        "8: 5 requested by pods (of which 2 lent to elastic jobs), 3 free (of which 2 held back for pending pods)"
     )
     plain = cluster_status.resources(node, cluster_status.Requests([worker]), {})
     assert cluster_status._amount("cpu", plain["cpu"]) == "4 cores: 0.5 requested by pods, 3.5 free"

@@ -8,27 +8,28 @@ from typing import Any
 import pytest
 
 from traincrew.client import clock
-from traincrew.inspection import explanation, kueue_admission, observed_job, waiting_reasons
+from traincrew.inspection import explanation, kueue_admission, observed_job, pod_waiting_reasons
 from traincrew.kinds import KINDS
+from traincrew.model import workloads
 
 Object = dict[str, Any]
 
 
 def job(queue: str = "main") -> observed_job.ObservedJob:
     kind = next(each for each in KINDS if each.kind == "JAXJob")
-    labels = {kueue_admission.QUEUE_NAME: queue} if queue else {}
+    labels = {workloads.QUEUE_NAME: queue} if queue else {}
     spec = {"jaxReplicaSpecs": {"Worker": {"template": {"spec": {}}}}, "runPolicy": {"suspend": True}}
     return observed_job.observe(kind, json.dumps({"metadata": {"name": "j", "labels": labels}, "spec": spec}).encode())
 
 
-def workload(*conditions: tuple[str, str, str], active: bool = True) -> kueue_admission.Workload:
+def workload(*conditions: tuple[str, str, str], active: bool = True) -> workloads.Workload:
     listed = [{"type": name, "status": status, "message": message} for name, status, message in conditions]
     body: Object = {
         "metadata": {"name": "jaxjob-j", "namespace": "team"},
         "spec": {"active": active, "queueName": "main"},
         "status": {"conditions": listed},
     }
-    return kueue_admission.decode_workload(json.dumps(body).encode())
+    return workloads.decode.decode(json.dumps(body).encode())
 
 
 WAITS = "the job is suspended and waits in queue main of Kueue"
@@ -48,7 +49,7 @@ RESERVED = ("QuotaReserved", "True", "Quota reserved in ClusterQueue main")
         pytest.param(None, "the job is suspended and names queue main of Kueue, which has no Workload", id="no Workload"),
     ],
 )
-def test_the_workload_says_why_a_job_waits(found: kueue_admission.Workload | None, cause: str) -> None:
+def test_the_workload_says_why_a_job_waits(found: workloads.Workload | None, cause: str) -> None:
     evidence = explanation.Evidence(admission=kueue_admission.Admission(True, found))
     shown = explanation.explain(job(), evidence, clock.now())
     assert shown.causes[0].startswith(cause)
@@ -62,5 +63,5 @@ def test_the_missing_right_to_read_workloads_is_reported() -> None:
 
 
 def test_a_suspended_job_without_a_queue_is_resumed_by_its_user() -> None:
-    assert "traincrew resume jaxjob/j" in waiting_reasons.job_reason(job(""))
-    assert "traincrew resume" not in waiting_reasons.job_reason(job())
+    assert "traincrew resume jaxjob/j" in pod_waiting_reasons.job_reason(job(""))
+    assert "traincrew resume" not in pod_waiting_reasons.job_reason(job())

@@ -27,7 +27,7 @@ SECOND = pod_logs.NANO
     ],
 )
 def test_a_line_is_identified_by_its_time(raw: bytes, nanoseconds: int, text: bytes) -> None:
-    assert pod_logs.parse(raw) == pod_logs.Line(nanoseconds, text)
+    assert pod_logs.parse(raw) == pod_logs.PodLogLine(nanoseconds, text)
 
 
 STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_size=30)
@@ -36,8 +36,8 @@ STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_si
 @given(STEPS, some.lists(some.integers(0, 30), max_size=5))
 def test_a_log_resumed_anywhere_has_each_line_once(steps: list[int], cuts: list[int]) -> None:
     times = [5 * SECOND + sum(steps[: number + 1]) for number in range(len(steps))]
-    lines = [pod_logs.Line(time, b"%d" % number) for number, time in enumerate(times)]
-    position, seen = pod_logs.Position(), list[pod_logs.Line]()
+    lines = [pod_logs.PodLogLine(time, b"%d" % number) for number, time in enumerate(times)]
+    position, seen = pod_logs.LogPosition(), list[pod_logs.PodLogLine]()
     for cut in [*cuts, len(lines)]:
         resumed = pod_logs.Resumed(position)
         since = position.last // SECOND * SECOND  # what the API can be asked for
@@ -50,8 +50,8 @@ def test_a_log_resumed_anywhere_has_each_line_once(steps: list[int], cuts: list[
 
 @given(some.lists(some.lists(some.integers(0, 20), max_size=20), min_size=1, max_size=4), some.integers(1, 5))
 async def test_merged_logs_are_sorted_by_time_and_keep_their_own_order(times: list[list[int]], size: int) -> None:
-    async def source(index: int) -> AsyncGenerator[list[pod_logs.Line], None]:
-        lines = [pod_logs.Line(time + 1, b"%d" % index) for time in sorted(times[index])]
+    async def source(index: int) -> AsyncGenerator[list[pod_logs.PodLogLine], None]:
+        lines = [pod_logs.PodLogLine(time + 1, b"%d" % index) for time in sorted(times[index])]
         yield []
         for start in range(0, len(lines), size):
             yield lines[start : start + size]
@@ -62,11 +62,11 @@ async def test_merged_logs_are_sorted_by_time_and_keep_their_own_order(times: li
 
 
 async def test_a_line_without_a_time_stays_behind_its_predecessor() -> None:
-    async def source(*lines: pod_logs.Line) -> AsyncGenerator[list[pod_logs.Line], None]:
+    async def source(*lines: pod_logs.PodLogLine) -> AsyncGenerator[list[pod_logs.PodLogLine], None]:
         yield list(lines)
 
-    one = source(pod_logs.Line(5, b"a"), pod_logs.Line(0, b"b"), pod_logs.Line(9, b"c"))
-    other = source(pod_logs.Line(7, b"x"))
+    one = source(pod_logs.PodLogLine(5, b"a"), pod_logs.PodLogLine(0, b"b"), pod_logs.PodLogLine(9, b"c"))
+    other = source(pod_logs.PodLogLine(7, b"x"))
     assert [line.text async for _, lines in log_merge.merge([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
 
 
@@ -78,14 +78,14 @@ WAITING = objects.ContainerState(waiting=objects.Waiting(reason="CrashLoopBackOf
 @pytest.mark.parametrize(
     ("state", "last", "found"),
     [
-        pytest.param(RUNNING, objects.ContainerState(), container_runs.ContainerRun(2, False), id="it runs"),
-        pytest.param(ENDED, objects.ContainerState(), container_runs.ContainerRun(2, True), id="it has ended"),
-        pytest.param(WAITING, ENDED, container_runs.ContainerRun(2, True), id="it waits to be started again"),
+        pytest.param(RUNNING, objects.ContainerState(), container_runs.ContainerAttempt(2, False), id="it runs"),
+        pytest.param(ENDED, objects.ContainerState(), container_runs.ContainerAttempt(2, True), id="it has ended"),
+        pytest.param(WAITING, ENDED, container_runs.ContainerAttempt(2, True), id="it waits to be started again"),
         pytest.param(WAITING, objects.ContainerState(), container_runs.NONE, id="it has not started yet"),
     ],
 )
 def test_a_container_run_is_numbered_by_restarts(
-    state: objects.ContainerState, last: objects.ContainerState, found: container_runs.ContainerRun
+    state: objects.ContainerState, last: objects.ContainerState, found: container_runs.ContainerAttempt
 ) -> None:
     status = objects.ContainerStatus(name="c", restart_count=2, state=state, last_state=last)
     pod = objects.Pod(metadata=meta.Meta(name="p"), status=objects.PodStatus(container_statuses=[status]))

@@ -103,6 +103,26 @@ async def test_follow_ends_with_the_job(running_job: JobCluster) -> None:
     assert (await running.end())[:2] == (0, "[master-0] last\n")
 
 
+async def test_follow_waits_for_a_replica_that_starts_when_the_job_has_finished(
+    job_cluster: JobCluster, tmp_path: pathlib.Path
+) -> None:
+    job = manifests.job("PyTorchJob", Master=1, Worker=1)
+    job["spec"]["runPolicy"] = {"cleanPodPolicy": "None"}
+    await job_cluster("run", "--detach", write_manifests(tmp_path, job))
+    await job_cluster.run("j-master-0")
+    await job_cluster.do(job_cluster.kubelet.waiting, "j-worker-0", "ContainerCreating", "")
+    await job_cluster.write_log("j-master-0", "first")
+    await job_cluster.succeed("j-master-0")
+    await job_cluster.until(lambda: "Succeeded" in str((job_cluster.job() or {})["status"]["conditions"]))
+    running = await job_cluster.start("logs", "-f", "j")
+    assert await running.line() == "[master-0] first\n"
+    await job_cluster.run("j-worker-0")
+    await job_cluster.write_log("j-worker-0", "late")
+    assert await running.line() == "[worker-0] late\n"
+    await job_cluster.succeed("j-worker-0")
+    assert (await running.end())[:2] == (0, "")
+
+
 async def test_a_closed_pipe_is_not_an_error(running_job: JobCluster) -> None:
     running = await running_job.start("logs", "j")
     assert running.process.stdout is not None
@@ -160,3 +180,19 @@ async def test_pods_deleted_while_followed_are_read_to_their_end_from_files(
     await job_cluster.run("j-master-0")
     await job_cluster.succeed("j-master-0")
     assert (await running.end())[:2] == (0, "")
+
+
+async def test_a_line_that_a_lost_connection_cuts_is_printed_whole(running_job: JobCluster) -> None:
+    following = await running_job.start("logs", "j", "-f", "--replica", "master-0")
+    assert await following.line() == "line 1\n"
+    container = running_job.container("j-master-0")
+    moment = THEN + dt.timedelta(seconds=9)
+    container.lines.append((moment, b"the beg"))
+    await container.end()  # the node ends the stream in the middle of the line
+    await running_job.until(lambda: not container.followers)
+    container.lines[-1] = (moment, b"the beginning and the end\n")
+    container.lines.append((moment, b"without newline"))
+    await running_job.succeed("j-master-0")
+    await running_job.do(running_job.api.delete, "pytorchjobs", running_job.namespace, "j")
+    code, out, _ = await following.end()
+    assert (code, out.splitlines()) == (0, ["the beginning and the end", "without newline"])

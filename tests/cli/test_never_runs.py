@@ -24,7 +24,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     assert code == 0, err
     yield found
     asyncio.run(found("delete", "--all", "--wait"))
-    asyncio.run(found("down"))
+    asyncio.run(found("down", "--grace", "0"))
 
 
 def manifest(machine: Machine, container: dict[str, Any] | None = None, **spec: Any) -> str:

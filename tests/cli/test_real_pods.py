@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import pathlib
@@ -13,6 +14,11 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS, write_manifests
 from tests.cluster import manifests
+
+from traincrew.cli.jobs import log_streams, terminal_output
+from traincrew.client import kubeconfig
+from traincrew.client.remote import RemoteClient
+from traincrew.inspection import job_informer, job_references
 
 TRAIN = """
 import os, pathlib, time
@@ -70,7 +76,7 @@ async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
     assert code == 0, err
     yield found
     await found("delete", "--all", "--wait")
-    await found("down")
+    await found("down", "--grace", "0")
 
 
 async def test_a_command_runs_in_the_current_directory_and_its_files_remain(machine: Machine) -> None:
@@ -91,6 +97,48 @@ async def test_a_failed_command_gives_its_exit_code_and_why_shows_its_last_lines
     message = (await machine("why", "bad"))[1]
     assert "Install no_such_module" in message
     assert "| ModuleNotFoundError" in message
+
+
+async def test_a_replica_without_output_is_said_to_have_printed_nothing(machine: Machine) -> None:
+    code, _, err = await machine("run", "--kind", "JAXJob", "--name", "mute", "--", "python", "-c", "import sys; sys.exit(3)")
+    assert (code, "Worker 0 failed with exit code 3: it printed nothing\n" in err) == (3, True), err
+    assert "Worker 0 failed with exit code 3: it printed nothing" in (await machine("ls"))[1]
+    page = (await machine("why", "mute"))[1]
+    assert "UTC: it printed nothing\n" in page
+    assert "Find where the program exits with code 3, and print the reason there." in page
+
+
+async def test_the_lines_of_a_pod_that_is_gone_before_the_first_list_are_printed(machine: Machine) -> None:
+    """The first pod of the job fails and is replaced while `run` connects."""
+    (machine.work / "twice.py").write_text(
+        "import os, pathlib, sys\nfirst = not pathlib.Path('begun').exists()\npathlib.Path('begun').touch()\n"
+        "print('first' if first else 'second', flush=True)\nsys.stdout.flush()\nos._exit(137 if first else 1)\n"
+    )
+    work = str(machine.work)
+    mounts = [{"name": "work", "mountPath": work}]
+    command = ["python", "twice.py"]
+    container = {"name": "jax", "image": "a/b:1", "command": command, "workingDir": work, "volumeMounts": mounts}
+    template = {"spec": {"containers": [container], "volumes": [{"name": "work", "hostPath": {"path": work}}]}}
+    worker = {"replicas": 1, "restartPolicy": "ExitCode", "template": template}
+    path = write_manifests(machine.work, manifests.job("JAXJob", "twice", Worker=worker))
+    assert (await machine("run", "--detach", path))[0] == 0
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while " Failed " not in (await machine("ls"))[1]:
+            pass
+    out = io.BytesIO()
+    async with RemoteClient(kubeconfig.load(str(machine.data / "kubeconfig")), component="test") as client:
+        informer = job_informer.JobInformer(client, job_informer.JobKey(job_references.find_kind("JAXJob"), "default", "twice"))
+        console = terminal_output.TerminalOutput(out, io.BytesIO())
+        logs = log_streams.LogStreams(client, informer, console, log_streams.LogSelection(), machine.data / "logs")
+        async with informer.started():
+            logs.add_missed_pods()
+            following = asyncio.create_task(logs.run())
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await asyncio.sleep(0)  # the logs are opened
+                await logs.finished()
+            following.cancel()
+            await logs.close()
+    assert sorted(out.getvalue().splitlines()) == [b"[worker-0] first", b"[worker-0] second"]
 
 
 async def test_why_reads_the_kept_log_of_a_deleted_pod(machine: Machine) -> None:

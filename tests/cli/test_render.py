@@ -12,7 +12,7 @@ from tests.cluster import manifests
 from traincrew.cli.render import description, tables
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, events, explanation, failures, observed_job, waiting_advice, waiting_reasons
+from traincrew.inspection import advice, events, explanation, failures, observed_job, pod_waiting_reasons, waiting_advice
 from traincrew.kinds import KINDS
 from traincrew.model import objects
 from traincrew.model.status import Failure
@@ -69,26 +69,26 @@ INIT: dict[str, Any] = {"initContainerStatuses": [{"name": "init-pytorch", "stat
     ],
 )
 def test_the_reason_why_a_pod_is_not_running(found: objects.Pod, word: str) -> None:
-    assert waiting_reasons.pod_reason(found) == word
+    assert pod_waiting_reasons.pod_reason(found) == word
 
 
 def test_pods_with_the_same_reason_share_a_message() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0", "Pending", node=""), pod("j-worker-1", "Pending", node=""))
-    assert waiting_reasons.job_reason(observed(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
+    assert pod_waiting_reasons.job_reason(observed(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
 
 
 def test_a_job_whose_pods_all_run_has_no_waiting_reason() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
-    assert waiting_reasons.job_reason(observed(*pods, conditions=("Created", "Running"))) == ""
+    assert pod_waiting_reasons.job_reason(observed(*pods, conditions=("Created", "Running"))) == ""
 
 
 def test_the_reason_of_the_operator_comes_first() -> None:
     message = observed(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
-    assert waiting_reasons.job_reason(message) == "Pod j-worker-0 cannot be created: exceeded quota"
+    assert pod_waiting_reasons.job_reason(message) == "Pod j-worker-0 cannot be created: exceeded quota"
 
 
 def test_a_suspended_job_says_how_to_resume_it() -> None:
-    assert "traincrew resume pytorchjob/j" in waiting_reasons.job_reason(observed(suspend=True))
+    assert "traincrew resume pytorchjob/j" in pod_waiting_reasons.job_reason(observed(suspend=True))
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,37 @@ def test_why_groups_replicas_with_the_same_reason() -> None:
     assert line == f"4m ago, 6 pods {six.replace('worker', 'j-worker')}: FailedScheduling: 0/1 nodes"
 
 
+def test_why_says_the_message_of_the_scheduler_once() -> None:
+    nodes = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+    again = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    whole = f"pod j-worker-0 cannot be scheduled: {nodes} {again} Declare some."
+    said = (
+        event(type="Warning", reason="Unschedulable", message=whole, involvedObject={"kind": "PyTorchJob", "name": "j"}),
+        event(type="Warning", reason="FailedScheduling", message=f"{nodes} {again} Declare some."),
+    )
+    known = {"reason": "Unschedulable", "message": whole, "since": THEN}
+    pending = pod("j-worker-0", "Pending", **UNSCHEDULABLE)
+    found = explanation.explain(observed(pending, why=known), explanation.Evidence(said), NOW)
+    assert explanation.text(found).count(nodes) == 1
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("output", "remedies"),
+    [
+        ("sshd: no hostkeys available -- exiting.", ["Generate SSH host keys, which the image does not have"]),
+        ("step 5", ["Check its log: `traincrew logs pytorchjob/j`. A restartPolicy other than Never", "Check the log"]),
+    ],
+)
+def test_a_replica_that_would_fail_again_is_not_restarted_as_a_remedy(output: str, remedies: list[str]) -> None:
+    failure = {"replica": "Worker 1", "pod": "j-worker-1", "exitCode": 1, "message": output}
+    waits = {"reason": "ReplicaFailed", "message": "pod j-worker-1 failed and is not restarted", "since": THEN}
+    found = explanation.explain(observed(conditions=("Created",), failure=failure, why=waits), explanation.Evidence(), NOW)
+    assert [remedy.startswith(start) for remedy, start in zip(found.remedies, remedies, strict=True)] == [True] * len(remedies)
+
+
 def test_why_names_the_environment_that_lacks_a_module() -> None:
-    words = 'Image "a/b:1" is not pulled. The container uses the default environment /opt/env. Map the image to another with `x`.'
+    words = 'Image "a/b:1" is not pulled. The container uses the default environment /opt/env. The image has no mapping. Run `x`.'
     pulled = event(type="Normal", reason="Pulled", message=words, involvedObject={"kind": "Pod", "name": "j-worker-1"})
     failure = {
         "replica": "Worker 1",
@@ -177,12 +206,15 @@ def test_why_names_the_environment_that_lacks_a_module() -> None:
         "message": "ModuleNotFoundError: No module named 'torch'",
     }
     one = observed(conditions=("Failed",), failure=failure)
-    (remedy,) = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
+    remedy, mapping = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
+    assert mapping == "Run `traincrew image set a/b:1 --env-dir DIR` to run image a/b:1 in another environment."
     assert remedy.startswith("Install torch in /opt/env, the environment of image a/b:1 (`/opt/env/bin/python -m pip install ")
     assert "`traincrew image set a/b:1 --env-dir DIR`" in remedy
     own = 'Image "traincrew.local/default" is not pulled. The container uses the environment /e.'
-    assert "traincrew.local" not in advice.environment(own)
-    assert "--env-dir DIR" in advice.environment(own)
+    words = advice.environment(advice.RuntimeEnvironment(own))
+    assert ("traincrew.local" in words, "--env-dir DIR" in words) == (False, True)
+    other = advice.environment(advice.RuntimeEnvironment(own, install="uv pip install --python /e/bin/python PACKAGE"))
+    assert other.startswith("/e (`uv pip install --python /e/bin/python PACKAGE`), or ")
     (remedy,) = explanation.explain(one, explanation.Evidence(), NOW).remedies
     assert remedy == "Install torch in the environment of the image, or use another image."
 
@@ -396,3 +428,68 @@ def test_a_job_that_cannot_be_read_completely_is_shown() -> None:
     )
     assert found.state == "Created"
     assert "Unschedulable" in tables.jobs([found], NOW)
+
+
+def out_of_memory(replica: str, ended: str) -> ReplicaEnd:
+    return ReplicaEnd(replica, "start", 137, "OOMKilled", dt.datetime.fromisoformat(ended), "pytorch", "1Gi")
+
+
+@pytest.mark.parametrize("replica", ["Master 0", "Worker 1"])
+def test_of_equal_failures_every_command_names_the_one_in_the_status(replica: str) -> None:
+    ends = [out_of_memory(each, THEN) for each in ("Master 0", "Worker 0", "Worker 1")]
+    recorded = {"replica": replica, "exitCode": 137, "reason": "OOMKilled", "cause": "out of memory", "time": THEN}
+    job = observed(conditions=("Failed",), failure=recorded, endedBy="Replica")
+    for known in (ends, ends[1:2], ()):
+        found = failures.diagnose(job, known)
+        assert found is not None
+        assert found.replica == replica
+        assert failures.summary(job, known).startswith(f"{replica} failed with exit code 137 (OOMKilled): out of memory")
+        assert tables.jobs([job], NOW).splitlines()[1].endswith(f"{replica} failed with exit code 137 (OOMKilled): out of memory")
+
+
+def test_a_cause_in_the_logs_is_preferred_to_the_consequence_in_the_status() -> None:
+    ends = [
+        ReplicaEnd("Worker 0", "", 143, "Error", dt.datetime.fromisoformat(THEN)),
+        ReplicaEnd("Worker 1", "ValueError: bad shape", 1, "Error", dt.datetime.fromisoformat(THEN)),
+    ]
+    job = observed(conditions=("Failed",), failure={"replica": "Worker 0", "exitCode": 143, "time": THEN}, endedBy="Replica")
+    found = failures.diagnose(job, ends)
+    assert found is not None
+    assert found.replica == "Worker 1"
+
+
+def test_the_last_line_of_a_plain_exit_code_is_not_shown_as_its_cause() -> None:
+    end = ReplicaEnd("Master 0", "epoch 3 loss 0.3\nepoch 4 loss 0.2\n", 3, "Error")
+    recorded = {"replica": "Master 0", "exitCode": 3, "reason": "Error", "message": end.output}
+    job = observed(conditions=("Failed",), failure=recorded, endedBy="Replica")
+    sentence = 'Master 0 failed with exit code 3: its last line was "epoch 4 loss 0.2"'
+    assert failures.summary(job, [end]) == sentence
+    assert tables.jobs([job], NOW).splitlines()[1].endswith(sentence)
+    assert failures.explain(job, [end]).causes[-1].endswith('exited with code 3: its last line was "epoch 4 loss 0.2"')
+
+
+UNMAPPED = (
+    'Image "team/train:3" is not pulled. The container uses the default environment /opt/env. The image has no mapping. '
+    "Run `traincrew image set team/train:3 --env-dir DIR` to map it."
+)
+
+
+@pytest.mark.parametrize("state", ["Succeeded", "Running", "Failed"])
+def test_an_image_without_a_mapping_is_said_with_the_command_that_maps_it(state: str) -> None:
+    pulled = event(type="Normal", reason="Pulled", message=UNMAPPED, involvedObject={"kind": "Pod", "name": "j-worker-1"})
+    job, evidence = observed(pod("j-worker-1"), conditions=(state,)), explanation.Evidence((pulled, pulled))
+    line = "image team/train:3 has no mapping: its containers run in the default environment, /opt/env"
+    found = explanation.explain(job, evidence, NOW)
+    assert found.warnings == (line,)
+    assert "Run `traincrew image set team/train:3 --env-dir DIR` to run image team/train:3" in found.remedies[-1]
+    assert line in description.describe(job, evidence, NOW)
+    mapped = event(type="Normal", reason="Pulled", message=UNMAPPED.partition(" The image")[0], pod="j-worker-1")
+    assert explanation.explain(job, explanation.Evidence((mapped,)), NOW).warnings == ()
+
+
+def test_an_event_that_the_operator_has_repeated_with_a_suggestion_is_said_once() -> None:
+    words = 'strict decoding error: unknown field "spec.containers[0].resorces"'
+    why = {"reason": "FailedCreatePod", "message": f"Pod j-worker-0 cannot be created: {words} (did you mean 'resources'?)"}
+    failed = event(type="Warning", reason="FailedCreatePod", message=f"Error creating: {words}")
+    found = explanation.explain(observed(why={**why, "since": THEN}), explanation.Evidence((failed,)), NOW)
+    assert (words in found.causes[0], found.warnings) == (True, ())

@@ -34,6 +34,16 @@ async def test_a_job_that_succeeds(job_cluster: JobCluster, tmp_path: pathlib.Pa
     assert "`traincrew down` to stop it" in err
 
 
+async def test_replicas_that_outlive_the_success_of_the_job_are_named(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    job = manifests.job("PyTorchJob", run={"cleanPodPolicy": "None"}, Master=1, Worker=2)
+    running = await job_cluster.start("run", write_manifests(tmp_path, job))
+    await job_cluster.run("j-master-0", "j-worker-0", "j-worker-1")
+    await job_cluster.succeed("j-worker-0", "j-master-0")
+    code, _, err = await running.end()
+    assert code == 0
+    assert "worker-1 is still running. Run `traincrew why pytorchjob/j` later to see what became of it." in err
+
+
 async def test_a_failed_job_gives_the_exit_code_of_its_container(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "Never"))
     running = await job_cluster.start("run", write_manifests(tmp_path, job))
@@ -138,7 +148,8 @@ async def test_replaced_and_added_replicas_are_followed(job_cluster: JobCluster,
     await job_cluster.run("j-worker-0")
     await job_cluster.write_log("j-worker-0", "alone")
     assert await running.line() == "[worker-0] alone\n"
-    assert (await job_cluster("scale", "j", "2"))[:2] == (0, "pytorchjob/j scaled from 1 to 2 workers\n")
+    effect = "When the new pods run, torchrun starts the program again on all workers."
+    assert (await job_cluster("scale", "j", "2"))[:2] == (0, f"pytorchjob/j scaled from 1 to 2 workers. {effect}\n")
     await job_cluster.run("j-worker-1")
     await job_cluster.write_log("j-worker-1", "new here")
     assert await running.line() == "[worker-1] new here\n"
@@ -180,8 +191,16 @@ async def test_existing_objects_are_not_changed_without_replace(job_cluster: Job
     code, _, err = await job_cluster("run", "--detach", path)
     assert code == 2
     assert "pytorchjob/j already exists" in err
-    assert "--replace" in err
+    assert (
+        f"Run `traincrew delete -n {job_cluster.namespace} pytorchjob/j`, use another name (metadata.name in the manifest), or"
+        in err
+    )
+    assert "replace it with --replace." in err
     assert "configmap" not in err  # it is there as it should be
+    other_map = {**MAP, "data": {"a": "3"}}
+    code, _, err = await job_cluster("run", "--detach", write_manifests(tmp_path, other_map, JOB))
+    both = f"kubectl delete -n {job_cluster.namespace} configmap/m; traincrew delete -n {job_cluster.namespace} pytorchjob/j"
+    assert f"Run `{both}`, use other names" in err
     changed = {**MAP, "data": {"a": "2"}}
     code, _, err = await job_cluster("run", "--detach", "--replace", write_manifests(tmp_path, changed, JOB))
     assert (code, err.splitlines()[:2]) == (0, ["configmap/m configured", "pytorchjob/j created"])
@@ -271,6 +290,20 @@ async def test_options_of_a_command_are_rejected_with_files(job_cluster: JobClus
     assert (code, err) == (2, "error: --workers requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.\n")
 
 
+async def test_a_script_with_a_name_needs_no_kind_if_its_framework_decides(
+    job_cluster: JobCluster, tmp_path: pathlib.Path
+) -> None:
+    script = tmp_path / "ddp.py"
+    script.write_text("import sys\nsys.path.append('elsewhere')\nimport torch\n")  # found there, whether or not it is installed
+    words = ("run", "--dry-run", "--name", "ddp", "--workers", "3", "--", "python", "ddp.py")
+    code, out, err = await (await job_cluster.start(*words, cwd=tmp_path)).end()
+    assert (code, "kind: PyTorchJob" in out) == (0, True), err
+    assert err.startswith("The job runs as a PyTorchJob, because ddp.py imports torch. It runs with Python 3."), err
+    script.write_text("import time\n")
+    code, _, err = await (await job_cluster.start(*words, cwd=tmp_path)).end()
+    assert (code, "error: --name requires --kind. Add --kind " in err) == (2, True), err
+
+
 @pytest.mark.parametrize(
     ("source", "kind"),
     [("import torch", "PyTorchJob"), ("import torch\nimport horovod.torch", "MPIJob"), ("import jax", "JAXJob"), ("", "KIND")],
@@ -334,11 +367,24 @@ async def test_an_invalid_name_is_reported_by_its_option(job_cluster: JobCluster
     assert err.startswith("--name: should match")
 
 
+async def test_a_warning_about_a_generated_job_names_the_flag_and_is_printed_once(job_cluster: JobCluster) -> None:
+    """Each role has the command: the user has written it once, and has no file with lines."""
+    command = ("--workers", "3", "-e", "WORLD_SIZE=4", "--", "echo", "--world-size", "5")
+    code, _, err = await job_cluster("run", "--dry-run", "--kind", "PyTorchJob", *command)
+    assert code == 0, err
+    warnings = [line for line in err.splitlines() if "WORLD_SIZE" in line or "--world-size" in line]
+    assert [line.partition("4 is ignored")[0].partition("5 differs")[0] for line in warnings] == [
+        "warning: command: --world-size ",
+        "warning: --env: WORLD_SIZE=",
+    ]
+
+
 async def test_a_name_that_is_in_use_is_reported_by_its_option(job_cluster: JobCluster) -> None:
     command = ("run", "--detach", "--kind", "PyTorchJob", "--name", "first", "--", "true")
     assert (await job_cluster(*command))[0] == 0
     code, _, err = await job_cluster(*command)
     assert (code, "error: --name: pytorchjob/first already exists" in err) == (2, True)
+    assert f"Run `traincrew delete -n {job_cluster.namespace} pytorchjob/first`, use another name (--name), or" in err
 
 
 async def test_warnings_are_marked_and_not_counted_as_errors(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:

@@ -66,7 +66,7 @@ def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     assert code == 0, err
     yield found
     found.run("delete", "--all", "--wait")
-    found.run("down")
+    found.run("down", "--grace", "0")
 
 
 def job(
@@ -152,6 +152,11 @@ def test_a_missing_program_stops_the_job(caller: Caller) -> None:
     assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)
 
 
+def test_a_variable_instead_of_a_program_is_set_with_an_option(caller: Caller) -> None:
+    code, _, err = job(caller, "WORLD_SIZE=4", "python", "x.py")
+    assert (code, "Write `--env WORLD_SIZE=4` before `--`" in err) == (2, True)
+
+
 def test_a_missing_program_of_a_launcher_stops_the_job(caller: Caller) -> None:
     binaries = caller.environment("launcher") / "bin"
     (binaries / "mpirun").symlink_to("/bin/true")
@@ -162,6 +167,7 @@ def test_a_missing_program_of_a_launcher_stops_the_job(caller: Caller) -> None:
     if shutil.which("mpirun", path=caller.env["PATH"]) is None:
         code, _, err = caller.run(*options, "--", "true")
         assert (code, "mpirun is not in the PATH of Python" in err) == (2, True)
+        assert "Install it there, or build an environment: `make framework-openmpi4` in the clone of traincrew" in err
 
 
 @pytest.mark.parametrize(
@@ -188,6 +194,9 @@ def test_an_image_without_a_mapping_stops_the_job_with_the_name_that_was_meant(c
     assert "Did you mean traincrew/meant? Run `traincrew image set meant --env-dir DIR` to map it" in err
     assert "Did you mean" not in job(caller, "python", "where.py", options=("--image", "some/other:1"))[2]
     assert job(caller, "python", "where.py", options=("--image", "traincrew/meant"))[0] == 0
+    err = job(caller, "python", "where.py", options=("--image", "traincrew/horovod-torch"))[2]
+    assert "image traincrew/horovod-torch has no mapping. Nothing was created." in err
+    assert "Run `make framework-horovod-torch` in the clone of traincrew (docs/frameworks.md), then run again." in err
 
 
 def test_a_script_in_a_directory_that_pods_do_not_see_stops_the_job(caller: Caller, tmp_path: pathlib.Path) -> None:
@@ -207,6 +216,24 @@ def manifest(caller: Caller, *command: str, mount: dict[str, object] | None = No
     spec = {"containers": [container], **fields}
     replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": spec}}
     return write_manifests(caller.work, manifests.job("PyTorchJob", Master=replica), name="plain.yaml")
+
+
+@pytest.mark.parametrize("command", [("bash", "-e"), ("perl",), ("torchrun", "--nproc-per-node", "2"), ("sh", "-c")])
+def test_a_script_in_tmp_stops_a_job_of_any_interpreter(caller: Caller, tmp_path: pathlib.Path, command: tuple[str, ...]) -> None:
+    script = tmp_path / "hidden.sh"
+    script.touch()
+    if not str(script).startswith(("/tmp/", "/var/tmp/", "/run/")):  # noqa: S108 - of this machine
+        pytest.skip("the temporary directory is visible in pods")
+    last = f"bash {script}" if command == ("sh", "-c") else str(script)
+    code, _, err = caller.run("run", manifest(caller, *command, last))
+    assert (code, f"container pytorch: {script}: pods have a /tmp of their own and do not see this file" in err) == (2, True), err
+
+
+def test_a_script_that_does_not_exist_stops_a_job_of_a_shell(caller: Caller) -> None:
+    code, _, err = job(caller, "bash", "trian.sh")
+    assert (code, f"trian.sh: no such file in {caller.work}, where the command runs. Nothing was created." in err) == (2, True), (
+        err
+    )
 
 
 def test_a_script_of_a_manifest_that_pods_do_not_see_stops_the_job(caller: Caller, tmp_path: pathlib.Path) -> None:
@@ -289,7 +316,10 @@ def test_an_unknown_image_with_arguments_alone_says_how_to_set_its_entrypoint(ca
     assert code == 128
     remedy = "`traincrew image set some/image --command 'PROGRAM'`"
     assert f"The ENTRYPOINT of the image is unknown here: the first argument runs as the command. Run {remedy}" in err
-    assert f"so its first argument was run as the command. Run {remedy}" in caller.run("why", "j")[1]
+    page = caller.run("why", "j")[1]
+    assert "so its first argument was run as the command." in page
+    assert page.count(remedy) == 1
+    assert f"Set `command` in the manifest, or the ENTRYPOINT: {remedy}." in page
     caller.run("delete", "j", "--wait")
 
 

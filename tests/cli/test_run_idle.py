@@ -12,6 +12,8 @@ import pytest
 from tests.cli.test_real_pods import Machine
 from tests.cluster.api import Api, eventually
 
+from traincrew.model import naming
+
 GPU = "nvidia.com/gpu"
 TIMEOUT_SECONDS = 120
 RUN = ("run", "--elastic", "1:3", "--idle", "--gpus", "1", "--name", "crowd", "--detach")
@@ -31,11 +33,11 @@ async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
     }.items():
         (found.work / name).write_text(text)
     (found.work / "train.py").write_text(TRAIN)
-    code, _, err = await found("up", "--detach", "--device", f"{GPU}=3")
+    code, _, err = await found("up", "--detach", "--device", f"{GPU}=3", "--settle", "1")
     assert code == 0, err
     yield found
     await found("delete", "--all", "--wait")
-    await found("down")
+    await found("down", "--grace", "0")
 
 
 async def job(machine: Machine) -> dict[str, Any]:
@@ -65,6 +67,12 @@ def pods(machine: Machine) -> list[str]:
     return [pod["metadata"]["name"] for pod in listed if pod["metadata"]["name"].startswith("crowd-")]
 
 
+def starts_quickly(machine: Machine) -> None:
+    """By default, no worker is removed in the first minute after its start: the others may wait for it in a rendezvous."""
+    annotations = {naming.START_SECONDS: "1"}
+    Api(machine.data / "kubeconfig").patch("pytorchjobs", "default", "crowd", {"metadata": {"annotations": annotations}})
+
+
 async def claim(machine: Machine) -> None:
     container = {"name": "main", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {GPU: 1}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"}, "spec": {"containers": [container]}}
@@ -78,6 +86,7 @@ async def test_a_script_without_a_kind_grows_into_idle_devices_and_gives_them_ba
     assert code == 0, err
     assert err.startswith("The job runs as a PyTorchJob with Python 3."), err
     assert "Use --kind to choose another kind.\n" in err
+    await asyncio.to_thread(starts_quickly, machine)
     elastic = await until_members(machine, "0-2")
     assert (elastic["min"], elastic["wanted"], elastic["max"], elastic["surplus"]) == (1, 1, 3, 2)
     assert f"{GPU} 3: 3 requested by pods (of which 2 lent to elastic jobs), 0 free " in await said(machine, "status")

@@ -6,6 +6,8 @@ import asyncio
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -99,7 +101,7 @@ async def test_an_interrupt_while_the_api_server_is_down_says_that_the_job_remai
         code, out, _ = await machine("delete", "-n", "default", "jaxjob/long", "--wait")
         assert (code, "long" in out) == (0, True)
     finally:
-        await machine("down")
+        await machine("down", "--grace", "0")
 
 
 async def test_what_is_kept_is_not_called_deleted(job_cluster: JobCluster) -> None:
@@ -121,3 +123,19 @@ async def test_a_timeout_of_a_job_that_is_not_waited_for_is_refused(job_cluster:
     code, _, err = await job_cluster("run", "--detach", "--timeout", "5m", write_manifests(tmp_path, _job("j")))
     assert (code, "--timeout cannot be used with --detach" in err) == (2, True)
     assert await job_cluster.do(job_cluster.job, "j") is None
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "traincrew.cli.render": os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from traincrew.cli import entry_point
+entry_point.main()
+"""
+
+
+def test_a_signal_while_the_program_is_loading_ends_it_without_a_traceback() -> None:
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")

@@ -13,7 +13,8 @@ import pytest
 from tests.cli.test_real_pods import Machine
 from tests.cluster.api import Api, eventually
 
-from traincrew.cli.jobs import container_stacks
+from traincrew.cli import py_spy
+from traincrew.cli.jobs import container_stacks, local_processes
 from traincrew.cli.render import stacks
 
 TRAIN = """
@@ -47,7 +48,7 @@ async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
     eventually(lambda: subprocess.run(["grep", "-rql", "started", found.data / "logs"], check=False).returncode == 0)
     yield found
     await found("delete", "--all", "--wait")
-    await found("down")
+    await found("down", "--grace", "0")
 
 
 async def read(machine: Machine, *options: str) -> tuple[int, list[dict[str, str]], str]:
@@ -131,3 +132,64 @@ def test_threads_and_frames_are_read_from_py_spy() -> None:
 def test_an_untraceable_process_is_reported_with_the_capability() -> None:
     (process,) = container_stacks.parse("process 4 python train.py \nError: Permission Denied: Try running again\n")
     assert "SYS_PTRACE" in process.problem
+
+
+BACKTRACE = """Error: Failed to get process executable name. Check that the process is running.
+
+Caused by:
+    0: No such file or directory (os error 2)
+    1: No such file or directory (os error 2)
+
+Stack backtrace:
+   0: <E as anyhow::context::ext::StdError>::ext_context
+   1: py_spy::python_process_info::PythonProcessInfo::new
+"""
+"""Of py-spy 0.4 for a process that has ended."""
+
+
+def test_an_error_of_py_spy_is_one_sentence() -> None:
+    sentence = "Failed to get process executable name. Check that the process is running: No such file or directory (os error 2)"
+    assert py_spy.reason(BACKTRACE) == sentence
+    (process,) = container_stacks.parse("process 4 python train.py \n" + BACKTRACE.replace("\n", "\x1e") + "\n")
+    assert process.problem == f"py-spy cannot read the stacks: {sentence}"
+    assert py_spy.reason("") == "no output"
+
+
+def test_replicas_whose_stacks_cannot_be_read_share_a_line() -> None:
+    found = [stacks.ReplicaStacks(name, f"j-{name}", problem="no") for name in ("master-0", "worker-0")]
+    found.insert(1, stacks.ReplicaStacks("worker-1", "j-worker-1", (stacks.ProcessStacks(4, "python train.py"),)))
+    assert stacks.text(found).splitlines() == [
+        "worker-1 (pod j-worker-1)",
+        "  process 4: python train.py",
+        "",
+        "master-0, worker-0: no",
+    ]
+
+
+def test_the_programs_that_the_kubelet_brings_are_not_processes_of_the_job() -> None:
+    """The launcher of an MPIJob runs a kubectl for each worker."""
+    programs = ["from traincrew.embedded.kubelet.images.programs import kubectl", "import train"]
+    started = [subprocess.Popen([sys.executable, "-c", f"import time; time.sleep(60) # {each}"]) for each in programs]
+    try:
+        for each in started:
+            eventually(lambda each=each: b"sleep" in pathlib.Path(f"/proc/{each.pid}/cmdline").read_bytes())  # type: ignore[misc]
+        found = [local_processes._python_process(each.pid) for each in started]
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+    assert found[0] is None
+    assert found[1] is not None
+
+
+def test_without_py_spy_the_command_that_installs_it_is_said_once(tmp_path: pathlib.Path) -> None:
+    """In an environment that has traincrew and no py-spy."""
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    (bare / "python").symlink_to(sys.executable)
+    code = "import sys; sys.executable = sys.argv[1]\nfrom traincrew.cli.jobs import host_stacks\nhost_stacks.find_py_spy()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, os.fspath(bare / "python")],
+        capture_output=True, text=True, check=False, env={**os.environ, "PATH": os.fspath(bare)},
+    )  # fmt: skip
+    assert f"py-spy, which reads the stacks, is not installed. Run `{bare}/python -m pip install py-spy`" in done.stderr

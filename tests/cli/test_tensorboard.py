@@ -7,24 +7,14 @@ import contextlib
 import pathlib
 import signal
 import urllib.request
+import venv
 from collections.abc import AsyncIterator
 
 import pytest
 from tests.cli.cluster_fixture import TIMEOUT_SECONDS
 from tests.cli.test_real_pods import Machine
 from tests.cluster.api import Api, eventually
-
-SERVER = """
-import argparse, functools, http.server, signal, sys
-parser = argparse.ArgumentParser()
-for name in ("--logdir", "--host"):
-    parser.add_argument(name)
-parser.add_argument("--port", type=int)
-given = parser.parse_args()
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=given.logdir)
-http.server.ThreadingHTTPServer((given.host, given.port), handler).serve_forever()
-"""
+from tests.console import tensorboard_stand_in
 
 
 @pytest.fixture
@@ -34,7 +24,7 @@ async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
     assert code == 0, err
     yield found
     await found("delete", "--all", "--wait")
-    await found("down")
+    await found("down", "--grace", "0")
 
 
 async def start_job(machine: Machine) -> None:
@@ -44,13 +34,6 @@ async def start_job(machine: Machine) -> None:
     variables = ("--env", f"PYTHONPATH={machine.work}", "--env", "PYTHONSAFEPATH=")
     code, _, err = await machine("run", "--detach", "--kind", "JAXJob", "--name", "j", *variables, "--", *command)
     assert code == 0, err
-
-
-def install_stand_in(machine: Machine) -> None:
-    package = machine.work / "tensorboard"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "main.py").write_text(SERVER)
 
 
 @contextlib.asynccontextmanager
@@ -75,7 +58,7 @@ def pods(machine: Machine) -> set[str]:
 
 
 async def test_the_log_directory_is_served_and_the_pod_ends_with_the_command(machine: Machine) -> None:
-    install_stand_in(machine)
+    tensorboard_stand_in.install(machine.work)
     await start_job(machine)
     async with shown(machine) as (first, url):
         assert await asyncio.to_thread(read, f"{url}events.out") == "loss"
@@ -90,7 +73,13 @@ async def test_the_log_directory_is_served_and_the_pod_ends_with_the_command(mac
 
 async def test_a_missing_tensorboard_is_reported_with_the_command_that_installs_it(machine: Machine) -> None:
     await start_job(machine)
+    machine.env["XDG_CONFIG_HOME"] = str(machine.work.parent / "config")  # without the images of the user
     code, out, err = await machine("tensorboard", "j")
     assert (code, out) == (2, "")
     assert "-m pip install tensorboard`" in err
     assert "j-tensorboard" not in pods(machine)
+    environment = machine.work.parent / "boards"
+    venv.create(environment, with_pip=False)
+    (next(environment.glob("lib/python3*/site-packages")) / "tensorboard").mkdir()
+    assert (await machine("image", "set", "boards:1", "--env-dir", str(environment), "--cluster"))[0] == 0
+    assert "Use `--image boards:1`, which has it. Or install tensorboard in" in (await machine("tensorboard", "j"))[2]

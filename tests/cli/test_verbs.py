@@ -219,3 +219,20 @@ async def test_a_missing_job_gets_a_suggestion(running_job: JobCluster) -> None:
 
 def _is_ending(job_cluster: JobCluster, pod: str) -> bool:
     return "deletionTimestamp" in (job_cluster.api.find("pods", job_cluster.namespace, pod) or {})["metadata"]
+
+
+async def test_misspelt_fields_of_all_roles_are_named_at_once_and_once(job_cluster: JobCluster) -> None:
+    master = manifests.replicas("PyTorchJob", 1, comand=["true"], resorces={})
+    worker = manifests.replicas("PyTorchJob", 2, comand=["true"], workingDirectory="/")
+    job_cluster.api.create(job_cluster.namespace, manifests.job("PyTorchJob", Master=master, Worker=worker))
+    fields = ("comand", "resorces", "workingDirectory")
+
+    def message() -> str:
+        return str(((job_cluster.job() or {}).get("status", {}).get("why") or {}).get("message", ""))
+
+    await job_cluster.until(lambda: all(field in message() for field in fields))
+    assert "(did you mean 'command'?)" in message()
+    assert "(did you mean 'resources'?); Pod j-worker-0: unknown field" in message()
+    assert "j-worker-1" not in message()  # has the same fields
+    page = (await job_cluster("why", "j"))[1]
+    assert (page.count("resorces"), page.count("workingDirectory"), "warnings" in page) == (1, 1, False), page

@@ -37,6 +37,22 @@ async def test_each_change_is_a_line_without_a_terminal(running_job: JobCluster)
     assert (code, rest) == (0, "")
 
 
+async def test_without_a_terminal_the_columns_stay_where_they_are(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+    """Also for states and jobs that are longer than those of the first lines."""
+    running = await running_job.start("ls", "-w")
+    head = await running.line()
+    lines = [await running.line()]
+    await running_job("run", "--detach", write_manifests(tmp_path, manifests.job("XGBoostJob", "another-and-longer", Master=1)))
+    await running_job.succeed("j-master-0")
+    while not {"another-and-longer", "Succeeded"} <= set(" ".join(lines).split()):
+        lines.append(await running.line())
+    running.process.send_signal(signal.SIGINT)
+    await running.end()
+    for name in head.split()[1:-1]:  # the reasons are not aligned: they come last
+        column = head.index(name)
+        assert all(line[column - 1] == " " != line[column] for line in lines), (name, head, lines)
+
+
 async def test_without_a_terminal_the_jobs_come_in_the_order_of_their_creation(
     job_cluster: JobCluster, tmp_path: pathlib.Path
 ) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 
 from traincrew.client.event_correlation import SPAM_BURST, Correlator
-from traincrew.client.events import NORMAL, Event, EventSource, ObjectReference
+from traincrew.client.events import NORMAL, EventSource, ObjectReference, RecordedEvent
 
 POD = ObjectReference("Pod", "v1", "n", "p", "u", "1")
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
-def event(message: str, seconds: float = 0) -> Event:
-    return Event(POD, EventSource("c"), NORMAL, "Because", message, START + dt.timedelta(seconds=seconds))
+def event(message: str, seconds: float = 0) -> RecordedEvent:
+    return RecordedEvent(POD, EventSource("c"), NORMAL, "Because", message, START + dt.timedelta(seconds=seconds))
 
 
 def test_a_repeated_event_is_counted_on_the_first() -> None:

@@ -15,16 +15,16 @@ from tests.operator.virtual_time import in_virtual_time
 from traincrew import errors
 from traincrew.client.event_correlation import Correlator
 from traincrew.client.event_recorder import Delivery, EventRecorder, UniqueNames
-from traincrew.client.events import NORMAL, Event, EventSource, ObjectReference
+from traincrew.client.events import NORMAL, EventSource, ObjectReference, RecordedEvent
 from traincrew.model.resources import EVENTS
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 UNAVAILABLE = errors.ServerError("the server is not ready")
 
 
-def event(message: str) -> Event:
+def event(message: str) -> RecordedEvent:
     involved = ObjectReference("Pod", "v1", NAMESPACE, "p", "u")
-    return Event(involved, EventSource("test"), NORMAL, "Tested", message, NOON)
+    return RecordedEvent(involved, EventSource("test"), NORMAL, "Tested", message, NOON)
 
 
 @contextlib.asynccontextmanager

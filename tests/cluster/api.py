@@ -148,9 +148,9 @@ def _file(entry: Object, key: str) -> str | None:
     return name
 
 
-def eventually(claim: Callable[[], Any], seconds: float = 30.0, because: str = "") -> Any:
+def eventually(claim: Callable[[], Any], seconds: float = 90.0, because: str = "") -> Any:
     """Wait until the condition returns a true value without an exception, and return that value."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     trouble: BaseException | None = None
     while True:
         try:
@@ -160,9 +160,11 @@ def eventually(claim: Callable[[], Any], seconds: float = 30.0, because: str = "
             trouble = None
         except (AssertionError, RejectedRequest, KeyError, IndexError, TypeError, StopIteration) as error:
             trouble = error
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > seconds:
             raise AssertionError(because or f"did not become true within {seconds} s") from trouble
-        time.sleep(0.03)
+        # What takes long is asked for less often: the requests cost CPU time that it needs itself.
+        time.sleep(min(max(waited / 20, 0.03), 0.1))
 
 
 def consistently(claim: Callable[[], Any], seconds: float = 1.0) -> None:

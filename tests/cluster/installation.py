@@ -6,19 +6,17 @@ import functools
 import pathlib
 
 from tests.cluster.api import Api, eventually
-from tools.kube import cluster
+from tools.kube import cluster, prepared_data
 
 from traincrew.kinds import KINDS
 from traincrew.validation import crds as definitions
-
-MANIFESTS = pathlib.Path(__file__).parents[2] / "manifests"
 
 
 def crds(kube: cluster.Cluster) -> Api:
     """A client of the administrator, after the CRDs are served."""
     client = Api(kube.kubeconfig)
     if not kube.bootstrapped:
-        _apply(kube, "--server-side", "--force-conflicts", f"--kustomize={MANIFESTS / 'crds'}")
+        _apply(kube, *prepared_data.CRDS)
     wait_served(client)
     return client
 
@@ -34,7 +32,7 @@ def wait_served(client: Api) -> None:
 def rights(kube: cluster.Cluster) -> pathlib.Path:
     """A kubeconfig of the service account in manifests/base/rbac.yaml, after the API server grants its rights."""
     if not kube.bootstrapped:
-        _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace/namespace.yaml", "base/rbac.yaml")))
+        _apply(kube, *prepared_data.RIGHTS)
     kubeconfig = kube.token_kubeconfig("kubeflow", "traincrew")
     if not kube.bootstrapped:
         wait_granted(Api(kubeconfig))

@@ -19,14 +19,14 @@ GO_LABELS = {"control-plane": "kubeflow-training-operator"}
 OWN_LABELS = {"app.kubernetes.io/name": "traincrew", "name": "tf-job-operator"}
 
 
-def deployment(name: str, labels: dict[str, str], *args: str, replicas: int = 1) -> Object:
+def deployment(name: str, labels: dict[str, str], *args: str, replicas: int = 1, namespace: str = NAMESPACE) -> Object:
     container = {"name": "operator", "image": f"{name}:1", "args": list(args)}
     spec = {"serviceAccountName": "traincrew" if name == "traincrew" else "default", "containers": [container]}
     template = {"metadata": {"labels": labels}, "spec": spec}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
         "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
     }
 
@@ -39,8 +39,9 @@ def apply(kube: cluster.Cluster, *documents: Object) -> None:
 
 def install(kube: cluster.Cluster) -> None:
     """Namespace, CRDs and RBAC rules of traincrew."""
-    apply(kube, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    apply(kube, *crds.crds(), *rbac_manifests.documents())
+    if not kube.bootstrapped:
+        apply(kube, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        apply(kube, *crds.crds(), *rbac_manifests.documents())
     installation.wait_served(Api(kube.kubeconfig))
 
 

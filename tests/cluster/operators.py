@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 
 from tests.cluster.api import eventually
+from tools.kube.control_plane import START_LIMIT
 
 from traincrew import __version__
 
@@ -49,7 +50,10 @@ class OperatorProcess:
         return self.log_file.read_text()
 
     def wait_ready(self) -> None:
-        eventually(self._ready, 30, f"the operator did not become ready:\n{self.log[-3000:]}")
+        try:
+            eventually(self._ready, START_LIMIT)
+        except AssertionError as error:
+            raise AssertionError(f"the operator did not become ready:\n{self.log[-3000:]}") from error
 
     def _ready(self) -> bool:
         assert self.process.poll() is None, self.log[-3000:]

@@ -22,7 +22,7 @@ USUAL = "PreemptLowerPriority"
 PRIORITIES = {"high": (1000, USUAL), "middle": (500, USUAL), "low": (100, USUAL), "polite": (1000, "Never")}
 
 
-class Scene(NamedTuple):
+class Scenario(NamedTuple):
     nodes: dict[str, Object]
     """By name: capacity, labels, taints, unschedulable."""
     pods: list[Object]
@@ -54,47 +54,51 @@ PORT = {"ports": [{"containerPort": 80, "hostPort": 80}]}
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": WEB}}
 USING = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]}
 
-SCENES: dict[str, Scene] = {
-    "it fits": Scene(ONE, [pod("p", wants={"cpu": "1"})]),
-    "no nodes": Scene({}, [pod("p")]),
-    "too much of everything": Scene(ONE, [pod("p", wants={"cpu": "9", "memory": "99Gi"})]),
-    "no devices": Scene(ONE, [pod("p", {"limits": {"nvidia.com/gpu": "1"}})]),
-    "too many pods": Scene({"one": {"pods": "1"}}, [pod("p"), pod("q")]),
-    "what is left": Scene(ONE, [pod("p", wants={"cpu": "3"}), pod("q", wants={"cpu": "2"}), pod("r", wants={"cpu": "1"})]),
-    "a taint": Scene({"one": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}}, [pod("p")]),
-    "a taint that is tolerated": Scene(
+SCENARIOS: dict[str, Scenario] = {
+    "it fits": Scenario(ONE, [pod("p", wants={"cpu": "1"})]),
+    "no nodes": Scenario({}, [pod("p")]),
+    "too much of everything": Scenario(ONE, [pod("p", wants={"cpu": "9", "memory": "99Gi"})]),
+    "no devices": Scenario(ONE, [pod("p", {"limits": {"nvidia.com/gpu": "1"}})]),
+    "too many pods": Scenario({"one": {"pods": "1"}}, [pod("p"), pod("q")]),
+    "what is left": Scenario(ONE, [pod("p", wants={"cpu": "3"}), pod("q", wants={"cpu": "2"}), pod("r", wants={"cpu": "1"})]),
+    "a taint": Scenario({"one": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}}, [pod("p")]),
+    "a taint that is tolerated": Scenario(
         {"one": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}},
         [pod("p", {"tolerations": [{"key": "k", "operator": "Exists"}]})],
     ),
-    "a closed node": Scene({"one": {"unschedulable": True}}, [pod("p")]),
-    "a selector": Scene(ONE, [pod("p", {"nodeSelector": {"disk": "ssd"}})]),
-    "an affinity": Scene({"one": {"labels": {"n": "5"}}}, [pod("p", near([{"key": "n", "operator": "Gt", "values": ["7"]}]))]),
-    "a node by name": Scene(
+    "an unschedulable node": Scenario({"one": {"unschedulable": True}}, [pod("p")]),
+    "a selector": Scenario(ONE, [pod("p", {"nodeSelector": {"disk": "ssd"}})]),
+    "an affinity": Scenario({"one": {"labels": {"n": "5"}}}, [pod("p", near([{"key": "n", "operator": "Gt", "values": ["7"]}]))]),
+    "a node by name": Scenario(
         ONE, [pod("p", near([], matchFields=[{"key": "metadata.name", "operator": "In", "values": ["other"]}]))]
     ),
-    "a port twice": Scene(ONE, [pod("p", PORT), pod("q", PORT)]),
-    "no company": Scene(ONE, [pod("p", far(WEB, "podAffinity"))]),
-    "its own company": Scene(ONE, [pod("p", far(WEB, "podAffinity"), labels=WEB), pod("q", far(WEB, "podAffinity"), labels=WEB)]),
-    "apart": Scene(ONE, [pod("p", labels=WEB), pod("q", far(WEB))]),
-    "unwelcome": Scene(ONE, [pod("p", far(WEB)), pod("q", labels=WEB)]),
-    "spread without zones": Scene(ONE, [pod("p", {"topologySpreadConstraints": [SPREAD]}, labels=WEB)]),
-    "spread": Scene(
+    "a port twice": Scenario(ONE, [pod("p", PORT), pod("q", PORT)]),
+    "no pod that it needs": Scenario(ONE, [pod("p", far(WEB, "podAffinity"))]),
+    "an affinity to itself": Scenario(
+        ONE, [pod("p", far(WEB, "podAffinity"), labels=WEB), pod("q", far(WEB, "podAffinity"), labels=WEB)]
+    ),
+    "apart": Scenario(ONE, [pod("p", labels=WEB), pod("q", far(WEB))]),
+    "an anti-affinity of others": Scenario(ONE, [pod("p", far(WEB)), pod("q", labels=WEB)]),
+    "spread without zones": Scenario(ONE, [pod("p", {"topologySpreadConstraints": [SPREAD]}, labels=WEB)]),
+    "spread": Scenario(
         {"one": {"labels": {"zone": "a"}}, "two": {"labels": {"zone": "b"}, "taints": [{"key": "k", "effect": "NoSchedule"}]}},
         [pod(name, {"topologySpreadConstraints": [SPREAD]}, labels=WEB) for name in ("p", "q")],
     ),
-    "several nodes, several reasons": Scene(
+    "several nodes, several reasons": Scenario(
         {"one": {"cpu": "1"}, "two": {"taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]}, "three": {"cpu": "1"}},
         [pod("p", wants={"cpu": "2"})],
     ),
-    "a claim that is not there": Scene(ONE, [pod("p", USING)]),
-    "nobody less important": Scene(
+    "a claim that is not there": Scenario(ONE, [pod("p", USING)]),
+    "no pod of lower priority": Scenario(
         ONE, [pod("p", {"priorityClassName": "high"}, {"cpu": "4"}), pod("q", {"priorityClassName": "high"}, {"cpu": "4"})]
     ),
-    "preemption in vain": Scene(ONE, [pod("p", wants={"cpu": "3"}), pod("q", {"priorityClassName": "high"}, {"cpu": "9"})]),
-    "preemption never": Scene(
+    "preemption that would not help": Scenario(
+        ONE, [pod("p", wants={"cpu": "3"}), pod("q", {"priorityClassName": "high"}, {"cpu": "9"})]
+    ),
+    "preemption never": Scenario(
         ONE, [pod("p", wants={"cpu": "3"}), pod("q", {"priorityClassName": "polite"}, {"cpu": "3"})]
     ),
-    "preemption": Scene(
+    "preemption": Scenario(
         ONE,
         [
             pod("a", wants={"cpu": "1"}), pod("b", {"priorityClassName": "middle"}, {"cpu": "2"}),
@@ -102,7 +106,7 @@ SCENES: dict[str, Scene] = {
             pod("q", {"priorityClassName": "high"}, {"cpu": "3"}),
         ],
     ),
-    "preemption on the node where it hurts least": Scene(
+    "preemption on the node with the lowest priorities": Scenario(
         {"one": {}, "two": {"labels": {"disk": "ssd"}}},
         [
             pod("a", {"priorityClassName": "middle", "nodeSelector": {"disk": "ssd"}}, {"cpu": "4"}),
@@ -113,16 +117,16 @@ SCENES: dict[str, Scene] = {
 }  # fmt: skip
 
 
-def played(api: Api, scene: Scene) -> Object:
+def run(api: Api, scenario: Scenario) -> Object:
     """The resulting pods and events. All objects are deleted afterwards."""
-    for name, each in scene.nodes.items():
+    for name, each in scenario.nodes.items():
         _node(api, name, each)
     try:
-        _curtain(api, len(scene.nodes))
-        for body in scene.pods:
+        _wait_for_nodes(api, len(scenario.nodes))
+        for body in scenario.pods:
             api.create(SPACE, {"kind": "Pod", "apiVersion": "v1", **body})
-            _spoken_of(api, body["metadata"]["name"])
-        return _seen(api, [each["metadata"]["name"] for each in scene.pods])
+            _wait_for_decision(api, body["metadata"]["name"])
+        return _seen(api, [each["metadata"]["name"] for each in scenario.pods])
     finally:
         _clear(api)
 
@@ -137,25 +141,25 @@ def _node(api: Api, name: str, given: Object) -> None:
     api.call("POST", NODES, {"kind": "Node", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status})
 
 
-def _curtain(api: Api, nodes: int) -> None:
+def _wait_for_nodes(api: Api, nodes: int) -> None:
     """Wait until the scheduler has seen all objects: it then reports a pod that fits no node."""
-    body = pod("curtain", {"nodeSelector": {"no": "such"}, "tolerations": [{"operator": "Exists"}]})
+    body = pod("probe", {"nodeSelector": {"no": "such"}, "tolerations": [{"operator": "Exists"}]})
     api.create(SPACE, {"kind": "Pod", "apiVersion": "v1", **body})
-    words = f"0/{nodes} nodes" if nodes else "no nodes"
+    prefix = f"0/{nodes} nodes" if nodes else "no nodes"
 
     def seen() -> bool:
-        condition = _scheduled(api.get("pods", SPACE, "curtain"))
-        return condition is not None and condition["message"].startswith(words)
+        condition = _scheduled(api.get("pods", SPACE, "probe"))
+        return condition is not None and condition["message"].startswith(prefix)
 
     eventually(seen, because="the scheduler does not see the nodes")
-    api.delete("pods", SPACE, "curtain", grace=0)
+    api.delete("pods", SPACE, "probe", grace=0)
 
 
 def _scheduled(found: Object) -> Object | None:
     return next((each for each in found["status"].get("conditions", ()) if each["type"] == "PodScheduled"), None)
 
 
-def _spoken_of(api: Api, name: str) -> None:
+def _wait_for_decision(api: Api, name: str) -> None:
     """Preempting pods are nominated, their victims terminate, and every reason is also an event."""
 
     def settled() -> bool:
@@ -166,7 +170,7 @@ def _spoken_of(api: Api, name: str) -> None:
         reason = "Scheduled" if condition["status"] == "True" else "FailedScheduling"
         return any(each["reason"] == reason for each in api.events(SPACE, name))
 
-    eventually(settled, because=f"nobody spoke of {name}")
+    eventually(settled, because=f"the scheduler has not decided about {name}")
 
 
 def _seen(api: Api, names: list[str]) -> Object:

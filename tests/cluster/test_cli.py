@@ -43,7 +43,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         f"--kubelet-client-key={key}",
         f"--kubelet-certificate-authority={authority.path}",
     )
-    with cluster.start(control_plane.Options(flags=flags)) as started:
+    with cluster.start_bootstrapped(control_plane.Options(flags=flags)) as started:
         installation.crds(started)
         with operators.running(installation.rights(started)):
             yield Real(started, authority)

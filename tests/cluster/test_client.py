@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tools.kube import cluster
 
 from traincrew import errors
@@ -32,9 +33,12 @@ decode = msgspec.json.Decoder(Thing).decode
 
 @pytest.fixture
 async def client(kube: cluster.Cluster) -> AsyncIterator[remote.RemoteClient]:
-    limits = retries.RetryLimits(page_size=3)
-    async with remote.RemoteClient(kubeconfig.load(str(kube.kubeconfig)), limits=limits) as connected:
+    async with connect(kube) as connected:
         yield connected
+
+
+def connect(kube: cluster.Cluster) -> remote.RemoteClient:
+    return remote.RemoteClient(kubeconfig.load(str(kube.kubeconfig)), limits=retries.RetryLimits(page_size=3))
 
 
 def config_map(name: str, **data: str) -> bytes:
@@ -114,14 +118,15 @@ async def test_a_watch_reports_what_happens_after_a_version(client: remote.Remot
     assert versions == sorted(set(versions))
 
 
-async def test_a_version_that_the_server_no_longer_keeps_is_expired(
-    kube: cluster.Cluster, client: remote.RemoteClient, namespace: str
-) -> None:
-    await client.create(CONFIG_MAPS, namespace, config_map("a"))
-    kube.forget_history()
-    async with asyncio.timeout(60):
-        with pytest.raises(errors.Expired):
-            await anext(aiter(_changes(client, namespace)))
+# The API server of `isolated` has no operator. A real one answers 403 to everybody but administrators until it has read the
+# RBAC objects again, and the operator of the other one must not get a 403.
+async def test_a_version_that_the_server_no_longer_keeps_is_expired(isolated: IsolatedNamespace) -> None:
+    async with connect(isolated.kube) as client:
+        await client.create(CONFIG_MAPS, isolated.namespace, config_map("a"))
+        isolated.kube.forget_history()
+        async with asyncio.timeout(60):
+            with pytest.raises(errors.Expired):
+                await anext(aiter(_changes(client, isolated.namespace)))
 
 
 async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator[interfaces.WatchEvent]:
@@ -162,9 +167,8 @@ async def _ensure_service_account(kube: cluster.Cluster, namespace: str) -> None
     await asyncio.to_thread(kube.kubectl, "create", "serviceaccount", "default", "-n", namespace)
 
 
-async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
-    kube: cluster.Cluster, client: remote.RemoteClient, namespace: str
-) -> None:
+async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(isolated: IsolatedNamespace) -> None:
+    namespace = isolated.namespace
     changes: list[str] = []
     changed = asyncio.Event()
 
@@ -181,14 +185,14 @@ async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
                 await changed.wait()
 
     copy = store.InformerStore(decode, on_change)
-    watching = informer.Informer(client, informer.Scope(CONFIG_MAPS, namespace, "of=test"), copy)
-    async with asyncio.TaskGroup() as group:
+    async with connect(isolated.kube) as client, asyncio.TaskGroup() as group:
+        watching = informer.Informer(client, informer.Scope(CONFIG_MAPS, namespace, "of=test"), copy)
         running = group.create_task(watching.run())
         await watching.synced.wait()
         copy.apply_response(await client.create(CONFIG_MAPS, namespace, config_map("ours")))
         await client.create(CONFIG_MAPS, namespace, config_map("theirs"))
         await until("theirs", present=True)
-        kube.restart_apiserver()  # from the main thread, as the harness wants it; our tasks stand still meanwhile
+        isolated.kube.restart_apiserver()  # from the main thread, as the harness wants it; our tasks stand still meanwhile
         await client.create(CONFIG_MAPS, namespace, config_map("later"))
         await until("later", present=True)
         await client.delete(CONFIG_MAPS, namespace, "theirs")

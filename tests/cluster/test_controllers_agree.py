@@ -16,13 +16,13 @@ from tests.cluster.scenarios import autoscalers, claims, jobs, services
 from tests.cluster.scenarios.scenario import ControllerScenario
 from tools.kube import cluster
 
-Scene = Callable[[ControllerScenario], Any]
+Scenario = Callable[[ControllerScenario], Any]
 PARTS = (jobs, services, claims, autoscalers)
-SCENES: dict[str, Scene] = {
-    f"{part.__name__.rpartition('.')[2]}: {scene.__name__}": scene for part in PARTS for scene in part.SCENES
+SCENARIOS: dict[str, Scenario] = {
+    f"{part.__name__.rpartition('.')[2]}: {scenario.__name__}": scenario for part in PARTS for scenario in part.SCENARIOS
 }
-MEASURED: dict[str, Scene] = {f"autoscalers: {scene.__name__}": scene for scene in autoscalers.MEASURED}
-"""Played where there is something in the place of a metrics server."""
+MEASURED: dict[str, Scenario] = {f"autoscalers: {scenario.__name__}": scenario for scenario in autoscalers.MEASURED}
+"""Run where objects take the place of a metrics server."""
 REAL = (
     "job", "ttl-after-finished", "endpoint", "endpointslice", "persistentvolume-binder", "pvc-protection", "pv-protection",
     "garbagecollector", "horizontalpodautoscaling",
@@ -52,20 +52,20 @@ def real(kube: cluster.Cluster, *names: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def outcomes(kube: cluster.Cluster) -> dict[str, dict[str, Any]]:
-    """All scenes with the real ones first, then with ours; what is collected is collected by the real collector."""
+    """All scenarios with the real controllers first, then with ours. The garbage collector is the real one in both."""
     with real(kube, *REAL):
-        theirs = _play(kube)
+        theirs = _run_all(kube)
     with real(kube, "garbagecollector"), embedded_controllers.running(kube, *OWN):
-        ours = _play(kube)
+        ours = _run_all(kube)
     return {"theirs": theirs, "ours": ours}
 
 
-def _play(kube: cluster.Cluster) -> dict[str, Any]:
-    play = functools.partial(_scene, kube)
+def _run_all(kube: cluster.Cluster) -> dict[str, Any]:
+    run = functools.partial(_run, kube)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        found = dict(zip(SCENES, pool.map(play, SCENES.values()), strict=True))
+        found = dict(zip(SCENARIOS, pool.map(run, SCENARIOS.values()), strict=True))
         with _metrics(Api(kube.kubeconfig)):
-            return found | dict(zip(MEASURED, pool.map(play, MEASURED.values()), strict=True))
+            return found | dict(zip(MEASURED, pool.map(run, MEASURED.values()), strict=True))
 
 
 @contextlib.contextmanager
@@ -79,16 +79,16 @@ def _metrics(api: Api) -> Iterator[None]:
     eventually(lambda: name not in {each["metadata"]["name"] for each in api.call("GET", path)["items"]})
 
 
-def _scene(kube: cluster.Cluster, scene: Scene) -> Any:
-    namespace = f"scene-{uuid.uuid4().hex[:10]}"
+def _run(kube: cluster.Cluster, scenario: Scenario) -> Any:
+    namespace = f"scenario-{uuid.uuid4().hex[:10]}"
     Api(kube.kubeconfig).call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     try:
-        return scene(ControllerScenario(kube.kubeconfig, namespace))
+        return scenario(ControllerScenario(kube.kubeconfig, namespace))
     except Exception as error:  # reported by the test of that scenario alone
         return f"{type(error).__name__}: {error} ({error.__cause__!r})"
 
 
-@pytest.mark.parametrize("scene", [*SCENES, *MEASURED])
-def test_our_controllers_leave_behind_what_the_real_ones_do(outcomes: dict[str, dict[str, Any]], scene: str) -> None:
-    assert outcomes["ours"][scene] == outcomes["theirs"][scene]
-    assert not isinstance(outcomes["theirs"][scene], str), outcomes["theirs"][scene]
+@pytest.mark.parametrize("scenario", [*SCENARIOS, *MEASURED])
+def test_our_controllers_leave_behind_what_the_real_ones_do(outcomes: dict[str, dict[str, Any]], scenario: str) -> None:
+    assert outcomes["ours"][scenario] == outcomes["theirs"][scenario]
+    assert not isinstance(outcomes["theirs"][scenario], str), outcomes["theirs"][scenario]

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.api import Api, Object, rejected
 from tests.validation.valid_manifests import BY_NAME, minimal
 
-from traincrew.kinds import kind as kinds
+from traincrew.kinds import job_decoding
 
 KIND = BY_NAME["MPIJob"]
 DEFAULTS = {
@@ -27,7 +27,7 @@ def mpijob(version: str) -> Object:
 
 
 def contract(document: Object) -> str:
-    return KIND.following(kinds.decode(KIND, msgspec.json.encode(document))).version
+    return KIND.following(job_decoding.decode(KIND, msgspec.json.encode(document))).version
 
 
 @pytest.mark.checklist(13)

@@ -36,7 +36,7 @@ def commands(page: str) -> list[str]:
 @pytest.fixture
 def kube() -> Iterator[cluster.Cluster]:
     controllers = ("deployment", "replicaset", "serviceaccount")
-    with cluster.start() as started, controller_manager.running(started, *controllers):
+    with cluster.start_bootstrapped() as started, controller_manager.running(started, *controllers):
         installed_operators.install(started)
         installed_operators.apply(started, deployment("traincrew", OWN_LABELS, "operator", "--leader-elect"))
         api = Api(started.kubeconfig)

@@ -21,7 +21,8 @@ DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 
 @pytest.fixture
 def kube() -> Iterator[cluster.Cluster]:
-    with cluster.start() as started, controller_manager.running(started, "deployment", "replicaset", "serviceaccount"):
+    controllers = ("deployment", "replicaset", "serviceaccount")
+    with cluster.start_bootstrapped() as started, controller_manager.running(started, *controllers):
         installed_operators.install(started)
         yield started
 

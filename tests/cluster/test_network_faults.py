@@ -115,7 +115,7 @@ def test_it_comes_to_the_same_end_though_the_api_server_is_killed_in_the_midst_o
     starting = threading.Lock()
 
     def kill() -> None:
-        with starting:  # it serves before its start has been seen: killed then, its start would be awaited in vain
+        with starting:  # it serves before its start has been seen: killed then, the wait for its start would not end
             harness.kube.kill_apiserver()
         died.set()
 

@@ -12,7 +12,7 @@ from tests.cluster.api import Object, eventually
 from tests.node import joined_node, pod_programs
 from tests.node.joined_node import JoinedNode
 from tests.node.kubectl import Kubectl
-from tools.kube import build, cluster
+from tools.kube import build, cluster, prepared_data
 
 LONG = 120.0
 ELASTIC = "sleep 86400 # horovodrun -np 2 --min-np 1 --max-np 4 --host-discovery-script /etc/mpi/discover_hosts.sh"
@@ -25,7 +25,7 @@ def kube() -> Iterator[cluster.Cluster]:
     with joined_node.own_control_plane() as kube:
         installation.crds(kube)
         rights = installation.rights(kube)
-        done = kube.kubectl("apply", f"--kustomize={installation.MANIFESTS / 'sharing'}")
+        done = kube.kubectl("apply", f"--kustomize={prepared_data.MANIFESTS / 'sharing'}")
         assert done.returncode == 0, done.stderr
         with operators.running(rights):
             yield kube

@@ -1,13 +1,16 @@
-"""Every status that the node would tell of a pod is one that an API server takes as it is."""
+"""Statuses and deletions of pods: an API server accepts every status that the node reports, unchanged."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from tests.cluster.api import Api
 from tests.embedded.kubelet.lifecycle.pods import pod, sidecar
 from tests.embedded.kubelet.lifecycle.simulated_pod import Behavior, SimulatedPod
+
+from traincrew.apimachinery import times
 
 HOOK = {"exec": {"command": ["hook"]}}
 
@@ -68,3 +71,16 @@ def test_an_api_server_accepts_every_status_of_a_pod_lifecycle_unchanged(life: A
         known = api.get("pods", namespace, "train")
         message = api.replace("pods", namespace, "train", {**known, "status": status}, "status")["status"]
         assert message == status
+
+
+def test_a_shorter_grace_period_starts_at_the_first_delete_request(api: Api, namespace: str) -> None:
+    spec = {"nodeName": "nowhere", "automountServiceAccountToken": False, "containers": [{"name": "main", "image": "train:1"}]}
+    api.create(namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train"}, "spec": spec})
+    api.delete("pods", namespace, "train", grace=60)
+    first = api.get("pods", namespace, "train")["metadata"]
+    time.sleep(1.1)  # times of deletion are whole seconds
+    api.delete("pods", namespace, "train", grace=20)
+    second = api.get("pods", namespace, "train")["metadata"]
+    assert (first["deletionGracePeriodSeconds"], second["deletionGracePeriodSeconds"]) == (60, 20)
+    ends = [times.parse(each["deletionTimestamp"]) for each in (first, second)]
+    assert (ends[0] - ends[1]).total_seconds() == 40

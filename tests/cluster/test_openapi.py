@@ -12,7 +12,7 @@ def _committed(file: str) -> Any:
 
 
 def _crd(schema: dict[str, Any]) -> dict[str, Any]:
-    properties = {"template": schema, "metric": _committed("metrics.json")}
+    properties = {"template": schema, "metric": _committed("metric_spec.json")}
     version = {
         "name": "v1",
         "served": True,
@@ -34,7 +34,7 @@ def _crd(schema: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def samples(kube: cluster.Cluster) -> None:
-    text = json.dumps(_crd(_committed("podtemplate.json")))
+    text = json.dumps(_crd(_committed("pod_template_spec.json")))
     applied = kube.kubectl("apply", "--server-side", "--filename=-", input=text)
     assert applied.returncode == 0, applied.stderr
     # The names first: kubectl gives up at once on an object that has no conditions yet.

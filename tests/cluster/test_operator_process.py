@@ -21,7 +21,7 @@ from tests.cluster.proxy import DelayedResponse, InjectedResponse
 from tools.kube import cluster
 
 from traincrew.validation import crds
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 ROOT = pathlib.Path(__file__).parents[2]
 LEASE = "1ca428e5.training-operator.kubeflow.org"
@@ -34,10 +34,8 @@ JAX = "jaxjobs.kubeflow.org"
 @pytest.fixture(scope="module")
 def quiet() -> Iterator[cluster.Cluster]:
     """An API server on which no other operator runs."""
-    with cluster.start() as kube:
+    with cluster.start_bootstrapped() as kube:
         installation.crds(kube)
-        for part in ("namespace/namespace.yaml", "base/rbac.yaml"):
-            assert kube.kubectl("apply", "-f", str(ROOT / "manifests" / part)).returncode == 0
         for name in ("one", "two"):
             assert kube.kubectl("create", "namespace", name).returncode == 0
         yield kube

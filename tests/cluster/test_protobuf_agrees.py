@@ -23,7 +23,7 @@ from tools.kube import protobuf as generator
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver import protobuf
 from traincrew.embedded.apiserver.protobuf import messages
-from traincrew.embedded.apiserver.protobuf.messages import Message
+from traincrew.embedded.apiserver.protobuf.messages import MessageType
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 EMBEDDED = pathlib.Path(__file__).parents[2] / "src" / "traincrew" / "embedded"
@@ -98,7 +98,7 @@ def note(met: set[tuple[str, str]], kind: str, found: Object) -> None:
     catalog = messages.load()
     names = {id(message): name for name, message in catalog.built.items()}
 
-    def walk(message: Message, value: Any) -> None:
+    def walk(message: MessageType, value: Any) -> None:
         for field in message.fields.values():
             if field.mode == "inline":
                 walk(catalog.message(field.type), value)

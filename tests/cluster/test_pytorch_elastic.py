@@ -10,6 +10,8 @@ from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.submitted_job import SubmittedJob
 
+from traincrew.model import naming
+
 pytestmark = pytest.mark.usefixtures("operator")
 
 METRICS = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]
@@ -184,7 +186,9 @@ def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: FakeKu
 
 @pytest.mark.checklist(106)
 def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api, kubelet: FakeKubelet, namespace: str) -> None:
-    job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
+    body = elastic(3, minReplicas=1, maxReplicas=3)
+    body["metadata"]["annotations"] = {naming.START_SECONDS: "1"}
+    job = SubmittedJob(api, namespace, body)
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")
     uids = {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}

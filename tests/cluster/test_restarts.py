@@ -184,6 +184,7 @@ def _is_the_record(found: Object, uid: str, kind: str) -> None:
     assert found == {
         "replica": "Worker 1", "pod": "j-worker-1", "uid": uid, "node": "node-1", "container": manifests.CONTAINERS[kind],
         "exitCode": 3, "reason": "Error", "cause": "RuntimeError: CUDA error", "advice": "Check the log of the replica.",
+        "evidence": ["RuntimeError: CUDA error"],
     }  # fmt: skip
 
 

@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import audit, installation, manifests, operators
+from tests.cluster import audit, installation, manifests, operators, simulated_node
 from tests.cluster.api import Api, Object, eventually
-from tools.kube import cluster
+from tools.kube import cluster, prepared_data
 
 GPU = "nvidia.com/gpu"
-NODES = "/api/v1/nodes"
 NAMESPACE = "default"
 PATIENCE = 120.0
 USER = "kubeflow:traincrew"
-
-
-class Node:
-    """A node with devices. Its pods run as soon as they are bound, and end as soon as they are deleted."""
-
-    def __init__(self, api: Api, name: str, gpus: int) -> None:
-        self._api, self._name, self._gpus = api, name, gpus
-        self._stopped = threading.Event()
-
-    def register(self) -> None:
-        amounts = {"cpu": "8", "memory": "64Gi", "pods": "100", GPU: str(self._gpus)}
-        status = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
-        self._api.call("POST", NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": self._name}, "status": status})
-        # Admission has tainted it: no kubelet has said yet that it is ready.
-        self._api.call("PATCH", f"{NODES}/{self._name}", {"spec": {"taints": None}}, "application/merge-patch+json")
-
-    def run(self) -> None:
-        terminating: set[str] = set()
-        while not self._stopped.wait(0.3):
-            for pod in self._api.call("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]:
-                with contextlib.suppress(Exception):  # deleted meanwhile
-                    self._sync(pod, terminating)
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _sync(self, pod: Object, terminating: set[str]) -> None:
-        meta, path = pod["metadata"], f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}"
-        if meta.get("deletionTimestamp"):
-            if meta["uid"] in terminating:
-                self._api.call("DELETE", path, {"gracePeriodSeconds": 0})
-            terminating.add(meta["uid"])
-        elif pod["spec"].get("nodeName") == self._name and pod["status"]["phase"] == "Pending":
-            self._api.call("PATCH", f"{path}/status", {"status": {"phase": "Running"}}, "application/merge-patch+json")
+WAITING = {"metadata": {"name": "waiting"}, "value": 0, "preemptionPolicy": "Never"}
+"""For pods that wait until the operator gives devices back: the scheduler, which may be quicker, does not preempt for them."""
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +29,9 @@ def api(kube: cluster.Cluster) -> Iterator[Api]:
     """With one node of four devices."""
     client = installation.crds(kube)
     kube.start_scheduler()
-    node = Node(client, "machine", 4)
-    node.register()
-    thread = threading.Thread(target=node.run, daemon=True)
-    thread.start()
-    yield client
-    node.stop()
-    thread.join()
+    client.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", WAITING)
+    with simulated_node.running(client, "machine", NAMESPACE, {GPU: "4"}):
+        yield client
 
 
 def elastic_job() -> Object:
@@ -82,7 +43,12 @@ def elastic_job() -> Object:
 
 def claim(name: str, gpus: int) -> Object:
     container = {"name": "main", "image": "x", "resources": {"limits": {GPU: str(gpus)}}}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": {"containers": [container]}}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name},
+        "spec": {"containers": [container], "priorityClassName": "waiting"},
+    }
 
 
 def elastic(api: Api) -> Object:
@@ -118,7 +84,7 @@ def test_a_job_says_what_is_lacking_grows_with_the_shipped_rights_and_gives_back
         annotate(api, scaling="idle", checkpoint_seconds="10")
         eventually(lambda: "may not read nodes" in elastic(api)["why"]["message"], PATIENCE)
         assert elastic(api)["scaling"] == "manual"
-        applied = kube.kubectl("apply", "-k", str(installation.MANIFESTS / "sharing"))
+        applied = kube.kubectl("apply", "-k", str(prepared_data.MANIFESTS / "sharing"))
         assert applied.returncode == 0, applied.stderr
         eventually(lambda: elastic(api)["members"] == "0-3", PATIENCE)
         eventually(lambda: phase(api, "j-worker-3") == "Running", PATIENCE)
@@ -145,7 +111,7 @@ def events(api: Api) -> list[Object]:
 
 
 def test_no_request_of_an_operator_with_the_shipped_rights_is_forbidden(kube: cluster.Cluster, api: Api) -> None:
-    kube.kubectl("apply", "-k", str(installation.MANIFESTS / "sharing"))
+    kube.kubectl("apply", "-k", str(prepared_data.MANIFESTS / "sharing"))
     start = kube.audit_size()
     with operators.running(installation.rights(kube)):
         job = elastic_job()

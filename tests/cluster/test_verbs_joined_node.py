@@ -12,9 +12,9 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from tests.cli.test_tensorboard import SERVER
 from tests.cluster import installation, operators
 from tests.cluster.api import eventually
+from tests.console import tensorboard_stand_in
 from tests.node import joined_node
 from tests.node.joined_node import JoinedNode
 
@@ -45,18 +45,20 @@ def machine() -> Iterator[JoinedNode]:
 
 def _create_job(machine: JoinedNode) -> None:
     work = machine.home / "work"
-    (work / "tensorboard").mkdir(parents=True)
-    (work / "tensorboard" / "__init__.py").touch()
-    (work / "tensorboard" / "main.py").write_text(SERVER)
+    work.mkdir()
+    tensorboard_stand_in.install(work)
     (work / "train.py").write_text(TRAIN)
     (work / "runs").mkdir()
     (work / "runs" / "events.out").write_text("loss")
     container = {
         "name": "jax", "image": "a/b:1", "command": ["python", "train.py", "--logdir", "runs"], "workingDir": str(work),
         "env": [{"name": "PYTHONPATH", "value": str(work)}, {"name": "PYTHONSAFEPATH", "value": ""}],
-        "volumeMounts": [{"name": "work", "mountPath": str(work)}],
     }  # fmt: skip
-    spec = {"containers": [container], "volumes": [{"name": "work", "hostPath": {"path": str(work)}}]}
+    # The environment has a volume of its own: pods do not see a clone below /tmp.
+    paths = {"work": str(work), "environment": sys.prefix}
+    container["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in paths.items()]
+    volumes = [{"name": name, "hostPath": {"path": path}} for name, path in paths.items()]
+    spec = {"containers": [container], "volumes": volumes}
     metadata = {"annotations": {default_environment.ANNOTATION: sys.prefix}}
     replica = {"replicas": 1, "template": {"metadata": metadata, "spec": spec}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}}

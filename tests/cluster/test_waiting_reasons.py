@@ -32,10 +32,10 @@ def test_what_keeps_a_job_from_running_is_reported_until_it_is_fixed(
 
 @pytest.mark.usefixtures("operator")
 def test_what_takes_too_long_is_reported_until_it_is_fixed(kube: cluster.Cluster, api: Api, namespace: str) -> None:
-    scenes = [(Scenario(api, namespace, name), case) for name, case in SLOW.items()]
-    for scenario, case in reversed(scenes):  # the first, which is over soonest, is brought about last
+    scenarios = [(Scenario(api, namespace, name), case) for name, case in SLOW.items()]
+    for scenario, case in reversed(scenarios):  # the first, which is over soonest, is brought about last
         case.cause(scenario)
-    for scenario, case in scenes:
+    for scenario, case in scenarios:
         _is_reported(scenario.job, case, kube)
         case.fix(scenario)
         _is_cleared(scenario, case, kube)
@@ -148,7 +148,7 @@ def _row(kube: cluster.Cluster, job: SubmittedJob) -> str:
     result = kube.kubectl("get", job.plural, job.name, "-n", job.namespace, "-o", "wide")
     assert result.returncode == 0, result.stderr
     header, row = result.stdout.splitlines()
-    assert header.split() == ["NAME", "STATE", "AGE", "WORKERS", "WHY", "MESSAGE"]
+    assert header.split() == ["NAME", "STATE", "AGE", "WORKERS", "ELASTIC", "WHY", "MESSAGE"]
     return row
 
 

@@ -10,18 +10,14 @@ from tests.console.console_fixture import Browser, Machine
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    found = Machine(tmp_path_factory.mktemp("console") / "data")
-    found.up()
-    try:
+    with console_fixture.running_machine(tmp_path_factory.mktemp("console") / "data") as found:
         yield found
-    finally:
-        found.down()
 
 
 @pytest.fixture
 async def visitor(machine: Machine, tmp_path: pathlib.Path) -> AsyncIterator[Browser]:
     """A browser that is not signed in."""
-    async with console_fixture.console(machine.kubeconfig, tmp_path / "page", machine.data / "logs") as found:
+    async with console_fixture.console(machine.kubeconfig, tmp_path / "page", machine.data) as found:
         yield found
 
 

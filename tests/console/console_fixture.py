@@ -9,7 +9,7 @@ import os
 import pathlib
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import aiohttp
@@ -17,8 +17,9 @@ from tests.cli.cluster_fixture import COMMAND
 
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
-from traincrew.console import page_files, run, sessions
-from traincrew.console.settings import ConsoleTarget
+from traincrew.console import links, page_files, run
+from traincrew.console.settings import ConsoleTarget, LocalMachine
+from traincrew.history.database_thread import DatabaseThread
 from traincrew.model.resources import Resource
 
 SECONDS = 60
@@ -55,6 +56,16 @@ class Machine:
 
     def kill(self) -> None:
         os.kill(json.loads((self.data / "running.json").read_text())["pid"], signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def running_machine(data: pathlib.Path) -> Iterator[Machine]:
+    machine = Machine(data)
+    machine.up()
+    try:
+        yield machine
+    finally:
+        machine.down()
 
 
 def job(name: str, script: str, workers: int = 1, **more: Any) -> dict[str, Any]:
@@ -147,12 +158,22 @@ def page(directory: pathlib.Path) -> page_files.PageFiles:
 
 
 @contextlib.asynccontextmanager
-async def console(config: pathlib.Path, directory: pathlib.Path, logs: str | pathlib.Path = "") -> AsyncIterator[Browser]:
-    """A browser before the sign-in. logs: those of the machine, if the console may read them."""
+async def console(
+    config: pathlib.Path, directory: pathlib.Path, data: pathlib.Path | None = None, machine: LocalMachine | None = None
+) -> AsyncIterator[Browser]:
+    """A browser before the sign-in. data: the data directory of the machine, if the console may read its logs and its history.
+    machine: if it is this one."""
     cluster = kubeconfig.load(os.fspath(config))
-    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True, log_root=os.fspath(logs))
+    target = ConsoleTarget(
+        server=cluster.server,
+        namespace=cluster.namespace,
+        embedded=True,
+        log_root=os.fspath(data / "logs") if data is not None else "",
+        history=DatabaseThread(os.fspath(data / "history.db"), writable=False) if data is not None else None,
+        machine=machine,
+    )
     jar = aiohttp.CookieJar(unsafe=True)  # accepts cookies of 127.0.0.1, as browsers do
-    known, listening = sessions.Sessions("secret"), run.Listen().socket()
+    known, listening = links.Links("secret"), run.Listen().socket()
     link = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={known.new_token()}"
     async with run.running(cluster, target, listening, page(directory), known), aiohttp.ClientSession(cookie_jar=jar) as http:
         yield Browser(http, link)

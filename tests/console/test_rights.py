@@ -44,7 +44,7 @@ def kubeconfig_of(machine: Machine, user: str, directory: pathlib.Path) -> pathl
 async def reader(machine: Machine, tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
     """May read JAXJobs and pods of the namespace default, and nothing else."""
     config = kubeconfig_of(machine, f"reader-{abs(hash(request.node.name)) % 10**8}", tmp_path)
-    async with console_fixture.console(config, tmp_path / "limited", machine.data / "logs") as found:
+    async with console_fixture.console(config, tmp_path / "limited", machine.data) as found:
         await found.sign_in()
         yield found
 
@@ -96,8 +96,8 @@ async def test_nodes_and_other_kinds_are_refused_with_the_right_by_name(reader: 
 
 
 async def test_rejected_credentials_are_a_state_of_the_cluster_with_a_remedy(machine: Machine, tmp_path: pathlib.Path) -> None:
-    config = kubeconfig_of(machine, "leaver", tmp_path)
-    Api(machine.kubeconfig).call("DELETE", "/api/v1/namespaces/default/serviceaccounts/leaver")
+    config = kubeconfig_of(machine, "former", tmp_path)
+    Api(machine.kubeconfig).call("DELETE", "/api/v1/namespaces/default/serviceaccounts/former")
     async with console_fixture.console(config, tmp_path / "page") as found:
         await found.sign_in()
         async with found.stream() as stream:

@@ -10,11 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.cluster.api import Api
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 TRAINCREW = [sys.executable, "-m", "traincrew.cli.main"]
 SECONDS = 90
@@ -27,12 +31,19 @@ def chromium() -> str:
 
 
 class Machine:
+    """Its configuration is beside its data: the image map of the user who runs the tests stays as it is."""
+
     def __init__(self, data: pathlib.Path) -> None:
         self.data = data
+        self.config = data.parent / "config"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "XDG_CONFIG_HOME": os.fspath(self.config)}
 
     def run(self, *arguments: str) -> str:
         command = [*TRAINCREW, *arguments, "--data", os.fspath(self.data)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS * 2)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS * 2, env=self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -57,9 +68,9 @@ class Machine:
 
 
 @contextlib.contextmanager
-def machine(data: pathlib.Path) -> Iterator[Machine]:
+def machine(data: pathlib.Path, *flags: str) -> Iterator[Machine]:
     found = Machine(data)
-    found.run("up", "--detach")
+    found.run("up", "--detach", *flags)
     try:
         yield found
     finally:
@@ -67,28 +78,54 @@ def machine(data: pathlib.Path) -> Iterator[Machine]:
 
 
 class Console:
-    def __init__(self, link: str, process: subprocess.Popen[str]) -> None:
+    def __init__(self, link: str, process: subprocess.Popen[bytes]) -> None:
         self.link = link
         self.origin = link.split("/#")[0]
         self.process = process
 
 
+Serving = tuple[subprocess.Popen[bytes], pathlib.Path]
+"""A process, and the file of its output."""
+
+
+def printed(process: subprocess.Popen[bytes], output: pathlib.Path, pattern: str) -> str:
+    """The first match in the output of the process. The output is a file: nobody reads a pipe while the tests run."""
+    deadline = time.monotonic() + SECONDS
+    while not (found := re.search(pattern, output.read_text())):
+        assert process.poll() is None, output.read_text()
+        assert time.monotonic() < deadline, output.read_text()
+        time.sleep(0.05)
+    return found[0]
+
+
+@contextlib.contextmanager
+def serving(
+    machine: Machine, *flags: str, end: signal.Signals = signal.SIGINT
+) -> Iterator[tuple[subprocess.Popen[bytes], pathlib.Path]]:
+    """`traincrew console` with these flags, and the file of its output."""
+    descriptor, name = tempfile.mkstemp(prefix="console-", suffix=".log", dir=machine.data.parent)
+    command = [*TRAINCREW, "console", *flags, "--data", os.fspath(machine.data)]
+    with open(descriptor, "wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env={**machine.environment, "PYTHONUNBUFFERED": "1"})
+    try:
+        yield process, pathlib.Path(name)
+    finally:
+        process.send_signal(end)
+        process.wait(SECONDS)
+
+
 @contextlib.contextmanager
 def console(machine: Machine, port: int = 0) -> Iterator[Console]:
-    command = [*TRAINCREW, "console", "--port", str(port), "--data", os.fspath(machine.data)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
-    assert process.stdout is not None
-    lines = []
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if found := re.search(r"http://\S+#token=\S+", line):
-                yield Console(found[0], process)
-                break
-        else:
-            raise AssertionError("".join(lines))
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(SECONDS)
-        process.stdout.close()
+    with serving(machine, "--port", str(port)) as (process, output):
+        yield Console(printed(process, output, r"http://\S+#token=\S+"), process)
+
+
+def sign_in(chromium: Browser, console: Console, kept: pathlib.Path) -> pathlib.Path:
+    """Open the link. The file gets cookie and local storage of the browser."""
+    context = chromium.new_context(locale="en-US")
+    page = context.new_page()
+    page.goto(console.link)
+    page.get_by_role("heading", name="Jobs", exact=True).wait_for()
+    context.storage_state(path=kept)
+    context.close()
+    return kept

@@ -8,7 +8,7 @@ import pathlib
 import signal
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from tests.console_browser import console_process
 
 
@@ -32,6 +32,52 @@ def test_the_last_state_stays_while_the_cluster_is_away(chromium: Browser, tmp_p
         machine.create([{**job, "metadata": {"name": "later"}}])
         expect(page.get_by_role("row", name="later")).to_contain_text("Running", timeout=60_000)
         page.close()
+
+
+@pytest.mark.parametrize("path", ["/jobs/new?from=default/tfjob/evaluate", "/templates"])
+def test_a_page_whose_first_request_fails_says_so_and_comes_back_by_itself(page: Page, path: str) -> None:
+    page.route("**/api/v1/capabilities", lambda route: route.abort())
+    page.goto(path)
+    expect(page.get_by_role("alert")).to_contain_text("does not respond")
+    page.unroute("**/api/v1/capabilities")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save as template").or_(page.get_by_text("tensorflow-benchmarks"))).to_be_visible()
+
+
+def test_requests_that_a_change_of_the_network_interrupts_are_sent_again(page: Page) -> None:
+    interrupted = list[str]()
+
+    def interrupt(route: Route) -> None:
+        if len(interrupted) < 2:
+            interrupted.append(route.request.method)
+            route.abort("internetdisconnected")
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/nodes", interrupt)
+    alerts = "window.alerts = 0; new MutationObserver(() => window.alerts += document.querySelectorAll('[role=alert]').length)"
+    page.add_init_script(f"{alerts}.observe(document, {{ subtree: true, childList: true }})")
+    page.goto("/nodes")
+    expect(page.get_by_role("row").nth(1)).to_be_visible()
+    assert interrupted == ["GET", "GET"]
+    assert page.evaluate("window.alerts") == 0
+
+
+def test_a_request_that_acts_is_sent_once(page: Page) -> None:
+    sent = list[str]()
+
+    def interrupt(route: Route) -> None:
+        sent.append(route.request.url)
+        route.abort("internetdisconnected")
+
+    page.route("**/api/v1/jobs/default/tfjob/evaluate:rerun", interrupt)
+    page.goto("/jobs")
+    page.get_by_role("button", name="Actions of evaluate").click()
+    page.get_by_role("menuitem", name="Rerun").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rerun").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Check that traincrew console is running")
+    page.wait_for_timeout(3000)
+    assert len(sent) == 1
 
 
 def test_a_link_is_valid_once(chromium: Browser, console: console_process.Console, session: pathlib.Path) -> None:

@@ -40,10 +40,22 @@ def test_a_job_is_opened_with_the_keyboard_alone(page: Page) -> None:
     page.keyboard.press("]")
     expect(page).to_have_url(re.compile("/replicas$"))
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("combobox")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Find a job")).to_be_focused()
     page.keyboard.type("evalu")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="evaluate")).to_be_visible()
+
+
+def test_two_keys_go_to_every_page(page: Page) -> None:
+    page.goto("/jobs")
+    page.get_by_role("link", name="broken").wait_for()
+    for key, title in (("n", "Nodes"), ("q", "Queues"), ("t", "Templates"), ("j", "Jobs")):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+    page.get_by_role("searchbox").press_sequentially("gn")
+    expect(page.get_by_role("searchbox")).to_have_value("gn")
+    expect(page).to_have_url(re.compile("/jobs"))
 
 
 def test_a_failed_job_is_understood_from_its_page(page: Page) -> None:
@@ -55,6 +67,23 @@ def test_a_failed_job_is_understood_from_its_page(page: Page) -> None:
     expect(card).to_contain_text("ValueError: the data set /data/train.csv has no column label")
     card.get_by_role("link", name="Logs at that time").click()
     expect(page.get_by_role("log")).to_contain_text("Traceback (most recent call last)")
+
+
+def test_the_page_of_a_waiting_job_says_the_message_of_the_scheduler_once(page: Page) -> None:
+    page.goto("/jobs/default/jaxjob/large-model")
+    expect(page.get_by_role("region", name="What if")).to_contain_text("0 of 2")
+    shown = page.get_by_role("main").inner_text()
+    message = re.search(r"0/1 nodes are available: [^.(]*", page.get_by_role("region", name="Diagnosis").inner_text())
+    assert message is not None
+    assert shown.count(message[0]) == 1
+
+
+def test_the_overview_has_the_conditions_over_time(page: Page) -> None:
+    page.goto("/jobs/default/pytorchjob/broken")
+    rows = page.get_by_role("region", name="Conditions over time").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("Failed")
+    expect(rows.last).to_contain_text("Created")
+    expect(rows.filter(has_text="Running: False")).to_have_count(1)
 
 
 def test_jobs_appear_and_disappear_without_reload(page: Page, machine: Machine) -> None:
@@ -91,6 +120,9 @@ def test_the_page_speaks_chinese(page: Page) -> None:
     expect(page.get_by_role("row", name="broken")).to_contain_text("失败")
     page.get_by_role("link", name="broken").click()
     expect(page.get_by_role("region", name="首个故障")).to_contain_text("退出码 1")
+    page.goto("/jobs/default/jaxjob/large-model")
+    expect(page.get_by_role("main")).to_contain_text("减少请求的")  # a remedy of the server
+    page.goto("/jobs/default/pytorchjob/broken")
     page.get_by_role("button", name="语言").click()
     page.get_by_role("menuitem", name="English").click()
     expect(page.get_by_role("region", name="First failure")).to_be_visible()

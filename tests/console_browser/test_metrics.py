@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 METRICS = "/jobs/default/pytorchjob/digits/metrics"
 
 
+@pytest.mark.one_machine  # metrics.k8s.io of a cluster needs metrics-server
 def test_usage_and_printed_numbers_of_every_replica(page: Page) -> None:
     page.goto(METRICS)
     cpu = page.get_by_role("region", name="CPU (cores)")

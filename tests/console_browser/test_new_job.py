@@ -93,6 +93,7 @@ def test_every_field_of_the_form_reaches_the_job(wizard: Page, machine: Machine)
         assert [each["mountPath"] for each in main["volumeMounts"]] == ["/scratch", str(pathlib.Path("/dev", "shm"))]
         assert pod["volumes"][1]["emptyDir"] == {"medium": "Memory", "sizeLimit": "128Mi"}
     assert main["resources"]["limits"] == {"cpu": "2", "memory": "4Gi", "nvidia.com/vgpu": "1", "nvidia.com/gpumem": "1k"}
+    machine.api.delete("mpijobs", "default", "all-fields")  # its memory is that of other tests
     launcher = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
     assert launcher["command"] == ["sh", "-c", 'set -e\necho installed\nexec "$@"', "sh", "true"]
 

@@ -61,7 +61,9 @@ def _role(kind: str, job: dict[str, Any], role: dict[str, Any]) -> Object:
         container["resources"] = role["resources"]
     if command := role.get("command", job.get("command")):
         container["command"] = command
-    volumes = [{"name": "program", "configMap": {"name": JOB}}]
+    if "args" in job:
+        container["args"] = job["args"]
+    volumes = [{"name": "program", "configMap": {"name": JOB, "defaultMode": job.get("mode", 0o644)}}]
     template = {"spec": {"containers": [container], "volumes": volumes}}
     return {"replicas": role.get("replicas", 1), "restartPolicy": "Never", "template": template}
 

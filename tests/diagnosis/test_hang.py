@@ -8,7 +8,7 @@ import datetime as dt
 import pytest
 
 from traincrew.diagnosis import hang
-from traincrew.diagnosis.hang import Activity
+from traincrew.diagnosis.hang import ReplicaActivity
 from traincrew.diagnosis.waiting_calls import waiting_call
 
 NOW = dt.datetime(2026, 1, 1, 12, 0, 0, tzinfo=dt.UTC)
@@ -22,13 +22,13 @@ INIT = (
 SLEEPS = ("sleep (train.py:11)", "main (train.py:11)", "<module> (train.py:40)")
 
 
-def replica(name: str, minutes: float, **facts: object) -> Activity:
+def replica(name: str, minutes: float, **facts: object) -> ReplicaActivity:
     """A replica that was started an hour ago and last printed so many minutes ago."""
-    known = Activity(name, started=NOW - dt.timedelta(hours=1), last_output=NOW - dt.timedelta(minutes=minutes))
+    known = ReplicaActivity(name, started=NOW - dt.timedelta(hours=1), last_output=NOW - dt.timedelta(minutes=minutes))
     return dataclasses.replace(known, **facts)  # type: ignore[arg-type]
 
 
-def message(*activities: Activity) -> str:
+def message(*activities: ReplicaActivity) -> str:
     found = hang.find(activities, NOW)
     return found.message if found is not None else ""
 
@@ -101,6 +101,26 @@ def test_silence_of_all_is_reported_after_five_minutes(cpu: float | None, expect
     assert message(replica("master-0", 6, cpu=cpu), replica("worker-0", 30, cpu=cpu)) == expected
 
 
+@pytest.mark.parametrize(
+    ("stack", "hint"),
+    [
+        (INIT, "init_process_group: check that the world size of the program is WORLD_SIZE"),
+        (("initialize (jax/_src/distributed.py:120)",),
+         "jax.distributed.initialize: check that num_processes of the program is NUM_PROCESSES"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("number", [1, 3])
+def test_replicas_that_all_wait_for_a_rank_that_does_not_exist_are_reported_early(
+    stack: tuple[str, ...], hint: str, number: int
+) -> None:
+    waits = [replica(f"worker-{index}", 2, cpu=0.0, connections=0) for index in range(number)]
+    assert hang.find(waits, NOW) is None
+    assert hang.may_differ(waits, NOW, hang.HangLimits())
+    text = message(*(dataclasses.replace(each, stack=stack) for each in waits))
+    assert text.endswith(f"for 2 min; {'worker-0 waits' if number == 1 else 'all wait'} in {hint}")
+    assert message(*(dataclasses.replace(each, stack=("barrier (train.py:1)",)) for each in waits)) == ""
+
+
 def test_silence_of_a_job_with_one_replica() -> None:
     assert message(replica("worker-0", 7, cpu=0.0)) == "worker-0 has printed nothing for 7 min and uses no CPU"
 
@@ -142,7 +162,7 @@ def test_parameter_servers_and_launchers_are_not_blamed() -> None:
 
 
 def test_a_job_that_waits_for_a_replica_to_start_does_not_hang() -> None:
-    assert message(replica("master-0", 10, cpu=0.0), Activity("worker-0", state="Waiting")) == ""
+    assert message(replica("master-0", 10, cpu=0.0), ReplicaActivity("worker-0", state="Waiting")) == ""
 
 
 def test_limits_can_be_set() -> None:

@@ -44,7 +44,7 @@ def test_every_path_of_the_diagrams_exists() -> None:
 
 
 def test_the_diagram_of_a_job_has_the_steps_of_the_page() -> None:
-    _, _, section = (ROOT / "docs/architecture.md").read_text().partition("## The way of a job\n")
+    _, _, section = (ROOT / "docs/architecture.md").read_text().partition("## The path of a job\n")
     numbers = re.findall(r"^(\d+)\. ", section.partition("\n## ")[0], re.MULTILINE)
     assert [title.split()[0] for title, *_ in diagrams.STEPS] == numbers
 

@@ -18,6 +18,7 @@ FRAMEWORKS = ("pytorchjob", "tfjob", "xgboostjob", "paddlejob", "mpijob")
 """The integrations of Kueue 0.10 with kinds of traincrew. It does not know JAXJob."""
 GROUPS = ("kueue.x-k8s.io", "kubeflow.org")
 """Webhooks for other groups are not registered: nothing in these tests uses them."""
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 
 
@@ -51,18 +52,37 @@ def _configuration(server: webhooks.WebhookServer) -> Object:
     }
 
 
-def queues(quota: int, namespace: str) -> list[Object]:
-    """A LocalQueue `main`; its ClusterQueue has a quota of CPUs on nodes with the label `pool: reserved`."""
+def queues(quota: int, namespace: str, *checks: str) -> list[Object]:
+    """A LocalQueue `main`; its ClusterQueue has these checks and a quota of CPUs on nodes with the label `pool: reserved`."""
     api = {"apiVersion": "kueue.x-k8s.io/v1beta1"}
     flavors = [{"name": "reserved", "resources": [{"name": "cpu", "nominalQuota": quota}]}]
-    spec = {
+    spec: Object = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "preemption": {"withinClusterQueue": "LowerPriority"},
         "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
     }
+    if checks:
+        spec["admissionChecks"] = list(checks)
     return [
         {**api, "kind": "ResourceFlavor", "metadata": {"name": "reserved"}, "spec": {"nodeLabels": {"pool": "reserved"}}},
         {**api, "kind": "WorkloadPriorityClass", "metadata": {"name": "urgent"}, "value": 1000},
         {**api, "kind": "ClusterQueue", "metadata": {"name": namespace}, "spec": spec},
         {**api, "kind": "LocalQueue", "metadata": {"name": "main", "namespace": namespace}, "spec": {"clusterQueue": namespace}},
     ]
+
+
+def multikueue(name: str, kubeconfig: str) -> list[Object]:
+    """An AdmissionCheck of this name, which sends jobs to the cluster of a kubeconfig."""
+    api = {"apiVersion": "kueue.x-k8s.io/v1beta1"}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "kueue-system"}}
+    reference = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": name}
+    source = {"kubeConfig": {"location": name, "locationType": "Secret"}}
+    return [
+        {**secret, "stringData": {"kubeconfig": kubeconfig}},
+        {**api, "kind": "MultiKueueCluster", "metadata": {"name": name}, "spec": source},
+        {**api, "kind": "MultiKueueConfig", "metadata": {"name": name}, "spec": {"clusters": [name]}},
+        {
+            **api, "kind": "AdmissionCheck", "metadata": {"name": name},
+            "spec": {"controllerName": MULTIKUEUE, "parameters": reference},
+        },
+    ]  # fmt: skip

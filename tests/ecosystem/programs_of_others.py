@@ -58,7 +58,7 @@ def running(name: str, arguments: Sequence[str], kubeconfig: pathlib.Path) -> It
 
 
 def apply_crds(kube: cluster.Cluster, directory: pathlib.Path) -> None:
-    """Creates the CRDs of a directory, and waits until they are served: controllers of others end if they are not."""
+    """Creates the CRDs of a directory or file, and waits until they are served: controllers of others end if they are not."""
     result = kube.kubectl("apply", "--server-side", "-f", str(directory))
     assert result.returncode == 0, result.stderr
     # kubectl wait fails on a CRD that has no conditions yet.

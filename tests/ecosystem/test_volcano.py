@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster import installed_operators, operators
 from tests.cluster.api import Api, consistently, eventually
-from tests.ecosystem import cluster_with_controllers, gangs, programs_of_others
-from tools.ecosystem import programs
+from tests.ecosystem import cluster_with_controllers, gangs, volcano
 from tools.kube import cluster
 
 VERSION = "scheduling.volcano.sh/v1beta1"
@@ -19,18 +18,9 @@ CPUS = 4
 
 @pytest.fixture(scope="module")
 def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Cluster]:
-    source = programs.module_directory(programs.VOLCANO)
     with cluster_with_controllers.started() as started, contextlib.ExitStack() as stack:
-        for folder in ("volcano", "jobflow"):
-            programs_of_others.apply_crds(started, source / "config" / "crd" / folder / "bases")
-        assert started.kubectl("create", "namespace", "volcano-system").returncode == 0
         gangs.create_node(Api(started.kubeconfig), "machine", CPUS)
-        common = (f"--kubeconfig={started.kubeconfig}", "--leader-elect=false", "--enable-healthz=false")
-        configuration = source / "installer" / "helm" / "chart" / "volcano" / "config" / "volcano-scheduler.conf"
-        dump = tmp_path_factory.mktemp("volcano")
-        scheduling = (f"--scheduler-conf={configuration}", "--cache-dumper=false", f"--plugins-dir={dump}")
-        for name, flags in (("vc-controller-manager", ()), ("vc-scheduler", scheduling)):
-            stack.enter_context(programs_of_others.running(f"volcano/{name}", [*common, *flags], started.kubeconfig))
+        stack.enter_context(volcano.running(started, tmp_path_factory.mktemp("volcano")))
         account = cluster_with_controllers.account(started)
         stack.enter_context(operators.running(account, "--gang-scheduler-name=volcano"))
         yield started

@@ -27,8 +27,8 @@ from traincrew.embedded.kubelet.images import image_map
 from traincrew.embedded.kubelet.images.environment import Environment, EnvironmentNotFound
 from traincrew.embedded.kubelet.images.resolver import ImageResolver
 from traincrew.model.observed import Observed
-from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
+from traincrew.planner.plan import plan as decide
 from traincrew.validation import job_review
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"

@@ -15,11 +15,12 @@ import yaml
 
 from traincrew import settings
 from traincrew.kinds import KINDS
-from traincrew.kinds.kind import JobKind, decode
+from traincrew.kinds.job_decoding import decode
+from traincrew.kinds.kind import JobKind
 from traincrew.model import objects
 from traincrew.model.observed import Observed
-from traincrew.planner import plan as decide
 from traincrew.planner.actions import Action, Create, Delete, ListEvents, Patch, Plan
+from traincrew.planner.plan import plan as decide
 
 Manifest = dict[str, Any]
 HERE = pathlib.Path(__file__).parent
@@ -27,7 +28,7 @@ _SEEN: dict[str, tuple[str, type[Any]]] = {
     "pods": ("pods", objects.Pod),
     "services": ("services", objects.Plain),
     "configMaps": ("config_maps", objects.ConfigMap),
-    "roles": ("roles", objects.Role),
+    "roles": ("roles", objects.RbacRole),
     "roleBindings": ("role_bindings", objects.Plain),
     "serviceAccounts": ("service_accounts", objects.Plain),
     "batchJobs": ("batch_jobs", objects.BatchJob),

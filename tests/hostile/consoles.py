@@ -18,7 +18,7 @@ from tests.console.console_fixture import page
 from tests.embedded.resilience import memory_limits
 
 from traincrew.client import kubeconfig
-from traincrew.console import run, sessions
+from traincrew.console import links, run
 from traincrew.console.settings import ConsoleTarget
 
 
@@ -54,7 +54,7 @@ async def _serve(config: str, directory: str) -> None:
     target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True)
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    known, listening = sessions.Sessions(), run.Listen().socket()
+    known, listening = links.Links(), run.Listen().socket()
     async with run.running(cluster, target, listening, page(pathlib.Path(directory)), known):
         print(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={known.new_token()}", flush=True)
         await stopped.wait()

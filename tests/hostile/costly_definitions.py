@@ -15,12 +15,12 @@ ANYTHING: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": Tr
 TEXT: Object = {"type": "string"}
 
 
-def definition(plural: str, schema: Object, **version: object) -> RawRequest:
+def definition(plural: str, schema: Object, group: str = GROUP, **version: object) -> RawRequest:
     names = {"plural": plural, "kind": plural.capitalize()}
     whole = {"type": "object", "properties": {"spec": schema}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": whole}, **version}]
-    spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions}
-    meta = {"name": f"{plural}.{GROUP}"}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
+    meta = {"name": f"{plural}.{group}"}
     body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec}
     return request("POST", CRDS, body)
 

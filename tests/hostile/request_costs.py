@@ -50,13 +50,23 @@ class Cost(NamedTuple):
     """By which the process grew at the most, for one request."""
     most_expensive: str
 
+    def plus(self, request: str, problem: str, seconds: float, grown: float) -> Cost:
+        return Cost(
+            self.case,
+            self.requests + 1,
+            [*self.problems, *([f"{request}: {problem}"] if problem else [])],
+            max(self.cpu_seconds, seconds),
+            max(self.mebibytes, grown),
+            request if seconds > self.cpu_seconds or grown > max(self.mebibytes, 20.0) else self.most_expensive,
+        )
 
-def _memory(key: str) -> float:
+
+def memory(key: str) -> float:
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
 
 
-def _reset_peak() -> None:
+def reset_peak() -> None:
     pathlib.Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -68,19 +78,12 @@ class _Meter:
     async def send(self, request: RawRequest) -> None:
         if len(request.body) + len(request.target) > MAX_BYTES:
             return
-        _reset_peak()
-        memory, started = _memory("VmRSS"), time.thread_time()
+        reset_peak()
+        before, started = memory("VmRSS"), time.thread_time()
         problem = await self._problem(request)
-        seconds, grown, cost = time.thread_time() - started, _memory("VmHWM") - memory, self.cost
+        seconds, grown = time.thread_time() - started, memory("VmHWM") - before
         shown = f"{request.method} {request.target[:100]} {request.headers['Content-Type']} {request.body[:200]!r}"
-        self.cost = Cost(
-            cost.case,
-            cost.requests + 1,
-            [*cost.problems, *([f"{shown}: {problem}"] if problem else [])],
-            max(cost.cpu_seconds, seconds),
-            max(cost.mebibytes, grown),
-            shown if seconds > cost.cpu_seconds or grown > max(cost.mebibytes, 20.0) else cost.most_expensive,
-        )
+        self.cost = self.cost.plus(shown, problem, seconds, grown)
 
     async def _problem(self, request: RawRequest) -> str:
         try:

@@ -12,6 +12,7 @@ import ssl
 import struct
 import sys
 import time
+from collections.abc import Callable
 
 FLOOD = 3000
 """Connections. The limit of descriptors of this process may be lower."""
@@ -59,13 +60,35 @@ def half_open(path: str) -> None:
     flood(path, b'{"secret":')
 
 
-def idle_tls(path: str) -> None:
-    """As many TLS sessions as it can open, without a request."""
+def connect_tls(path: str) -> socket.socket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(connect(path))
+
+
+def idle_tls(path: str) -> None:
+    """As many TLS sessions as it can open, without a request."""
     for _ in range(FLOOD):
         with contextlib.suppress(OSError):
-            KEPT.append(context.wrap_socket(connect(path)))
+            KEPT.append(connect_tls(path))
+    time.sleep(1)
+
+
+def heads(path: str) -> None:
+    """Requests whose headers do not end, each of almost a megabyte, on many connections."""
+    _unfinished_heads(path, connect)
+
+
+def tls_heads(path: str) -> None:
+    _unfinished_heads(path, connect_tls)
+
+
+def _unfinished_heads(path: str, to: Callable[[str], socket.socket]) -> None:
+    head = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: %s\r\n" % (number, b"x" * 8_000) for number in range(120))
+    for _ in range(400):
+        with contextlib.suppress(OSError):
+            KEPT.append(to(path))
+            KEPT[-1].sendall(head)
     time.sleep(1)
 
 
@@ -158,9 +181,11 @@ def _send_lingering(path: str, server: tuple[str, int], message: bytes, count: i
 ATTACKS = (flood, half_open, endless, garbage, descriptors, unread)
 OF_PORTS = (flood, half_open, slow, endless, garbage, unread)
 """Attacks that need no Unix socket."""
+OF_HTTP_PORTS = (*OF_PORTS, heads)
 
 if __name__ == "__main__":
     sys.stdout.write("attacks\n")
     sys.stdout.flush()
-    {each.__name__: each for each in (*ATTACKS, *OF_PORTS, datagrams, idle_tls, lingering)}[sys.argv[2]](sys.argv[1])
+    known = (*ATTACKS, *OF_HTTP_PORTS, datagrams, idle_tls, tls_heads, lingering)
+    {each.__name__: each for each in known}[sys.argv[2]](sys.argv[1])
     sys.stdout.write("done\n")

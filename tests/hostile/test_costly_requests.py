@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.hostile import request_costs
+from tests.hostile import http_costs, request_costs
 from tests.hostile.footprint import Footprint, assert_nothing_left
 from tests.hostile.request_costs import Cost
 
@@ -31,11 +31,9 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (900, 900))
 
 
-@pytest.fixture(scope="module")
-def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
-    data: pathlib.Path = tmp_path_factory.mktemp("costly") / "data"
+def _costs(module: str, data: pathlib.Path, *arguments: str) -> dict[str, Cost]:
     footprint = Footprint(data)
-    command = [sys.executable, "-m", "tests.hostile.request_costs", str(data), NUMBER]
+    command = [sys.executable, "-m", module, str(data), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_limit, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
@@ -43,10 +41,30 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
     return {cost.case: cost for cost in (Cost(*json.loads(line)) for line in done.stdout.splitlines())}
 
 
-@pytest.mark.parametrize("case", request_costs.NAMES)
-def test_a_request_costs_no_more_than_its_size_allows(costs: dict[str, Cost], case: str) -> None:
-    cost = costs[case]
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
+    return _costs(request_costs.__name__, tmp_path_factory.mktemp("costly") / "data", NUMBER)
+
+
+@pytest.fixture(scope="module")
+def costs_over_https(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
+    return _costs(http_costs.__name__, tmp_path_factory.mktemp("costly") / "data")
+
+
+def _assert_small(cost: Cost) -> None:
     assert cost.requests
     assert not cost.problems
     assert cost.cpu_seconds < CPU_SECONDS, cost.most_expensive
     assert cost.mebibytes < MEBIBYTES, cost.most_expensive
+
+
+@pytest.mark.parametrize("case", request_costs.NAMES)
+def test_a_request_costs_no_more_than_its_size_allows(costs: dict[str, Cost], case: str) -> None:
+    _assert_small(costs[case])
+
+
+@pytest.mark.parametrize("case", http_costs.NAMES)
+def test_headers_credentials_and_documents_cost_no_more_than_their_size_allows(
+    costs_over_https: dict[str, Cost], case: str
+) -> None:
+    _assert_small(costs_over_https[case])

@@ -22,7 +22,8 @@ from tests.node.local_cluster import pod
 from traincrew.operator.http_endpoints import MAX_CONNECTIONS
 from traincrew.serving.limited_listener import MAX_UNAUTHENTICATED
 
-ATTACKS = [each.__name__ for each in socket_attacks.OF_PORTS]
+ATTACKS = [each.__name__ for each in socket_attacks.OF_HTTP_PORTS]
+OF_NAMES = [*(each.__name__ for each in socket_attacks.OF_PORTS), "datagrams"]
 RESOLVE = "import socket; print(socket.gethostbyname('kubernetes.default.svc.cluster.local'))"
 REQUEST = """import ssl, urllib.request
 account = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -54,7 +55,7 @@ def assert_works(cluster: HostileCluster, name: str, script: str) -> None:
     assert cluster.ended(name)["status"]["phase"] == "Succeeded", cluster.logs(name)
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, "datagrams"])
+@pytest.mark.parametrize("name", OF_NAMES)
 def test_a_pod_cannot_take_names_from_others(cluster: HostileCluster, name: str) -> None:
     daemon = netns_daemon(cluster)
     server = json.loads((cluster.data / "node/netns.json").read_text())["gateway"]
@@ -92,18 +93,19 @@ def test_a_hostile_client_of_the_kubelet_does_not_harm_its_pods(cluster: Hostile
     assert "Traceback" not in cluster.whole_log(), cluster.log()
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, "idle_tls"])
+@pytest.mark.parametrize("name", [*ATTACKS, "idle_tls", "tls_heads"])
 @pytest.mark.parametrize("port", ["apiserver", "kubelet"])
 def test_a_local_user_without_credentials_does_not_take_the_descriptors(cluster: HostileCluster, port: str, name: str) -> None:
     (node,) = cluster.api.all("nodes", "")
     address = cluster.api.server.removeprefix("https://") if port == "apiserver" else kubelet_address(node)
-    before = shims.descriptors(cluster.pid)
+    before, memory = shims.descriptors(cluster.pid), shims.peak_memory(cluster.pid)
     with attack(cluster, address, name) as attacker:
         while attacker.poll() is None:
             assert cluster.api.all("pods", "default") == []
             assert shims.descriptors(cluster.pid) - before < MAX_UNAUTHENTICATED + 100
         assert attacker.returncode == 0
     eventually(lambda: shims.descriptors(cluster.pid) - before < 100)
+    assert shims.peak_memory(cluster.pid) - memory < MAX_MEMORY
     assert "Traceback" not in cluster.whole_log(), cluster.log()
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.install import console_values, recorder_values
 from tests.install.helm import CHART, IMAGE, Helm, Object
 
 from traincrew import __version__
 from traincrew.kinds import KINDS
-from traincrew.validation import rbac_manifests
+from traincrew.validation import required_permissions
 
 Objects = dict[tuple[str, str], Object]
 
@@ -137,6 +138,9 @@ EFFECTS: dict[str, tuple[Any, Callable[[Objects], Any], Any]] = {
     "sharing.settle": (0, lambda found: "--settle=0" in container(found)["args"], True),
     "sharing.resizeBudget": (0.1, lambda found: "--resize-budget=0.1" in container(found)["args"], True),
     "sharing.noticeTaints": (["a", "b"], lambda found: "--notice-taints=a,b" in container(found)["args"], True),
+    "sharing.scalingDefault": ("yield", lambda found: "--scaling-default=yield" in container(found)["args"], True),
+    "sharing.autoscaled": ("yes", lambda found: "--autoscaled=yes" in container(found)["args"], True),
+    "sharing.pinSurplus": (True, lambda found: "--pin-surplus" in container(found)["args"], True),
     "replicas": (2, lambda found: deployment(found)["spec"]["replicas"], 2),
     "leaderElection.enabled": (False, lambda found: deployment(found)["spec"]["strategy"], {"type": "Recreate"}),
     "leaderElection.id": ("mine", lambda found: "--leader-election-id=mine" in container(found)["args"], True),
@@ -198,6 +202,8 @@ EFFECTS: dict[str, tuple[Any, Callable[[Objects], Any], Any]] = {
     "metrics.prometheusRule.enabled": (True, lambda found: "PrometheusRule" in kinds(found), True),
     "metrics.dashboards.enabled": (True, lambda found: "ConfigMap" in kinds(found), True),
     "podDisruptionBudget.enabled": (True, lambda found: the("PodDisruptionBudget", found)["spec"]["maxUnavailable"], 1),
+    "recorder.enabled": (True, lambda found: recorder_values.pod(found)["serviceAccountName"], "traincrew-recorder"),
+    "console.enabled": (True, lambda found: console_values.deployment(found)["metadata"]["name"], "traincrew-console"),
     "networkPolicy.enabled": (True, lambda found: the("NetworkPolicy", found)["spec"]["policyTypes"], ["Ingress", "Egress"]),
 }  # fmt: skip
 """Value → another value, a part of the rendered objects, and what that part is then."""
@@ -240,6 +246,8 @@ CONDITIONAL: dict[str, tuple[Any, str, Callable[[Objects], Any], Any]] = {
     "networkPolicy.extraEgress": (
         [{"to": []}], "networkPolicy.enabled=true", lambda found: the("NetworkPolicy", found)["spec"]["egress"][-1], {"to": []},
     ),
+    **console_values.EFFECTS,
+    **recorder_values.EFFECTS,
 }  # fmt: skip
 """The same for values of objects that another value enables."""
 
@@ -287,9 +295,11 @@ def test_the_service_names_the_scheme_if_the_metrics_have_a_certificate(helm: He
 def test_sharing_grants_the_rights_to_watch_nodes_all_pods_and_quotas(helm: Helm) -> None:
     found = helm.render("--set=sharing.enabled=true")
     rules = found["ClusterRole", "traincrew-sharing"]["rules"]
-    assert all(rule["verbs"] == ["list", "watch"] for rule in rules)
-    plurals = {plural for rule in rules for plural in rule["resources"]}
-    assert plurals == {plural for _, plural in rbac_manifests.SHARING_WATCHES}
+    watches = [rule for rule in rules if rule["verbs"] == ["list", "watch"]]
+    plurals = {plural for rule in watches for plural in rule["resources"]}
+    assert plurals == {plural for _, plural in required_permissions.SHARING_WATCHES}
+    others = {plural: rule["verbs"] for rule in rules if rule not in watches for plural in rule["resources"]}
+    assert others == {"configmaps": ["create", "get"], "workloads": ["create", "delete", "list", "watch"]}
     assert {"nodes", "pods", "resourcequotas", "persistentvolumes"} <= plurals
     assert not _named(helm.render(), "sharing")
 
@@ -301,7 +311,8 @@ def test_sharing_needs_an_operator_for_all_namespaces(helm: Helm) -> None:
 @pytest.mark.parametrize("path", CONDITIONAL)
 def test_a_value_of_an_optional_object_has_its_effect(helm: Helm, path: str) -> None:
     value, enabling, part, expected = CONDITIONAL[path]
-    flags = ("--set=crds.install=false", f"--set={enabling}")
+    how = "--set-json" if '"' in enabling else "--set"  # values of --set-json do not override those of --set
+    flags = ("--set=crds.install=false", f"{how}={enabling}")
     after = helm.render(*flags, f"--set-json={path}={json.dumps(value)}")
     assert part(after) == expected
     assert helm.render(*flags) != after

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "make image": "tests/kubelet builds and imports the image",
     "make image release": "tests/kubelet; `make release` is run below",
     "make release": "tests/install/test_release_files.py",
-    "skopeo": "a registry is not part of the tests",
+    "skopeo": "tests/dockerfile/test_registry.py",
     "ctr ": "tests/kubelet",
     "kubectl -n kubeflow rollout status": "tests/install/test_installed_operator.py runs it; here no node runs the pods",
 }

@@ -39,13 +39,13 @@ def machine() -> Iterator[JoinedNode]:
     with joined_node.own_control_plane() as kube:
         node = JoinedNode(kube)
         try:
-            _map_image(node)
+            map_image(node)
             yield node.up()
         finally:
             node.close()
 
 
-def _map_image(node: JoinedNode) -> None:
+def map_image(node: JoinedNode) -> None:
     program, variables = python_for(OPERATOR_USER)
     entry = {
         "pattern": "registry.example.com/team/traincrew",

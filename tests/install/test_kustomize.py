@@ -12,11 +12,11 @@ from tests.install.helm import ROOT, Helm, Object
 from tools.kube import cluster
 
 from traincrew.kinds import KINDS
-from traincrew.validation import rbac_manifests
+from traincrew.validation import required_permissions
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = sorted(path.name for path in (MANIFESTS / "overlays").iterdir())
-DIRECTORIES = ("crds", "base", "namespace", *(f"overlays/{name}" for name in OVERLAYS))
+DIRECTORIES = ("crds", "base", "namespace", "console", "recorder", *(f"overlays/{name}" for name in OVERLAYS))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_the_chart_grants_the_rights_of_the_base(helm: Helm) -> None:
         granted = helm_module.permissions(*(chart[kind, "traincrew"] for chart in charts))
         assert granted == helm_module.permissions(base[kind, "traincrew"])
     users = [name for kind, name in base if kind == "ClusterRole" and name.startswith("kubeflow-training-")]
-    assert len(users) == len(rbac_manifests.USER_LEVELS)
+    assert len(users) == len(required_permissions.USER_LEVELS)
     for name in users:
         one, other = charts[0]["ClusterRole", name], base["ClusterRole", name]
         assert helm_module.permissions(one) == helm_module.permissions(other)

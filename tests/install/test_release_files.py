@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,6 +15,7 @@ import zipfile
 import pytest
 from tests.install import helm as helm_module
 from tests.install.helm import ROOT, Helm
+from tools.image.build import bill_of_materials
 from tools.install_files import VERSIONS
 from tools.release.__main__ import checksums
 
@@ -58,7 +58,8 @@ def test_the_checksums_are_those_of_the_files(dist: pathlib.Path) -> None:
 
 
 def test_the_wheel_of_the_sdist_has_the_same_files_as_the_wheel(dist: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    shutil.unpack_archive(dist / f"traincrew-{__version__}.tar.gz", tmp_path, filter="data")
+    archive = dist / f"traincrew-{__version__}.tar.gz"
+    subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", tmp_path, "--file", archive], check=True)
     program = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     source = tmp_path / f"traincrew-{__version__}"
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=source, check=True, capture_output=True)
@@ -79,7 +80,10 @@ def test_the_checksums_have_a_line_for_the_image_if_it_was_built(tmp_path: pathl
     chart.write_bytes(b"chart")
     assert [line.split("  ")[1] for line in checksums([chart], image).splitlines()] == ["chart.tgz"]
     image.write_bytes(b"image")
-    assert f"{hashlib.sha256(b'image').hexdigest()}  image.oci.tar\n" in checksums([chart], image)
+    bill_of_materials(image).write_bytes(b"bill")
+    lines = checksums([chart], image)
+    assert f"{hashlib.sha256(b'image').hexdigest()}  image.oci.tar\n" in lines
+    assert f"{hashlib.sha256(b'bill').hexdigest()}  image.image.spdx.json\n" in lines
 
 
 def _names(wheel: pathlib.Path) -> list[str]:

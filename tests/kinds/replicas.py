@@ -7,8 +7,7 @@ from typing import Any
 from tests.planner import manifests
 
 from traincrew import settings
-from traincrew.kinds import kind as kinds
-from traincrew.kinds import pod_templates
+from traincrew.kinds import job_decoding, pod_templates
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Replica
 from traincrew.model import jobs
@@ -18,7 +17,7 @@ Manifest = dict[str, Any]
 
 def defaulted(manifest: Manifest) -> tuple[JobKind, jobs.Job]:
     kind = manifests.BY_NAME[manifest["kind"]]
-    stored = kinds.decode(kind, manifests.encoded(manifest))
+    stored = job_decoding.decode(kind, manifests.encoded(manifest))
     kind = kind.following(stored)
     return kind, kind.job(stored)
 

@@ -196,6 +196,24 @@ def test_elastic_workers_wait_longer_for_each_other_than_an_import_takes() -> No
         assert env(built(job, "Launcher"))[name] == "20"
 
 
+def test_horovodrun_may_take_longer_than_its_30_seconds_to_reach_all_workers() -> None:
+    """The limit counts from the start of horovodrun: an elastic one spends part of it waiting for its first workers."""
+    name = "HOROVOD_START_TIMEOUT"
+    for job in (manifests.job("MPIJob", Launcher=1, Worker=1), manifests.ssh_job(Launcher=1, Worker=1)):
+        container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+        container["command"] = ["mpirun", "-n", "1", "train"]
+        assert name not in names(built(job, "Launcher"))
+        container["command"] = ["sh", "-c", "exec /usr/bin/horovodrun -np 1 train"]
+        assert env(built(job, "Launcher"))[name] == "300"
+        container["command"] = ["horovodrun", "-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+        assert env(built(job, "Launcher"))[name] == "900", "600 s of HOROVOD_ELASTIC_TIMEOUT and 300 s"
+        job["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "idle"}
+        found = env(built(job, "Launcher"))
+        assert int(found[name]) >= int(found["HOROVOD_ELASTIC_TIMEOUT"]) + 300
+        container["env"] = [{"name": name, "value": "20"}]
+        assert env(built(job, "Launcher"))[name] == "20"
+
+
 def test_what_the_user_sets_for_open_mpi_5_is_kept() -> None:
     for job in (manifests.job("MPIJob", Launcher=1, Worker=1), manifests.ssh_job(Launcher=1, Worker=1)):
         container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from tests.planner import manifests
 
-from traincrew.kinds import kind as kinds
+from traincrew.kinds import job_decoding
 from traincrew.kinds.mpi import kubectl_delivery, launch_command
 from traincrew.model import jobs
 
@@ -29,7 +29,7 @@ def mpi_job(name: str = "j", command: list[str] | None = None, slots: int | None
     container = manifest["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
     container["command"] = command or ["mpirun", "train"]
     kind = manifests.BY_NAME["MPIJob"]
-    stored = kinds.decode(kind, manifests.encoded(manifest))
+    stored = job_decoding.decode(kind, manifests.encoded(manifest))
     return kind.job(stored)
 
 

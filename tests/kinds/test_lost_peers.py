@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ import uuid
 
 import msgspec
 import pytest
+from tests.cluster.api import eventually
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
@@ -30,6 +32,14 @@ print("connected", flush=True)
 print("lost:", pairs[0][0].recv(1), flush=True)
 pairs[1][1].send(b"x")
 print("other:", pairs[1][0].recv(1), flush=True)
+"""
+
+BUSY = """
+import socket, threading
+def open_and_close():
+    while True:
+        for each in [socket.socket() for number in range(200)]: each.close()
+for number in range(4): threading.Thread(target=open_and_close, daemon=True).start()
 """
 
 
@@ -81,13 +91,51 @@ def test_the_remote_shell_of_a_lost_worker_ends_and_the_worker_leaves_the_list_t
         mark.unlink(missing_ok=True)
 
 
-def test_connections_to_a_lost_peer_are_shut_down_and_no_others(mount: pathlib.Path) -> None:
-    process = _execute(mount, f"{sys.executable} -c {shlex.quote(CONNECTED)}")
+@pytest.mark.parametrize("program", [CONNECTED, BUSY + CONNECTED], ids=["idle", "other sockets open and close"])
+def test_connections_to_a_lost_peer_are_shut_down_and_no_others(mount: pathlib.Path, program: str) -> None:
+    process = _execute(mount, f"{sys.executable} -c {shlex.quote(program)}")
     assert process.stdout is not None
     assert process.stdout.readline() == "connected\n"
     _lose(mount, "127.0.0.2", "j-worker-1")
     output, errors = process.communicate(timeout=60)
     assert (output, errors) == ("lost: b''\nother: b'x'\n", "")
+
+
+ORPHAN = "trap 'echo ended > {0}; exit 1' TERM; echo > {1}; while sleep 0.1; do :; done"
+
+
+def test_a_rank_ends_when_its_launcher_is_gone(mount: pathlib.Path) -> None:
+    ended, started = mount / "ended", mount / "started"
+    process = subprocess.Popen([sys.executable, mount / lost_peers.FILE, ORPHAN.format(ended, started)], stdin=subprocess.PIPE)
+    eventually(started.exists)
+    process.communicate(timeout=60)
+    assert ended.read_text() == "ended\n"
+
+
+def test_a_rank_ends_when_it_hears_nothing_of_its_launcher(mount: pathlib.Path) -> None:
+    ended, started = mount / "ended", mount / "started"
+    command = [sys.executable, str(mount / lost_peers.FILE), ORPHAN.format(ended, started)]
+    env = {**os.environ, "TRAINCREW_LAUNCHER_SILENCE_SECONDS": "1"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=env) as process:  # nobody writes to its standard input
+        assert process.wait(60) == 1
+    assert ended.read_text() == "ended\n"
+
+
+def test_ranks_of_an_earlier_launcher_end_before_those_of_another_begin(mount: pathlib.Path) -> None:
+    ended, started = mount / "ended", mount / "started"
+    heard, launcher = os.pipe()  # open until all have ended
+    program = [sys.executable, str(mount / lost_peers.FILE)]
+    with (
+        os.fdopen(launcher, "wb"),
+        os.fdopen(heard, "rb") as stdin,
+        subprocess.Popen([*program, ORPHAN.format(ended, started), "launcher-1"], stdin=stdin) as earlier,
+    ):
+        eventually(started.exists)
+        subprocess.run([*program, "true", "launcher-1"], stdin=stdin, check=True)
+        assert earlier.poll() is None, "they have one launcher"
+        later = subprocess.run([*program, f"cat {ended}", "launcher-2"], stdin=stdin, stdout=subprocess.PIPE, check=True)
+        assert later.stdout == b"ended\n"
+        assert earlier.wait(60)
 
 
 def test_a_worker_on_a_lost_node_is_listed_until_its_remote_shell_has_ended() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from traincrew.kinds.kind import decode_stored
+from traincrew.kinds.job_decoding import decode_stored
 from traincrew.kinds.mpi import KIND
 
 Object = dict[str, Any]

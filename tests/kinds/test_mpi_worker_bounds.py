@@ -8,7 +8,7 @@ import pytest
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
-from traincrew.kinds import advice, elasticity
+from traincrew.kinds import elasticity, job_warnings
 from traincrew.planner import scaling
 from traincrew.validation import job_review
 
@@ -35,7 +35,7 @@ def bounds(manifest: Manifest) -> elasticity.Elasticity:
 
 def reported(manifest: Manifest) -> list[str]:
     kind, parsed = defaulted(manifest)
-    return [f"{found.path} {found.message}" for found in advice.of_job(kind, parsed) if "elasticPolicy" in found.path]
+    return [f"{found.path} {found.message}" for found in job_warnings.of_job(kind, parsed) if "elasticPolicy" in found.path]
 
 
 @both_versions
@@ -56,7 +56,7 @@ def test_the_policy_fills_in_what_the_flags_leave_open(
 ) -> None:
     manifest = job(make, flags, policy, slots=slots)
     found = bounds(manifest)
-    assert (found.least, found.most, found.refusal) == (*expected, "")
+    assert (found.min_replicas, found.max_replicas, found.error) == (*expected, "")
     assert reported(manifest) == []
     assert not job_review.review(manifest).unknown
 
@@ -91,9 +91,9 @@ def test_a_contradiction_is_one_sentence_with_the_remedy_and_the_job_is_scaled_b
     manifest = job(make, flags, policy, slots=slots)
     assert reported(manifest) == [sentence]
     kind, parsed = defaulted(manifest)
-    wish = scaling.of(kind, parsed)
-    assert wish is not None
-    assert wish.refusal == sentence
+    request = scaling.of(kind, parsed)
+    assert request is not None
+    assert request.error == sentence
 
 
 @pytest.mark.parametrize("word", ["$(MIN_NP)", "$MIN_NP", "${MIN_NP}", '"$MIN_NP"'])
@@ -106,7 +106,7 @@ def test_a_flag_may_be_a_variable_of_the_launcher(word: str, joint: str) -> None
         {"name": "OTHER", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
     ]
     found = bounds(manifest)
-    assert (found.least, found.most) == (3, 4)
+    assert (found.min_replicas, found.max_replicas) == (3, 4)
 
 
 def test_a_policy_of_a_job_that_is_not_elastic_is_reported() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from traincrew.kinds.jax import KIND
-from traincrew.kinds.kind import decode_stored
+from traincrew.kinds.job_decoding import decode_stored
 from traincrew.model import objects
 from traincrew.model.lenient_decoding import LenientDecoder
 

@@ -104,6 +104,7 @@ def own_control_plane(*flags: str) -> Iterator[cluster.Cluster]:
     if os.environ.get("KUBE") == "embedded":
         pytest.skip("for a real kube-apiserver; the embedded one has these tests in tests/node")
     # Pods get service accounts and tokens, as on any cluster: kube-controller-manager creates them.
+    # Without prepared data, which has the authority of another API server: the node trusts the one that the cluster publishes.
     with cluster.start(control_plane.Options(disabled_admission=())) as kube:
         kube.start_controller_manager(*flags)
         kube.start_scheduler()

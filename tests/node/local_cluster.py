@@ -136,7 +136,7 @@ class LocalCluster:
         return [(each["reason"], each["message"]) for each in found if each["involvedObject"]["name"] == name]
 
     def end(self) -> None:
-        self.traincrew("down", check=False)
+        self.traincrew("down", "--grace", "0", check=False)
 
     def close(self) -> None:
         """Stops the cluster. Fails if a process, a mount or a socket is left."""

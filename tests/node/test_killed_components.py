@@ -17,7 +17,7 @@ from tests.node.local_cluster import LocalCluster, pod, terminated
 
 from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.network import netns_state
-from traincrew.embedded.kubelet.runtime.container import init
+from traincrew.embedded.kubelet.runtime.container import supervisor
 
 REPLICAS = ("master-0", "worker-0", "worker-1")
 
@@ -196,7 +196,7 @@ def _reboot(cluster: LocalCluster) -> None:
 
 def _freeze(shim: int) -> None:
     """Stops all processes of the shim, so that none reacts to the exit of another."""
-    for pid in init.descendants(shim):
+    for pid in supervisor.descendants(shim):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
 

@@ -1,8 +1,9 @@
-"""The daemon is killed at fifty moments: jobs continue, and nothing is lost or done twice."""
+"""The daemon is killed at fifty moments, in `make test-node` at some: jobs continue, and nothing is lost or done twice."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from tests.node.local_cluster import LocalCluster, terminated
 FINALIZER = "example.com/kept"
 """Keeps a deleted pod, so that its status can be read."""
 LONG = 120.0
+EVERY_MOMENT = os.environ.get("TRAINCREW_EVERY_MOMENT") == "1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Killed:
 ALL = ("starting", "running", "ending", "adopting")
 
 
-@pytest.fixture(scope="module", params=[("root", 1), ("user", 7)], ids=lambda param: str(param[0]))
+@pytest.fixture(scope="module", params=[("root", 1 if EVERY_MOMENT else 3), ("user", 7)], ids=lambda param: str(param[0]))
 def killed(request: pytest.FixtureRequest) -> Iterator[Killed]:
     """Has two jobs that started before the first kill."""
     level, share = request.param

@@ -36,12 +36,15 @@ def test_a_missing_command_is_reported_with_the_path_that_was_searched(any_clust
 
 
 def test_deletion_kills_every_process_after_the_grace_period(any_cluster: LocalCluster) -> None:
-    stubborn = "trap 'echo terminating' TERM; (trap '' TERM; while :; do sleep 0.1; done) & while :; do sleep 0.1; done"
+    ignoring = "(trap '' TERM; echo ready; while :; do sleep 0.1; done)"
+    stubborn = f"trap 'echo terminating' TERM; {ignoring} & while :; do sleep 0.1; done"
     any_cluster.create(pod("stubborn", "sh", "-c", stubborn, terminationGracePeriodSeconds=1))
     uid = any_cluster.running("stubborn")["metadata"]["uid"]
+    log = any_cluster.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log"
+    eventually(lambda: "ready" in log.read_text(), because="a container runs before its shell handles signals")
     any_cluster.api.delete("pods", "default", "stubborn")
     any_cluster.gone("stubborn")
-    assert "terminating" in (any_cluster.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log").read_text()
+    assert "terminating" in log.read_text()
 
 
 def test_the_status_of_terminated_pods_is_not_written_again(cluster: LocalCluster) -> None:
@@ -62,7 +65,12 @@ def test_the_status_of_terminated_pods_is_not_written_again(cluster: LocalCluste
     def versions() -> list[str]:
         return [each["metadata"]["resourceVersion"] for each in cluster.api.all("pods", "default")]
 
-    time.sleep(1)  # the last statuses are being written
+    def settled() -> bool:
+        before = versions()
+        time.sleep(1)
+        return versions() == before
+
+    eventually(settled, because="statuses are written again and again")
     expected = versions()
     consistently(lambda: versions() == expected)
 

@@ -63,7 +63,7 @@ def test_pods_that_are_left_running_are_adopted(any_cluster: LocalCluster) -> No
     any_cluster.up()
     assert f"of the cluster in {any_cluster.data}, which" not in any_cluster.traincrew("doctor").stdout
     assert any_cluster.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
-    assert any_cluster.logs("stays").split() == ["up"]
+    eventually(lambda: any_cluster.logs("stays").split() == ["up"])
 
 
 def test_down_gives_pods_the_requested_grace_period(any_cluster: LocalCluster) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator
 
@@ -101,8 +99,7 @@ def previous(request: pytest.FixtureRequest) -> Iterator[pathlib.Path]:
         )
     with tempfile.TemporaryDirectory(prefix="traincrew-previous-", dir="/var/tmp") as directory:
         pathlib.Path(directory).chmod(0o755)
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-            tar.extractall(directory, filter="data")
+        subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", directory], input=archive.stdout, check=True)
         yield pathlib.Path(directory)
 
 

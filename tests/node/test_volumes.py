@@ -106,6 +106,16 @@ def test_changes_arrive_although_the_daemon_was_killed(cluster: LocalCluster) ->
     assert cluster.ended("waits")["status"]["phase"] == "Succeeded"
 
 
+def test_a_changed_annotation_arrives_in_a_running_pod(cluster: LocalCluster) -> None:
+    item = {"path": "word", "fieldRef": {"fieldPath": "metadata.annotations['example.com/word']"}}
+    volumes = [{"name": "v", "downwardAPI": {"items": [item]}}]
+    script = "test ! -s /v/word; echo begins; until grep -q second /v/word; do sleep 0.1; done; echo seen"
+    cluster.create(pod("annotated", "sh", "-ec", script, volumes=volumes, volumeMounts=[mount("v", "/v")]))
+    eventually(lambda: "begins" in cluster.logs("annotated"))
+    cluster.api.patch("pods", "default", "annotated", {"metadata": {"annotations": {"example.com/word": "second"}}})
+    assert cluster.ended("annotated")["status"]["phase"] == "Succeeded"
+
+
 def test_a_secret_is_readable_for_the_user_of_the_pod_only(cluster: LocalCluster) -> None:
     cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "precious"}})
     volumes = [{"name": "s", "secret": {"secretName": "s", "defaultMode": 0o400}}]

@@ -15,7 +15,7 @@ from traincrew.kinds import KINDS
 from traincrew.model.resources import CRDS
 from traincrew.operator.run import Operator
 from traincrew.validation import crds
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 PYTORCH = "pytorchjobs.kubeflow.org"
 ALL = ", ".join(sorted(f"{kind.plural}.kubeflow.org" for kind in KINDS))

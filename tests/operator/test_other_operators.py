@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 from tests.cluster.manifests import job
-from tests.operator.operator_cluster import NAMESPACE, Cluster, cluster, now
+from tests.operator.operator_cluster import NAMESPACE, PYTORCH, Cluster, cluster, now
 from tests.operator.virtual_time import in_virtual_time
 
 from traincrew import errors, settings
 from traincrew.apimachinery import times
+from traincrew.apimachinery.patches import last_applied
 from traincrew.kinds import KINDS
 from traincrew.model.resources import LEASES, NAMESPACES, PODS
 from traincrew.operator.metrics import Metrics
@@ -217,3 +218,72 @@ async def test_a_lease_that_was_left_behind_does_not_count(tmp_path: pathlib.Pat
             await on.client.create(MPI, NAMESPACE, msgspec.json.encode(job("MPIJob", "m", Launcher=1, Worker=1)))
             await asyncio.sleep(3)
             assert await on.pods() == ["m-launcher", "m-worker-0"]
+
+
+async def train_applied(on: Cluster, name: str = "j", **run: str) -> None:
+    """As `kubectl apply` creates it: the embedded API server keeps managed fields from then on."""
+    body = job("PyTorchJob", name, run=run or None, Master=1)
+    body["metadata"]["annotations"] = {last_applied.ANNOTATION: "{}"}
+    await on.create(body)
+
+
+async def write_status_as_go_operator(on: Cluster, name: str = "j") -> None:
+    condition = {
+        "type": "Created",
+        "status": "True",
+        "lastTransitionTime": times.rfc3339(now()),
+        "lastUpdateTime": times.rfc3339(now()),
+    }
+    patch = {"status": {"conditions": [condition], "startTime": times.rfc3339(now())}}
+    manager = on.control_plane.system_client("manager")
+    await manager.patch(PYTORCH, NAMESPACE, name, msgspec.json.encode(patch), subresource="status")
+
+
+@in_virtual_time
+async def test_an_operator_whose_statuses_are_seen_counts_for_five_minutes(tmp_path: pathlib.Path) -> None:
+    """It has no pod: it runs outside of the cluster."""
+    async with cluster(tmp_path) as on, running(on) as operator:
+        await train_applied(on, managedBy="kueue.x-k8s.io/multikueue")
+        await write_status_as_go_operator(on)
+        await asyncio.sleep(3)
+        assert "field manager 'manager'" in operator.unready_reason()
+        await train(on, "second")
+        await asyncio.sleep(290)
+        assert await on.pods() == []
+        await asyncio.sleep(20)
+        assert await on.pods() == ["second-master-0"]
+
+
+@in_virtual_time
+async def test_the_statuses_that_a_go_operator_wrote_do_not_outlive_its_pod(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on:
+        await start_go_operator(on, TRAINING)
+        async with running(on) as operator:
+            await train_applied(on)
+            await write_status_as_go_operator(on)
+            await asyncio.sleep(3)
+            assert await on.pods() == []
+            await stop_go_operator(on)
+            await asyncio.sleep(3)
+            assert operator.unready_reason() == ""
+            assert await on.pods() == ["j-master-0"]
+
+            await asyncio.sleep(3)
+            await write_status_as_go_operator(on)
+            await asyncio.sleep(3)
+            assert "field manager 'manager'" in operator.unready_reason(), "another one runs outside of the cluster"
+
+
+@in_virtual_time
+async def test_a_pod_that_has_failed_does_not_explain_a_status(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on:
+        await start_go_operator(on, TRAINING)
+        async with running(on) as operator:
+            failed = msgspec.json.encode({"status": {"phase": "Failed"}})
+            await on.client.patch(PODS, "kubeflow", "training-operator-5d4f", failed, subresource="status")
+            await train_applied(on, managedBy="kueue.x-k8s.io/multikueue")
+            await asyncio.sleep(3)
+            assert operator.unready_reason() == "", "an evicted pod may stay for days"
+            await write_status_as_go_operator(on)
+            await asyncio.sleep(3)
+            assert "field manager 'manager'" in operator.unready_reason()

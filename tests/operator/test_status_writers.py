@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.kinds import KINDS
-from traincrew.kinds import kind as kinds
+from traincrew.kinds import KINDS, job_decoding
 from traincrew.operator.status_writers import StatusWrite, StatusWriters
 
 PYTORCH = next(kind for kind in KINDS if kind.kind == "PyTorchJob")
@@ -25,7 +24,7 @@ def reported(*versions: bytes, before: bytes | None = None) -> list[tuple[str, s
     """What is reported when a store reads these versions of a job one after the other."""
     found: list[StatusWrite] = []
     writers = StatusWriters(found.append)
-    read = writers.noting(PYTORCH, lambda data: kinds.decode_stored(PYTORCH, data))
+    read = writers.noting(PYTORCH, lambda data: job_decoding.decode_stored(PYTORCH, data))
     if before is not None:
         read(before)
     writers.started = True

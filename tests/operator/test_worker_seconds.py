@@ -9,7 +9,7 @@ import pathlib
 import msgspec
 import pytest
 from tests.operator.operator_cluster import NAMESPACE, Cluster, cluster, now
-from tests.operator.test_sharing import claim, elastic, elastic_job, machine
+from tests.operator.test_sharing import create_pod, elastic, elastic_job, machine
 from tests.operator.virtual_time import in_virtual_time
 
 from traincrew import settings
@@ -71,7 +71,7 @@ async def test_status_and_metrics_agree_with_the_lives_of_the_pods_within_one_pe
         await on.create(elastic_job())
         await asyncio.sleep(600)
         assert (await elastic(on))["members"] == "0-3"
-        await claim(on, "other", 2)
+        await create_pod(on, "other", 2)
         await asyncio.sleep(600)
         await on.client.delete(PODS, NAMESPACE, "other")
         await asyncio.sleep(3000)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.planner.simulation import GRACE, Manifest, Simulation, owner_uid, stamp
 
 from traincrew.model import resources
-from traincrew.model.observed import PodEvent
+from traincrew.model.observed import PodWarning
 
 DISRUPTIONS = ("evict", "preempt", "shut_down", "lose_node", "delete", "vanish", "refuse_at_node")
 """Methods that disrupt a pod."""
@@ -91,7 +91,7 @@ class ClusterEvents:
         """A scheduled pod that does not start. Its events can be listed."""
         self.schedule(name)
         pod = self.simulation.pod(name)
-        self.simulation.memory.pod_events[pod["metadata"]["uid"]] = tuple(PodEvent(*event) for event in events)
+        self.simulation.memory.pod_events[pod["metadata"]["uid"]] = tuple(PodWarning(*event) for event in events)
 
     def find_no_node(self, name: str, message: str = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.") -> None:
         self._set_condition(self.simulation.pod(name), "PodScheduled", "False", reason="Unschedulable", message=message)

@@ -16,12 +16,13 @@ import msgspec
 
 from traincrew import settings
 from traincrew.apimachinery import merge_patch_diff
-from traincrew.kinds.kind import JobKind, decode
-from traincrew.model import jobs, objects, resources, shares
-from traincrew.model.observed import Observed, PodEvent, RejectedWrite
+from traincrew.kinds.job_decoding import decode
+from traincrew.kinds.kind import JobKind
+from traincrew.model import allocations, jobs, objects, resources
+from traincrew.model.observed import Observed, PodWarning, RejectedWrite
 from traincrew.model.resources import Resource
-from traincrew.planner import plan as decide
 from traincrew.planner.actions import Action, Create, Delete, ListEvents, Patch, Plan
+from traincrew.planner.plan import plan as decide
 
 Manifest = dict[str, Any]
 START = dt.datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=dt.UTC)
@@ -33,7 +34,7 @@ _SEEN: dict[str, tuple[str, type[Any]]] = {
     "pods": ("pods", objects.Pod),
     "services": ("services", objects.Plain),
     "configmaps": ("config_maps", objects.ConfigMap),
-    "roles": ("roles", objects.Role),
+    "roles": ("roles", objects.RbacRole),
     "rolebindings": ("role_bindings", objects.Plain),
     "serviceaccounts": ("service_accounts", objects.Plain),
     "jobs": ("batch_jobs", objects.BatchJob),
@@ -50,7 +51,7 @@ class OperatorMemory:
     released: set[str] = dataclasses.field(default_factory=set)
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     rejected_writes: dict[tuple[Resource, str], RejectedWrite] = dataclasses.field(default_factory=dict)
-    pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+    pod_events: dict[str, tuple[PodWarning, ...]] = dataclasses.field(default_factory=dict)
 
 
 class Simulation:
@@ -65,7 +66,7 @@ class Simulation:
         """Pod quota of the namespace."""
         self.used_ports: frozenset[int] = frozenset()
         """Host ports of other jobs."""
-        self.share: shares.Share | None = None
+        self.allocation: allocations.Allocation | None = None
         self.events: list[tuple[str, str]] = []
         self._made = 0
 
@@ -104,7 +105,7 @@ class Simulation:
             pod_events=dict(self.memory.pod_events),
             used_ports=self.used_ports,
             planning=self.planning,
-            share=self.share,
+            allocation=self.allocation,
         )
 
     def plan(self, now: dt.datetime | None = None, shuffle: random.Random | None = None) -> Plan:

@@ -71,6 +71,17 @@ def test_failed_launchers_are_counted_also_when_their_pods_are_gone() -> None:
     assert simulation.status["replicaStatuses"] == {"Launcher": {"failed": 2}, "Worker": {"active": 2}}
 
 
+def test_the_failure_of_a_launcher_that_is_restarted_inside_its_pod_is_recorded() -> None:
+    simulation, cluster = posted(job())
+    workers_run(simulation, cluster)
+    cluster.launch()
+    (launcher,) = launcher_pods(simulation)
+    cluster.run(launcher)
+    cluster.restart_container(launcher)
+    simulation.settle()
+    assert (simulation.status["failure"]["pod"], simulation.is_true("Failed")) == (launcher, False)
+
+
 @pytest.mark.parametrize("ends", ["fail", "succeed"])
 def test_the_running_event_is_recorded_also_if_the_launcher_ends_before_it_was_seen_running(ends: str) -> None:
     simulation, cluster = posted(job())

@@ -10,7 +10,7 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, posted, started
 from tests.planner.simulation import Simulation
 
-from traincrew.model.shares import GAVE_BACK, Leave, Share
+from traincrew.model.allocations import GAVE_BACK, NOTICED, Allocation, Removal
 
 SCALING = "traincrew.kubeflow.org/scaling"
 DISCOVERY = ["--host-discovery-script", "/etc/mpi/discover_hosts.sh"]
@@ -33,7 +33,7 @@ def give(simulation: Simulation, members: list[int], surplus: list[int] | None =
     names = {index: f"j-worker-{index}" for index in members}
     present = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in simulation.of("pods")}
     uids = {index: present.get(name, "") for index, name in names.items()}
-    simulation.share = Share(uids, frozenset(surplus or ()), **more)
+    simulation.allocation = Allocation(uids, frozenset(surplus or ()), **more)
     simulation.settle()
 
 
@@ -51,7 +51,7 @@ def test_a_job_begins_with_the_requested_workers_and_records_them() -> None:
 
 def test_a_worker_on_idle_capacity_is_preempted_by_every_other_pod_and_wakes_no_autoscaler() -> None:
     simulation, _ = started(horovod())
-    give(simulation, [0, 1, 3], [3], hints={3: "node-b"})
+    give(simulation, [0, 1, 3], [3], node_hints={3: "node-b"})
     pod = simulation.pod("j-worker-3")
     assert pod["spec"]["priorityClassName"] == "traincrew-surplus"
     assert pod["metadata"]["labels"]["traincrew.kubeflow.org/surplus"] == "true"
@@ -61,6 +61,23 @@ def test_a_worker_on_idle_capacity_is_preempted_by_every_other_pod_and_wakes_no_
     elastic = simulation.status["elastic"]
     assert (elastic["members"], elastic["surplus"], elastic["lastResize"]["reason"]) == ("0-1,3", 1, "Grew")
     assert any(reason == "Grew" for reason, _ in simulation.events)
+
+
+def test_a_pinned_worker_may_run_only_on_its_node_and_where_its_template_allows() -> None:
+    job = horovod()
+    zones = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]} for zone in ("a", "b")]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": zones}}}
+    job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["affinity"] = affinity
+    simulation, _ = started(job)
+    give(simulation, [0, 1, 3], [3], node_hints={3: "node-b"}, pinned=True)
+    name = [{"key": "metadata.name", "operator": "In", "values": ["node-b"]}]
+
+    def terms(pod: str) -> object:
+        found = simulation.pod(pod)["spec"]["affinity"]["nodeAffinity"]
+        return found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+
+    assert terms("j-worker-3") == [{**zone, "matchFields": name} for zone in zones], "either zone, and the node"
+    assert terms("j-worker-0") == zones
 
 
 def test_host_file_and_rights_follow_the_members() -> None:
@@ -79,8 +96,8 @@ def test_any_worker_may_leave_at_once_and_its_preStop_hook_waits_for_the_ring() 
     hook = simulation.pod("j-worker-0")["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][-1]
     assert "HOROVOD_HOSTNAME=j-worker-0" in hook
     assert "-lt 25 " in hook
-    leave = Leave(GAVE_BACK, "TFJob n/other", "TFJob n/other waits for 1 nvidia.com/gpu")
-    give(simulation, [1], leaving={0: leave})
+    removal = Removal(GAVE_BACK, "TFJob n/other", "TFJob n/other waits for 1 nvidia.com/gpu")
+    give(simulation, [1], leaving={0: removal})
     assert workers(simulation) == ["j-worker-1"]
     assert "j-worker-0" not in simulation.get("configmaps", "j-config")["data"]["discover_hosts.sh"]
     assert simulation.status["elastic"]["leaving"][0] | {"since": ""} == {
@@ -107,6 +124,14 @@ def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() ->
     assert not simulation.status.get("restarts", {}).get("disruptions")
 
 
+def test_the_peers_of_a_worker_on_a_lost_node_learn_of_it_although_it_is_replaced_under_another_index() -> None:
+    simulation, cluster = started(horovod())
+    cluster.stop_heartbeat("j-worker-1")
+    give(simulation, [0, 2], leaving={1: Removal(NOTICED, "", "node spot ends")})
+    hosts = simulation.get("configmaps", "j-config")["data"]["discover_hosts.sh"]
+    assert "|| echo j-worker-1:1" in hosts, "it is listed until the remote shell to it has ended"
+
+
 def test_a_lost_worker_that_the_job_asks_for_is_replaced() -> None:
     simulation, cluster = started(horovod())
     give(simulation, [0, 1])
@@ -121,7 +146,7 @@ def test_a_lost_worker_that_the_job_asks_for_is_replaced() -> None:
 def test_the_recorded_workers_stay_while_a_new_operator_has_not_decided() -> None:
     simulation, _ = started(horovod())
     give(simulation, [0, 1, 3], [3])
-    simulation.share = None
+    simulation.allocation = None
     simulation.restart_operator()
     simulation.settle()
     assert workers(simulation) == ["j-worker-0", "j-worker-1", "j-worker-3"]
@@ -132,7 +157,7 @@ def test_a_worker_on_idle_capacity_that_went_while_no_operator_ran_is_not_create
     give(simulation, [0, 1, 3], [3])
     cluster.preempt("j-worker-3")
     cluster.finish_deletions()
-    simulation.share = None
+    simulation.allocation = None
     simulation.restart_operator()
     simulation.settle()
     assert workers(simulation) == ["j-worker-0", "j-worker-1"]
@@ -144,7 +169,7 @@ def test_without_a_decision_or_the_annotation_replicas_is_the_number() -> None:
     give(simulation, [0, 3], [3])
     assert simulation.job is not None
     simulation.job["metadata"]["annotations"][SCALING] = "manual"
-    simulation.share = None
+    simulation.allocation = None
     simulation.settle()
     cluster.finish_deletions()
     simulation.settle()
@@ -154,7 +179,7 @@ def test_without_a_decision_or_the_annotation_replicas_is_the_number() -> None:
 
 def test_a_job_that_cannot_be_shared_says_so_and_is_scaled_by_hand() -> None:
     simulation, cluster = started(horovod())
-    simulation.share = Share(refusal="the operator may not read nodes: allow it")
+    simulation.allocation = Allocation(error="the operator may not read nodes: allow it")
     simulation.settle()
     elastic = simulation.status["elastic"]
     assert (elastic["scaling"], elastic["why"]["reason"]) == ("manual", "NotShared")
@@ -195,9 +220,10 @@ def plain(kind: str) -> Manifest:
         pytest.param(
             annotated(torchrun(), scaling="idle", **{"start-seconds": "999999"}), "up to 86400", id="a time that is too long"
         ),
+        pytest.param(torchrun(notices="yes"), "is 'yes': use true or false", id="an unknown answer"),
     ],
 )
-def test_a_wish_that_cannot_be_fulfilled_is_reported_and_the_job_runs_as_manual(job: Manifest, words: str) -> None:
+def test_a_request_that_cannot_be_fulfilled_is_reported_and_the_job_runs_as_manual(job: Manifest, words: str) -> None:
     simulation, _ = started(job)
     elastic = simulation.status["elastic"]
     assert elastic["scaling"] == "manual"
@@ -227,7 +253,7 @@ def test_a_suspended_job_resumes_with_the_requested_workers() -> None:
     cluster.finish_deletions()
     simulation.settle()
     assert "elastic" not in simulation.status
-    simulation.share = None
+    simulation.allocation = None
     simulation.job["spec"]["runPolicy"]["suspend"] = False
     simulation.settle()
     assert workers(simulation) == ["j-worker-0", "j-worker-1"]

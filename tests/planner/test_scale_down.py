@@ -9,7 +9,7 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, started
 from tests.planner.simulation import Simulation
 
-from traincrew.model.shares import GAVE_BACK, NOTICED, Leave, Share
+from traincrew.model.allocations import GAVE_BACK, NOTICED, Allocation, Removal
 
 MARK = "traincrew.kubeflow.org/leaving-since"
 COMMAND = ["horovodrun", "-np", "2", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
@@ -212,7 +212,7 @@ def test_a_worker_of_torchrun_whose_node_ends_does_not_wait_for_the_rendezvous(r
     job["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "yield"}
     simulation, cluster = started(job)
     uids = {index: simulation.pod(f"j-worker-{index}")["metadata"]["uid"] for index in range(3)}
-    simulation.share = Share(uids, leaving={3: Leave(reason)})
+    simulation.allocation = Allocation(uids, leaving={3: Removal(reason)})
     simulation.settle()
     cluster.finish_deletions()
     assert len(own_pods(simulation)) == left

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.kinds import KINDS, kind
+from traincrew.kinds import KINDS, job_decoding
 from traincrew.model import jobs
 from traincrew.planner import tensorboard_pod
 from traincrew.planner.tensorboard_pod import TensorBoard
@@ -25,7 +25,7 @@ def job(container: dict[str, Any], **spec: Any) -> jobs.Job:
         "metadata": {"name": "j", "namespace": "n", "uid": "u"},
         "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}},
     }
-    stored, _ = kind.decode_stored(PYTORCH, json.dumps(manifest).encode())
+    stored, _ = job_decoding.decode_stored(PYTORCH, json.dumps(manifest).encode())
     return PYTORCH.job(stored)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from tests.planner import manifests, scenarios
 
-from traincrew.planner import plan
+from traincrew.planner.plan import plan
 
 
 def test_a_vanished_pod_that_was_replaced_was_recorded_by_the_operator_that_replaced_it() -> None:

@@ -14,7 +14,7 @@ from tests.planner.scenarios import started
 from tests.planner.simulation import Simulation
 from tests.planner.test_elastic_members import COMMAND, annotated, give, horovod
 
-from traincrew.model.shares import GAVE_BACK, Leave
+from traincrew.model.allocations import GAVE_BACK, Removal
 from traincrew.model.status import WorkerSeconds
 
 ON_NODES = ("asked", "surplus", "starting", "leaving")
@@ -107,7 +107,7 @@ def test_each_part_counts_what_its_name_says() -> None:
     life.pass_time(20)  # 1 starting
     cluster.run("j-worker-2")
     life.pass_time(300)  # 1 surplus
-    give(simulation, [0, 1], leaving={2: Leave(GAVE_BACK, "Pod default/other")})
+    give(simulation, [0, 1], leaving={2: Removal(GAVE_BACK, "Pod default/other")})
     life.pass_time(5)  # 1 leaving
     cluster.finish_deletions()
     life.pass_time(65)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew.scheduling import objects, pod_info
-from traincrew.scheduling.decisions import ClusterState, Decisions, Profile
+from traincrew.scheduling.decisions import Decisions, Profile, SchedulingContext
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.scheduling_cycle import schedule
@@ -73,7 +73,7 @@ def timestamp(moment: dt.datetime) -> str:
 
 def run_cycle(*pods: PodInfo, nodes: list[objects.Node] | None = None, policy: Profile = STRICT, **state: Any) -> Decisions:
     groups = dict(state.pop("groups", ()))
-    cluster_state = ClusterState(groups=groups, now=state.pop("now", START), **state)
+    cluster_state = SchedulingContext(groups=groups, now=state.pop("now", START), **state)
     return schedule(pods, [node()] if nodes is None else nodes, cluster_state, policy)
 
 

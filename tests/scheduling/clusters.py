@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import json
 import pathlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple
 
 import msgspec
 import yaml
+from tests.embedded.controllers.in_process_cluster import eventually
 
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
@@ -25,10 +26,8 @@ from traincrew.scheduling.decisions import Profile
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACE = "default"
 CRDS = pathlib.Path(__file__).parents[1] / "cluster" / "crds"
-LIMIT = 20.0
 
 Object = dict[str, Any]
-T = TypeVar("T")
 
 
 class Cluster(NamedTuple):
@@ -94,19 +93,6 @@ class Cluster(NamedTuple):
         except errors.NotFound:
             return True
         return False
-
-
-async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
-    values: list[T] = []
-    try:
-        async with asyncio.timeout(LIMIT):
-            while not (values and holds(values[-1])):
-                if values:
-                    await asyncio.sleep(0.02)
-                values.append(await read())
-    except TimeoutError:
-        raise AssertionError(f"the condition did not become true; last value: {values[-1:]}") from None
-    return values[-1]
 
 
 def decoded(raw: bytes) -> Object:

@@ -183,8 +183,8 @@ def test_the_reasons_of_all_nodes_are_counted() -> None:
 
 
 def test_preferences_and_prefer_no_schedule_taints_decide_between_nodes() -> None:
-    wish = {"weight": 10, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
-    spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
+    term = {"weight": 10, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
+    spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
     nodes = [node("a"), node("b", labels={"disk": "ssd"})]
     assert bound(run_cycle(pod("p", spec), nodes=nodes)) == {"p": "b"}
     shy = [node("a", spec={"taints": [{"key": "k", "effect": "PreferNoSchedule"}]}), node("b")]

@@ -71,7 +71,7 @@ def test_topology_spread_constraints_are_satisfied() -> None:
 
 
 def test_preferred_affinity_decides_between_nodes() -> None:
-    wish = {"weight": 50, "podAffinityTerm": {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}}
-    spec = {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
+    term = {"weight": 50, "podAffinityTerm": {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}}
+    spec = {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web = pod("web", on="b", labels={"app": "web"})
     assert bound(run_cycle(web, pod("p", spec), nodes=[node("a"), node("b")])) == {"p": "b"}

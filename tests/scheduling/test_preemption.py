@@ -41,9 +41,9 @@ def test_there_are_no_victims_of_equal_priority_or_without_effect() -> None:
         "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
     )
     assert equal.unschedulable[0].nominated == ""
-    vain = run_cycle(low("a", "4"), high(cpu="5"))
-    assert victims(vain) == set()
-    assert messages(vain)["high"] == (
+    unhelpful = run_cycle(low("a", "4"), high(cpu="5"))
+    assert victims(unhelpful) == set()
+    assert messages(unhelpful)["high"] == (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Insufficient cpu."
     )
 
@@ -104,9 +104,9 @@ def test_a_gang_preempts_for_all_of_its_pods_or_for_none() -> None:
     enough = run_cycle(low("a"), low("b"), low("c"), *mine, groups=groups)
     assert victims(enough) == {"a", "b", "c"}
     assert {each.nominated for each in enough.unschedulable} == {"machine"}
-    vain = run_cycle(low("a"), low("b", priority=10), *mine, groups=groups)
-    assert victims(vain) == set()
-    assert bound(vain) == {}
+    unhelpful = run_cycle(low("a"), low("b", priority=10), *mine, groups=groups)
+    assert victims(unhelpful) == set()
+    assert bound(unhelpful) == {}
 
 
 def test_many_preemptions_are_considered_in_several_cycles() -> None:

@@ -8,7 +8,8 @@ import pathlib
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.scheduling.clusters import NAMESPACE, NODES, Cluster, cluster, eventually, options, scheduling
+from tests.embedded.controllers.in_process_cluster import eventually
+from tests.scheduling.clusters import NAMESPACE, NODES, Cluster, cluster, options, scheduling
 
 from traincrew.embedded import daemon
 from traincrew.model import resources

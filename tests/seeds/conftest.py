@@ -43,11 +43,17 @@ def timed(request: pytest.FixtureRequest, say: Say) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def cluster(say: Say) -> Iterator[Cluster]:
+def cluster_flags() -> tuple[str, ...]:
+    """Flags of `traincrew up` in this module."""
+    return ()
+
+
+@pytest.fixture(scope="module")
+def cluster(say: Say, cluster_flags: tuple[str, ...]) -> Iterator[Cluster]:
     if os.geteuid() != 0:
         pytest.skip("needs root")
     began = time.monotonic()
-    made = Cluster(say)
+    made = Cluster(say, *cluster_flags)
     try:
         made.up()
         say(f"a cluster is up after {time.monotonic() - began:.1f} s")

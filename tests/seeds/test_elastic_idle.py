@@ -17,17 +17,28 @@ JOB = "tensorflow-mnist-elastic"
 LAUNCHER = f"{JOB}-launcher"
 DEVICE = "nvidia.com/vgpu"
 """The node has four of them."""
+BUDGET = ("--settle", "1", "--resize-budget", "1")
+"""With the default budget, a job grows a second time after five minutes. tests/sharing has the budget itself."""
 _STEP = re.compile(r"rank=0 world=(\d+) host=\S+ batch=(\d+) ")
 
 
+@pytest.fixture(scope="module")
+def cluster_flags() -> tuple[str, ...]:
+    return BUDGET
+
+
 def submit(cluster: Cluster, folder: pathlib.Path) -> None:
+    create(cluster, folder, seed_job())
+
+
+def seed_job() -> Object:
     """The seed's job with the annotation, a device for each worker, and enough batches for the whole test."""
-    job = yaml.safe_load((EXAMPLES / "seeds/001-tensorflow-mnist-elastic-mpijob.yaml").read_text())
+    job: Object = yaml.safe_load((EXAMPLES / "seeds/001-tensorflow-mnist-elastic-mpijob.yaml").read_text())
     job["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "idle"}
     roles = job["spec"]["mpiReplicaSpecs"]
     roles["Worker"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {DEVICE: 1}}
     roles["Launcher"]["template"]["spec"]["containers"][0]["env"] = [{"name": "EXAMPLE_BATCHES", "value": "1000000"}]
-    create(cluster, folder, job)
+    return job
 
 
 def create(cluster: Cluster, folder: pathlib.Path, job: Object) -> None:

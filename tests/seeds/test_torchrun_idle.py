@@ -1,38 +1,26 @@
-"""torchrun on idle devices: the job grows by itself, gives back to a pod that waits, and goes on from its checkpoint."""
+"""torchrun on idle devices: the job grows by itself, gives back to a job that waits, and goes on from its checkpoint."""
 
 from __future__ import annotations
 
-import json
 import pathlib
+import re
 
 import yaml
 from tests.cluster.api import eventually
 from tests.seeds.clusters import EXAMPLES, TIMEOUT_SECONDS, Cluster
-from tests.seeds.test_torchrun import JOB, WORKERS, assert_no_more_than_a_checkpoint_was_lost, trains
-
-DEVICE = "nvidia.com/vgpu"
-"""The node has four of them."""
+from tests.seeds.test_elastic_idle import DEVICE, create, phases, waiting_job
+from tests.seeds.test_torchrun import JOB, MARGIN, WORKERS, assert_no_more_than_a_checkpoint_was_lost, trains
 
 
-def submit(cluster: Cluster, folder: pathlib.Path) -> None:
+def submit(cluster: Cluster, folder: pathlib.Path, workers: int = 2, **annotations: str) -> None:
     job = yaml.safe_load((EXAMPLES / "pytorch/elastic/job.yaml").read_text())
-    names = {"scaling": "idle", "checkpoint-seconds": "10"}
+    names = {"scaling": "idle", "checkpoint-seconds": "10", **annotations}
     job["metadata"]["annotations"] = {f"traincrew.kubeflow.org/{name}": text for name, text in names.items()}
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = workers
     container = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
     container["args"][:4] = ["--steps", "1000000", "--pause", "0.2"]
     container["resources"] = {"limits": {DEVICE: 1}}
-    path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump(job))
-    cluster.kubectl("create", "-f", str(path))
-
-
-def claim(cluster: Cluster, folder: pathlib.Path, devices: int) -> None:
-    container = {"name": "main", "image": "busybox", "command": ["sleep", "3600"]}
-    spec = {"containers": [{**container, "resources": {"limits": {DEVICE: devices}}}], "terminationGracePeriodSeconds": 1}
-    path = folder / "claim.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"}, "spec": spec}))
-    cluster.say(f"a pod asks for {devices} devices")
-    cluster.kubectl("create", "-f", str(path))
+    create(cluster, folder, job)
 
 
 def test_a_torchrun_job_grows_into_idle_devices_and_gives_them_back(cluster: Cluster, tmp_path: pathlib.Path) -> None:
@@ -41,17 +29,35 @@ def test_a_torchrun_job_grows_into_idle_devices_and_gives_them_back(cluster: Clu
     trains(cluster, WORKERS[0], 3)
     uids = [cluster.get("pod", name)["metadata"]["uid"] for name in WORKERS[:2]]
     seen = len(cluster.log(WORKERS[0]))
-    claim(cluster, tmp_path, 2)
-    eventually(lambda: cluster.get("pod", "other")["status"]["phase"] == "Running", TIMEOUT_SECONDS)
+    create(cluster, tmp_path, waiting_job(2))
+    eventually(lambda: phases(cluster, "mnist") == ["Running", "Running"], TIMEOUT_SECONDS)
     trains(cluster, WORKERS[0], 2, after=seen)
     status = cluster.get("pytorchjob", JOB)["status"]
     assert status["elastic"]["members"] == "0-1"
     assert "failure" not in status, status
     assert not status.get("restarts", {}).get("disruptions")
     events = cluster.kubectl("get", "events", "--field-selector", f"involvedObject.name={JOB}")
-    assert "scaled from 3 to 2 workers: Pod default/other waits for" in events, events
+    assert "scaled from 3 to 2 workers: TFJob default/mnist waits for" in events, events
     for name, uid in zip(WORKERS[:2], uids, strict=True):
         assert cluster.get("pod", name)["metadata"]["uid"] == uid
         assert_no_more_than_a_checkpoint_was_lost(cluster.log(name))
-    cluster.kubectl("delete", "pod", "other")
+    cluster.delete("tfjob/mnist")
+    cluster.delete(f"pytorchjob/{JOB}")
+
+
+def test_a_program_saves_its_state_when_it_sees_the_notice(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    """All workers are requested ones, for which the operator decides: others are preempted by the scheduler, without a notice."""
+    submit(cluster, tmp_path, workers=3, **{"scaling": "yield", "notices": "true", "notice-seconds": "20"})
+    trains(cluster, WORKERS[2], 3)
+    trains(cluster, WORKERS[0], 3)
+    first, seen = cluster.get("pod", WORKERS[0])["metadata"]["uid"], len(cluster.log(WORKERS[0]))
+    create(cluster, tmp_path, waiting_job(2))
+    eventually(lambda: phases(cluster, "mnist") == ["Running", "Running"], TIMEOUT_SECONDS)
+    trains(cluster, WORKERS[0], 2, after=seen)
+    assert cluster.get("pod", WORKERS[0])["metadata"]["uid"] == first
+    before, _, after = cluster.log(WORKERS[0])[seen:].partition("resumes at step=")
+    saved = [int(step) for step in re.findall(r"world=3 host=\S+ step=(\d+) ", before)]
+    assert any(step % MARGIN for step in saved), f"no checkpoint but the regular ones: {saved}"
+    assert int(after.split()[0]) >= saved[-1], f"the state at step {saved[-1]} is lost"
+    cluster.delete("tfjob/mnist")
     cluster.delete(f"pytorchjob/{JOB}")

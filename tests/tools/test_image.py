@@ -11,7 +11,9 @@ import tarfile
 from typing import Any
 
 import pytest
-from tools.image import build, oci
+from tools.image import build, go_modules, oci, sbom
+
+from traincrew import __version__
 
 
 def _layer(folder: pathlib.Path) -> pathlib.Path:
@@ -80,3 +82,42 @@ c==3 ; sys_platform == 'win32' \\
     --hash=sha256:cc
 """
     assert build._requirements(text) == "a==1 --hash=sha256:aa --hash=sha256:ab\nb==2 --hash=sha256:bb\n"
+
+
+def _installed(library: pathlib.Path, name: str, version: str) -> None:
+    folder = library / f"{name}-{version}.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def _go_program(folder: pathlib.Path, modules: str) -> pathlib.Path:
+    """A file with the build information of Go, as the linker writes it."""
+    text = b"\0" * 16 + modules.encode() + b"\0" * 16
+    size = bytes([len(text) & 0x7F | 0x80, len(text) >> 7])
+    path = folder / "program"
+    path.write_bytes(b"ELF...\xff Go buildinf:\x08\x02" + b"\0" * 16 + b"\x06go1.26" + size + text + b"rest")
+    return path
+
+
+def test_the_bill_of_materials_lists_debian_python_and_go(tmp_path: pathlib.Path) -> None:
+    _installed(tmp_path, "aiohttp", "3.9")
+    modules = "mod\tk8s.io/kubernetes\tv1.32.2\th1:a=\ndep\tk8s.io/api\tv0.0.0\n=>\tk8s.io/api\tv0.32.2\th1:b=\n"
+    content = sbom.ImageContent(
+        [sbom.DebianPackage("libc6", "2.36-9+deb12u1", "amd64")], tmp_path, _go_program(tmp_path, modules)
+    )
+    bill = json.loads(sbom.document(content, 0))
+    locators = {each["externalRefs"][0]["referenceLocator"] for each in bill["packages"]}
+    assert locators == {
+        f"pkg:oci/traincrew@{__version__}", "pkg:deb/debian/libc6@2.36-9%2Bdeb12u1?arch=amd64&distro=bookworm",
+        "pkg:pypi/aiohttp@3.9", "pkg:golang/k8s.io/kubernetes@v1.32.2", "pkg:golang/k8s.io/api@v0.32.2",
+        "pkg:golang/stdlib@1.26",
+    }  # fmt: skip
+    identifiers = {each["SPDXID"] for each in bill["packages"]}
+    assert len(identifiers) == len(bill["packages"])
+    assert {each["relatedSpdxElement"] for each in bill["relationships"]} == identifiers
+
+
+def test_a_file_that_go_has_not_built_is_no_program(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "program").write_bytes(b"ELF")
+    with pytest.raises(ValueError, match="no build information"):
+        go_modules.read(tmp_path / "program")

@@ -31,13 +31,3 @@ def undescribed(schema: dict[str, Any], path: str) -> Iterator[str]:
 def test_every_field_of_a_job_has_a_description(plural: str, version: str) -> None:
     schema = crds.openapi(plural, version)
     assert not list(undescribed(schema, "job"))
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.kind))
-def test_descriptions_are_those_of_existing_fields(kind: Any) -> None:
-    for variant in (kind, *kind.variants.values()):
-        for path in variant.crd.descriptions:
-            node = crds.openapi(kind.plural, kind.version)["properties"]["spec"]
-            for name in path.split("."):
-                node = (node.get("items") or node)["properties"][name]
-            assert node["description"] == variant.crd.descriptions[path]

@@ -230,6 +230,20 @@ def test_more_processes_than_slots_are_warned_of() -> None:
     assert "starts 3 processes, but the job has 2 slots" in str(job_review.review(document).warnings[0])
 
 
+def test_an_elastic_launcher_with_one_worker_is_warned_of() -> None:
+    """Horovod compares the network interfaces of two hosts before it starts, unless they are named."""
+    document = minimal("MPIJob", Launcher=1, Worker=1)
+    launcher = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    flags = ["-np", "1", "--min-np", "1", "--max-np", "3", "--host-discovery-script", "/etc/mpi/discover_hosts.sh"]
+    launcher["command"], launcher["args"] = ["horovodrun"], [*flags, "python"]
+    assert "waits for a second worker before it starts: scale the job" in str(job_review.review(document).warnings[0])
+    launcher["args"] = [*flags, "--network-interfaces", "eth0", "python"]
+    assert job_review.review(document).warnings == ()
+    launcher["args"] = [*flags, "python"]
+    document["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = 2
+    assert job_review.review(document).warnings == ()
+
+
 def test_a_posted_document_is_left_as_it_is() -> None:
     document = valid_manifests.job(BY_NAME["PyTorchJob"])
     document["spec"]["unknown"] = None

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,8 +74,7 @@ def _unpack(name: str, lock: str, folder: Path) -> None:
         archives = list(Path(work).glob("*.tar.gz"))
         if len(archives) != 1:
             raise BuildFailed(f"{name}: the package index has no source distribution")
-        with tarfile.open(archives[0]) as archive:
-            archive.extractall(work, filter="data")
+        run(name, ["tar", "--extract", "--no-same-owner", "--directory", work, "--file", str(archives[0])])
         archives[0].unlink()
         unpacked = next(path for path in Path(work).iterdir() if path.is_dir())
         unpacked.rename(folder / "source")

@@ -20,13 +20,13 @@ def directory() -> pathlib.Path:
     return pathlib.Path(found.origin).parent
 
 
-def run(*command: str, check: bool = True) -> int:
-    """Runs npm or a program of web/node_modules with the Node.js of the package index, in web/."""
+def run(*command: str, check: bool = True, folder: pathlib.Path = WEB) -> int:
+    """Runs npm or a program of web/node_modules with the Node.js of the package index, in web/ or another folder."""
     binaries = directory() / "bin"
     path = os.pathsep.join([str(WEB / "node_modules/.bin"), str(binaries), os.environ.get("PATH", "")])
     if command[0] == "npm":
         command = (str(binaries / "node"), str(directory() / "lib/node_modules/npm/bin/npm-cli.js"), *command[1:])
-    code = subprocess.run(command, cwd=WEB, env={**os.environ, "PATH": path}, check=False).returncode
+    code = subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=False).returncode
     if check and code != 0:
         sys.exit(code)
     return code

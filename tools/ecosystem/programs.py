@@ -36,6 +36,10 @@ SCHEDULER_PLUGINS = Module("sigs.k8s.io/scheduler-plugins", "v0.32.7", "h1:fGr4J
 VERTICAL_POD_AUTOSCALER = Module(
     "k8s.io/autoscaler/vertical-pod-autoscaler", "v1.2.1", "h1:t5t0Rsn4b7iQfiVlGdWSEnEx8pjrSM96Sn4Dvo1QH/Q="
 )
+PROMETHEUS_OPERATOR = Module(
+    "github.com/prometheus-operator/prometheus-operator", "v0.85.0", "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s="
+)
+"""Its CRDs alone are used."""
 
 PROGRAMS: dict[str, tuple[Module, str]] = {
     # The binaries have the names that they have in the images of the projects: client-go derives field managers from them.

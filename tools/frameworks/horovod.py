@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tarfile
 from pathlib import Path
 
 from tools.frameworks import cache_paths, packages
@@ -49,8 +48,9 @@ def _source(folder: Path, work: Path, recipe: Recipe) -> Path:
     run(f"{recipe.name}: Horovod's source", [*pip, *flags, "-r", str(cache_paths.LOCKS / "horovod.txt")])
     half = work / "unpacking"
     shutil.rmtree(half, ignore_errors=True)
-    with tarfile.open(work / f"horovod-{HOROVOD}.tar.gz") as archive:
-        archive.extractall(half, filter="data")
+    half.mkdir()
+    archive = str(work / f"horovod-{HOROVOD}.tar.gz")
+    run(f"{recipe.name}: Horovod's source", ["tar", "--extract", "--no-same-owner", "--directory", str(half), "--file", archive])
     if recipe.horovod == "torch":
         _newer_cxx(half)
     (half / unpacked.name).rename(unpacked)

@@ -1,6 +1,6 @@
 """Builds the operator's image without a registry and without a container engine: Debian packages, the wheel, kubectl.
 
-    python -m tools.image.build [NAME:TAG]     writes dist/traincrew-VERSION.oci.tar
+    python -m tools.image.build [NAME:TAG]     writes dist/traincrew-VERSION.oci.tar and its bill of materials
 
 Pinned are the Python packages (requirements/runtime.txt, by hash) and the Go modules of kubectl (go.sum). The Debian packages
 are those that the mirror has; the label `traincrew.debian` names their versions. IMAGE_MIRROR names another mirror.
@@ -19,7 +19,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from tools.frameworks.commands import BuildFailed, report, run
-from tools.image import debian_root, oci
+from tools.image import debian_root, oci, sbom
+from tools.image.sbom import DebianPackage
 from tools.kube import build as kube
 
 from traincrew import __version__
@@ -56,10 +57,18 @@ def build(name: str, archive: Path) -> int:
         layer = work / "layer.tar"
         commands = (f"/usr/bin/python3 -I -c '{_TOOLS}'", _COMPILE)
         debian_root.write(debian_root.DebianRoot(PACKAGES, files, commands), layer, epoch)
-        return oci.write(layer, _config(name, layer, epoch), archive)
+        packages = _debian_packages(layer)
+        content = sbom.ImageContent(packages, files / LIBRARY, files / "usr" / "local" / "bin" / "kubectl")
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        bill_of_materials(archive).write_text(sbom.document(content, epoch))
+        return oci.write(layer, _config(name, packages, epoch), archive)
 
 
-def _config(name: str, layer: Path, epoch: int) -> oci.ImageConfig:
+def bill_of_materials(archive: Path) -> Path:
+    return archive.with_name(f"{archive.name.removesuffix('.oci.tar')}.image.spdx.json")
+
+
+def _config(name: str, packages: list[DebianPackage], epoch: int) -> oci.ImageConfig:
     return oci.ImageConfig(
         name,
         entrypoint=("/usr/local/bin/traincrew",),
@@ -70,18 +79,18 @@ def _config(name: str, layer: Path, epoch: int) -> oci.ImageConfig:
             ("org.opencontainers.image.title", "traincrew"),
             ("org.opencontainers.image.version", __version__),
             ("org.opencontainers.image.revision", _git("rev-parse", "HEAD")),
-            ("traincrew.debian", " ".join(_debian_packages(layer))),
+            ("traincrew.debian", " ".join(f"{each.name}={each.version}" for each in packages)),
         ),
     )
 
 
-def _debian_packages(layer: Path) -> list[str]:
+def _debian_packages(layer: Path) -> list[DebianPackage]:
     found = []
     with tarfile.open(layer) as archive:
         for member in archive:
             if "var/lib/dpkg/status.d/" in member.name and member.isfile() and (file := archive.extractfile(member)):
                 fields = dict(line.split(": ", 1) for line in file.read().decode().splitlines() if ": " in line)
-                found.append(f"{fields['Package']}={fields['Version']}")
+                found.append(DebianPackage(fields["Package"], fields["Version"], fields["Architecture"]))
     return sorted(found)
 
 

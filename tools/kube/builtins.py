@@ -176,7 +176,7 @@ def _get(kube: cluster.Cluster, path: str) -> Schema:
 
 
 def main() -> int:
-    with cluster.connect() as kube:
+    with cluster.start() as kube:
         files = generate(kube)
     files["builtins.json"]["types"] = go_types(files["builtins.json"]["definitions"])
     for file, content in files.items():

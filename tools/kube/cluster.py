@@ -6,7 +6,7 @@
         kube.kubectl("get", "namespaces")
         run_operator(kubeconfig=kube.kubeconfig)
 
-`connect()` is what the test suite calls: KUBECONFIG's cluster if that is set, else `start()`.
+`connect()` is what the test suite calls: KUBECONFIG's cluster if that is set, else `start_any()`.
 """
 
 import base64
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tools.kube import build, certificates, control_plane
+from tools.kube import build, certificates, control_plane, prepared_data
 
 WITHOUT_BUILDS = "TRAINCREW_WITHOUT_BUILDS"
 """Set: tests that need a program which is not built yet are skipped."""
@@ -208,12 +208,22 @@ def start_any(options: control_plane.Options = control_plane.DEFAULT) -> Cluster
         from tools.kube import embedded
 
         return embedded.start()
-    return start(options)
+    return start_bootstrapped(options)
 
 
-def start(options: control_plane.Options = control_plane.DEFAULT) -> OwnCluster:
+def start_bootstrapped(options: control_plane.Options = control_plane.DEFAULT) -> OwnCluster:
+    """An API server that has our CRDs and the operator's rights."""
+    started = start(options, prepared_data.directory(start))
+    started.bootstrapped = True
+    return started
+
+
+def start(options: control_plane.Options = control_plane.DEFAULT, data: Path | None = None) -> OwnCluster:
+    """data: directory of etcd that is copied."""
     plane = control_plane.ControlPlane(options)
     try:
+        if data is not None:
+            shutil.copytree(data, plane.data)
         plane.start_etcd()
         plane.start_apiserver()
         return OwnCluster(plane)

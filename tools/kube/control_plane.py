@@ -55,6 +55,7 @@ class ControlPlane:
         self.authority = certificates.Authority(self.directory)
         self.admin = self.authority.client("admin", "system:masters")
         self.audit_log = self.directory / "audit.log"
+        self.data = self.directory / "etcd"
         self._serving = self.authority.server("kube-apiserver")
         self._at_nodes = self.authority.client("kube-apiserver-kubelet-client", "system:masters")
         self._options = options
@@ -70,7 +71,7 @@ class ControlPlane:
     def start_etcd(self) -> None:
         url = f"http://127.0.0.1:{self._ports['etcd'].number}"
         flags = {
-            "data-dir": self.directory / "etcd",
+            "data-dir": self.data,
             "listen-client-urls": url,
             "advertise-client-urls": url,
             "socket-reuse-port": "true",

@@ -1,6 +1,6 @@
 """Writes the parts of our CRDs that Kubernetes itself defines, from a real API server's OpenAPI.
 
-    python -m tools.kube.openapi            writes src/traincrew/validation/podtemplate.json and metrics.json
+    python -m tools.kube.openapi            writes src/traincrew/validation/pod_template_spec.json and metric_spec.json
 
 They are structural schemas as a CRD needs them: references resolved, no prose, no unions. There are no enums
 either, as in the Go operators' CRDs: a value that a newer Kubernetes knows must not be refused by our schema.
@@ -20,8 +20,8 @@ Schema = dict[str, Any]
 
 TARGET = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "validation"
 FILES = {
-    "podtemplate.json": ("/openapi/v3/api/v1", "io.k8s.api.core.v1.PodTemplateSpec"),
-    "metrics.json": ("/openapi/v3/apis/autoscaling/v2", "io.k8s.api.autoscaling.v2.MetricSpec"),
+    "pod_template_spec.json": ("/openapi/v3/api/v1", "io.k8s.api.core.v1.PodTemplateSpec"),
+    "metric_spec.json": ("/openapi/v3/apis/autoscaling/v2", "io.k8s.api.autoscaling.v2.MetricSpec"),
 }
 
 KEPT = {

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tools.console import build as console_page
 from tools.console import node
+from tools.image.build import bill_of_materials
 from tools.release import archives, install_manifests, sbom
 
 from traincrew import __version__
@@ -54,8 +55,9 @@ def build(output: Path, image: str) -> list[Path]:
 
 
 def checksums(files: list[Path], image: Path) -> str:
-    """image: the file of `make image`, which is part of the release if it is there."""
-    listed = sorted([*files, *([image] if image.exists() else [])])
+    """image: the file of `make image`. It and its bill of materials are part of the release if they are there."""
+    of_image = [each for each in (image, bill_of_materials(image)) if each.exists()]
+    listed = sorted([*files, *of_image])
     return "".join(f"{_digest(path)}  {path.name}\n" for path in listed)
 
 

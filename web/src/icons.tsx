@@ -87,9 +87,18 @@ export const LanguageIcon = icon(
 );
 export const ColumnsIcon = icon(<path d="M2 2.500h12v11H2zM6 2.500v11M10 2.500v11" />);
 export const ChevronIcon = icon(<path d="m4 6 4 4 4-4" />);
+export const PreviousIcon = icon(<path d="m10 4-4 4 4 4" />);
+export const NextIcon = icon(<path d="m6 4 4 4-4 4" />);
 export const UpIcon = icon(<path d="m4 10 4-4 4 4" />);
 export const CopyIcon = icon(<path d="M5.500 5.500h8v8h-8zM3 10.500H2.500v-8h8V3" />);
 export const DownloadIcon = icon(<path d="M8 2v8m0 0L4.500 6.500M8 10l3.500-3.500M2.500 13.500h11" />);
+export const FolderIcon = icon(<path d="M1.750 12.500v-9h4.500l1.500 2h6.500v7z" />);
+export const RecordingIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="6.250" />
+    <circle cx="8" cy="8" r="2.250" fill="currentColor" />
+  </>,
+);
 export const LinkIcon = icon(
   <path d="M6.750 9.250a2.750 2.750 0 0 0 4 0l2-2a2.800 2.800 0 0 0-4-4l-.75.75M9.250 6.750a2.750 2.750 0 0 0-4 0l-2 2a2.800 2.800 0 0 0 4 4l.75-.75" />,
 );
@@ -104,3 +113,17 @@ export const ArrowDownIcon = icon(<path d="M8 2.500v11m0 0-4-4m4 4 4-4" />);
 export const ScaleIcon = icon(<path d="M9.500 2.500h4v4M6.500 13.500h-4v-4M13.500 2.500 9 7M2.500 13.500 7 9" />);
 export const TemplateIcon = icon(<path d="M2.500 2.500h11v3.500h-11zM2.500 9h5v4.500h-5zM10.500 9h3v4.500h-3z" />);
 export const QueueIcon = icon(<path d="M2 4h3v8H2zM6.500 4h3v8h-3zM11 4h3v8h-3z" />);
+export const UserIcon = icon(
+  <>
+    <circle cx="8" cy="5.250" r="2.750" />
+    <path d="M2.500 14c.750-3 3-4.250 5.500-4.250s4.750 1.250 5.500 4.250" />
+  </>,
+);
+export const MoreIcon = icon(
+  <>
+    <circle cx="3" cy="8" r="1.4" />
+    <circle cx="8" cy="8" r="1.4" />
+    <circle cx="13" cy="8" r="1.4" />
+  </>,
+  true,
+);

@@ -3,6 +3,7 @@ import { EventsTab } from './job/EventsTab';
 import { JobPage } from './job/JobPage';
 import { OverviewTab } from './job/OverviewTab';
 import { ReplicasTab } from './job/ReplicasTab';
+import { replicaState, searchOf } from './job/replicaRows';
 import { JobsPage } from './jobs/JobsPage';
 import { readSearch } from './jobs/jobFilters';
 import { readLogSearch } from './logs/logSearch';
@@ -55,15 +56,27 @@ const queues = createRoute({
   component: lazyRouteComponent(() => import('./cluster/QueuesPage'), 'QueuesPage'),
 });
 
-const job = createRoute({ getParentRoute: () => root, path: '/jobs/$namespace/$kind/$name', component: JobPage });
+const recordings = createRoute({
+  getParentRoute: () => root,
+  path: '/recordings',
+  component: lazyRouteComponent(() => import('./recordings/RecordingsPage'), 'RecordingsPage'),
+});
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs/$namespace/$kind/$name',
+  validateSearch: (raw: Record<string, unknown>): { t?: string } =>
+    typeof raw.t === 'string' && !Number.isNaN(Date.parse(raw.t)) ? { t: raw.t } : {},
+  component: JobPage,
+});
 
 const overview = createRoute({ getParentRoute: () => job, path: '/', component: OverviewTab });
 
 const replicas = createRoute({
   getParentRoute: () => job,
   path: '/replicas',
-  validateSearch: (raw: Record<string, unknown>): { role?: string } =>
-    typeof raw.role === 'string' && raw.role !== '' ? { role: raw.role } : {},
+  validateSearch: (raw: Record<string, unknown>) =>
+    searchOf(typeof raw.role === 'string' ? raw.role : '', replicaState(raw.state)),
   component: ReplicasTab,
 });
 
@@ -86,6 +99,12 @@ const metrics = createRoute({
   component: lazyRouteComponent(() => import('./metrics/MetricsTab'), 'MetricsTab'),
 });
 
+const tensorboard = createRoute({
+  getParentRoute: () => job,
+  path: '/tensorboard',
+  component: lazyRouteComponent(() => import('./tensorboard/TensorBoardTab'), 'TensorBoardTab'),
+});
+
 const events = createRoute({ getParentRoute: () => job, path: '/events', component: EventsTab });
 
 const yaml = createRoute({
@@ -103,7 +122,8 @@ const tree = root.addChildren([
   templates,
   nodes,
   queues,
-  job.addChildren([overview, replicas, replica, logs, metrics, events, yaml]),
+  recordings,
+  job.addChildren([overview, replicas, replica, logs, metrics, tensorboard, events, yaml]),
 ]);
 
 export const router = createRouter({

@@ -35,6 +35,8 @@ export const theme = createTheme({
     Autocomplete: { defaultProps: { size: 'xs' } },
     Select: { defaultProps: { size: 'xs' } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true, events: { hover: true, focus: true, touch: false } } },
+    // The page has one banner: the head of a dialog is none.
+    Modal: { defaultProps: { attributes: { header: { role: 'presentation' } } } },
     Menu: { defaultProps: { shadow: 'md', position: 'bottom-start' } },
   },
 });

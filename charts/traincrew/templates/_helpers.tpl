@@ -23,6 +23,56 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- define "traincrew.consoleSelectorLabels" -}}
+app.kubernetes.io/name: traincrew-console
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "traincrew.consoleLabels" -}}
+{{ include "traincrew.consoleSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "traincrew.recorderSelectorLabels" -}}
+app.kubernetes.io/name: traincrew-recorder
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "traincrew.recorderLabels" -}}
+{{ include "traincrew.recorderSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- /* The variable that names the history. .secret: that with the URL; it has a password, which is not in the args. */ -}}
+{{- define "traincrew.historyEnv" -}}
+- name: TRAINCREW_HISTORY
+  {{- if .secret }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secret }}
+      key: {{ .key }}
+  {{- else }}
+  value: /var/lib/traincrew/history.db
+  {{- end }}
+{{- end -}}
+
+{{- define "traincrew.historyClaim" -}}
+{{- default (printf "%s-recorder" (include "traincrew.fullname" .)) .Values.recorder.persistence.existingClaim -}}
+{{- end -}}
+
+{{- /* A volume of root would not be writable. */ -}}
+{{- define "traincrew.historyPodSecurityContext" -}}
+{{- if .Values.recorder.postgres.secret -}}
+{{- toYaml .Values.podSecurityContext -}}
+{{- else -}}
+{{- toYaml (merge (dict "fsGroup" (default 65532 .Values.podSecurityContext.runAsGroup)) .Values.podSecurityContext) -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "traincrew.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "traincrew.fullname" .) .Values.serviceAccount.name -}}
@@ -181,6 +231,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- with .Values.sharing.noticeTaints }}
 - {{ printf "--notice-taints=%s" (join "," .) | quote }}
+{{- end }}
+{{- with .Values.sharing.scalingDefault }}
+- --scaling-default={{ . }}
+{{- end }}
+{{- with .Values.sharing.autoscaled }}
+- --autoscaled={{ . }}
+{{- end }}
+{{- if .Values.sharing.pinSurplus }}
+- --pin-surplus
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from traincrew.apimachinery import field_errors, name_validation, object_metadata, selectors
+from traincrew.apimachinery import field_errors, name_validation, object_meta_validation, selectors
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.unstructured import Object
 
@@ -19,7 +19,7 @@ _OPERATORS = {
 def validate(selector: Object | None, path: str, errors: list[FieldError]) -> None:
     if not selector:
         return
-    object_metadata.validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels", errors)
+    object_meta_validation.validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels", errors)
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):
         validate_requirement(requirement, f"{path}.matchExpressions[{index}]", errors)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
+from traincrew.apimachinery.object_meta_validation import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.string_cache import cached
 from traincrew.apimachinery.unstructured import Object
 

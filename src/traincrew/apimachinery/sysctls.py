@@ -13,19 +13,19 @@ SAFE = (
 """Namespaced sysctls that do not affect other pods of the node."""
 
 
-class Namespace(enum.StrEnum):
+class KernelNamespace(enum.StrEnum):
     """The values are the words of the kubelet's messages."""
 
     IPC = "IPC"
     NET = "Net"
 
 
-_NAMES = {"kernel.sem": Namespace.IPC}
+_NAMES = {"kernel.sem": KernelNamespace.IPC}
 _PREFIXES = {
-    "kernel.shm": Namespace.IPC,
-    "kernel.msg": Namespace.IPC,
-    "fs.mqueue.": Namespace.IPC,
-    "net.": Namespace.NET,
+    "kernel.shm": KernelNamespace.IPC,
+    "kernel.msg": KernelNamespace.IPC,
+    "fs.mqueue.": KernelNamespace.IPC,
+    "net.": KernelNamespace.NET,
 }
 
 
@@ -35,7 +35,7 @@ def normalize_name(name: str) -> str:
     return name if first == "." else name.translate({ord("."): "/", ord("/"): "."})
 
 
-def namespace_of(name: str) -> Namespace | None:
+def namespace_of(name: str) -> KernelNamespace | None:
     """None: the sysctl is not known to be namespaced. A pod that sets it would set it for the whole machine.
 
     name: normalized; or the beginning of a name.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import faulthandler
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 from traincrew import __version__, settings
 from traincrew.apimachinery import times
@@ -19,7 +20,9 @@ from traincrew.embedded.bootstrap import BootstrapObjects
 from traincrew.embedded.control_plane import Options
 from traincrew.embedded.data_directory import DataDirectory
 from traincrew.embedded.kubelet.images import default_environment
+from traincrew.embedded.kubelet.kubelet import Kubelet
 from traincrew.embedded.kubelet.network import listening_ports
+from traincrew.history import recorder
 from traincrew.kinds import KINDS
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
@@ -49,7 +52,8 @@ class Announcer:
 
 
 def bootstrap_objects(options: settings.Cluster) -> BootstrapObjects:
-    manifests = (*rbac_manifests.documents(), *rbac_manifests.sharing_documents())
+    recording = rbac_manifests.recorder_documents() if options.history is not None else []
+    manifests = (*rbac_manifests.documents(), *rbac_manifests.sharing_documents(), *recording)
     objects = [document for document in manifests if document["kind"] != "Namespace"]
     namespaces = options.namespaces or tuple(dict.fromkeys(each.namespace for kind in KINDS for each in kind.other_operators))
     return BootstrapObjects(namespaces, tuple(crds.crd(kind) for kind in KINDS), tuple(objects))
@@ -100,14 +104,16 @@ async def _serve(options: settings.Cluster, directory: DataDirectory, announcer:
             overcommit=list(options.overcommit),
             isolation=cluster.kubelet.setup.isolation if cluster.kubelet is not None else "",
             environment=_default_environment(options.node),
+            unenforced=_unenforced_limits(cluster.kubelet),
         )
         try:
             announcer.ready(cluster.url)
-            await _run_operator(cluster, options, shutdown.requested)
-            if cluster.kubelet is not None:
-                announcer.stopping(cluster.kubelet.sync_loop.busy, None if shutdown.leaves_pods else shutdown.grace_period)
-                if not shutdown.leaves_pods:
-                    await cluster.kubelet.stop(shutdown.grace_period)
+            async with _recorder(cluster, options, directory):
+                await _run_operator(cluster, options, shutdown.requested)
+                if cluster.kubelet is not None:
+                    announcer.stopping(cluster.kubelet.sync_loop.busy, None if shutdown.leaves_pods else shutdown.grace_period)
+                    if not shutdown.leaves_pods:
+                        await cluster.kubelet.stop(shutdown.grace_period)
         finally:
             directory.withdraw()
 
@@ -128,9 +134,28 @@ def _daemon_options(options: settings.Cluster, directory: DataDirectory) -> Opti
     )
 
 
+def _unenforced_limits(kubelet: Kubelet | None) -> dict[str, object]:
+    """Empty: all limits of pods are enforced, or there are no pods."""
+    if kubelet is None or not kubelet.setup.cgroups.missing:
+        return {}
+    return {"resources": list(kubelet.setup.cgroups.missing), "why": kubelet.setup.cgroups.warning}
+
+
 def _default_environment(node: settings.Node | None) -> str:
     """The environment of containers whose image has no environment. Empty: such containers are rejected."""
     return default_environment.from_process().source if node is not None and not node.strict_images else ""
+
+
+@contextlib.asynccontextmanager
+async def _recorder(cluster: daemon.RunningCluster, options: settings.Cluster, directory: DataDirectory) -> AsyncIterator[None]:
+    """In this process: another one would need more memory than the recorder itself. It has the rights of its service account."""
+    if options.history is None:
+        yield
+        return
+    user = users.service_account(rbac_manifests.NAMESPACE, rbac_manifests.RECORDER)
+    client = cluster.control_plane.client(user, rbac_manifests.RECORDER)
+    async with recorder.recording(client, str(directory.history), options.history):
+        yield
 
 
 async def _run_operator(cluster: daemon.RunningCluster, options: settings.Cluster, stop: asyncio.Event) -> None:
@@ -142,7 +167,7 @@ async def _run_operator(cluster: daemon.RunningCluster, options: settings.Cluste
     client = cluster.control_plane.client(user, "traincrew-operator")
     in_host_network = cluster.kubelet is not None and cluster.kubelet.setup.isolation == "none"
     chosen = dataclasses.replace(OPERATOR, planning=HOST_NETWORK_PLANNING) if in_host_network else OPERATOR
-    chosen = dataclasses.replace(chosen, overcommitted=options.overcommit)
+    chosen = dataclasses.replace(chosen, overcommitted=options.overcommit, sharing=options.sharing)
     operator = Operator(Clients(client), KINDS, chosen, Metrics())
     operator.observer.ports.listening = listening_ports.ports
     await operator.run(stop)

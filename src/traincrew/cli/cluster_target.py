@@ -43,6 +43,14 @@ class TargetOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class HistoryTargetOptions(TargetOptions):
+    """Of verbs that read deleted jobs, too."""
+
+    console: str = ""
+    """The address of the console that has the history, or NAMESPACE/SERVICE. Empty: that of the cluster or of this machine."""
+
+
+@dataclasses.dataclass(frozen=True)
 class ClusterTarget:
     connection: ServerConnection
     namespace: str
@@ -69,6 +77,15 @@ _OPTIONS = (
 )
 options = option_group("target_options", TargetOptions, _OPTIONS)
 """Adds the options of every verb that talks to a cluster."""
+_CONSOLE = click.option(
+    "--console",
+    metavar="URL",
+    envvar="TRAINCREW_CONSOLE",
+    help="The console that has the history of deleted jobs: its address, or NAMESPACE/SERVICE in the cluster. Default: "
+    "$TRAINCREW_CONSOLE, else the console in the namespace kubeflow, else that of this machine.",
+)
+options_with_history = option_group("target_options", HistoryTargetOptions, (*_OPTIONS, _CONSOLE))
+"""Adds the options of every verb that reads deleted jobs, too."""
 
 
 def resolve(target_options: TargetOptions) -> ClusterTarget:
@@ -87,6 +104,13 @@ def resolve(target_options: TargetOptions) -> ClusterTarget:
         _require_user_kubeconfig(directory)
         connection = kubeconfig.load(None)
     return ClusterTarget(connection, target_options.namespace or connection.namespace, local)
+
+
+def kubeconfig_path(target_options: TargetOptions, target: ClusterTarget) -> str:
+    """The file with the credentials. A console of other credentials has other rights."""
+    if target_options.names_cluster():
+        return target_options.kubeconfig or os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    return os.fspath(target.local.kubeconfig) if target.local is not None else os.path.expanduser("~/.kube/config")
 
 
 def _require_user_kubeconfig(directory: data_directory.DataDirectory) -> None:

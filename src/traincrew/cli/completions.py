@@ -42,10 +42,10 @@ def remote_paths(context: click.Context, parameter: click.Parameter, incomplete:
 
 def replicas(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The replicas and roles of the job on the command line."""
-    from traincrew.cli.jobs import completion_query
+    from traincrew.cli.jobs import shell_completion
 
     job = str(_complete_context(context).params.get("job") or "")
-    query = completion_query.replica_names(job, _target_options(_complete_context(context))) if job else None
+    query = shell_completion.replica_names(job, _target_options(_complete_context(context))) if job else None
     return _starting_with(_answer(query) if query is not None else (), incomplete)
 
 
@@ -81,9 +81,9 @@ def _image_mappings() -> list[tuple[str, str]]:
 
 
 def _jobs(context: click.Context) -> list[CompletionItem]:
-    from traincrew.cli.jobs import completion_query
+    from traincrew.cli.jobs import shell_completion
 
-    named = _answer(completion_query.job_names(_target_options(context)))
+    named = _answer(shell_completion.job_names(_target_options(context)))
     return [
         *(CompletionItem(name, help=state) for kind, name, state in named),
         *(CompletionItem(f"{kind}/{name}", help=state) for kind, name, state in named),

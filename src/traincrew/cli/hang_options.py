@@ -8,18 +8,20 @@ import click
 
 from traincrew.cli.option_group import option_group
 
+SILENT_AFTER, DIFFERS_AFTER = "5m", "2m"
+
 
 @dataclasses.dataclass(frozen=True)
 class HangOptions:
-    silent_after: str
-    differs_after: str
+    silent_after: str = SILENT_AFTER
+    differs_after: str = DIFFERS_AFTER
 
 
 _OPTIONS = (
     click.option(
         "--silent-after",
         metavar="TIME",
-        default="5m",
+        default=SILENT_AFTER,
         envvar="TRAINCREW_SILENT_AFTER",
         show_default=True,
         help="Report a running job if no replica has printed anything for TIME. Also $TRAINCREW_SILENT_AFTER.",
@@ -27,7 +29,7 @@ _OPTIONS = (
     click.option(
         "--differs-after",
         metavar="TIME",
-        default="2m",
+        default=DIFFERS_AFTER,
         envvar="TRAINCREW_DIFFERS_AFTER",
         show_default=True,
         help="Report a replica that differs from the others and has printed nothing for TIME. Also $TRAINCREW_DIFFERS_AFTER.",

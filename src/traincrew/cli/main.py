@@ -31,6 +31,7 @@ VERBS = {
     "exec": "Run a command in a replica of a job.",
     "cp": "Copy files to and from a replica of a job.",
     "port-forward": "Forward ports of this machine to a replica of a job.",
+    "export": "Write a recording of a job to a file, which any console opens.",
     "tensorboard": "Show the TensorBoard of a job.",
     "open": "Open the web console in the browser.",
     "console": "Serve the web console and print its link.",
@@ -43,6 +44,7 @@ VERBS = {
     "image": "Map image names to environments on this machine.",
     "node": "Join this machine to a Kubernetes cluster as a node.",
     "operator": "Run the operator on a Kubernetes cluster.",
+    "recorder": "Record the history of the jobs of a Kubernetes cluster.",
     "migrate": "Take over the jobs of a Go operator on a cluster, or give them back.",
     "validate": "Validate manifests without a cluster.",
     "completion": "Print the completion script of a shell.",
@@ -141,7 +143,8 @@ def _report_usage(error: click.ClickException) -> None:
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "traincrew"
-    terminal.echo(f"error: {message[:1].lower()}{message[1:]}. Run `{path} --help` for the arguments.", err=True)
+    end = "" if message.endswith("?") else "."
+    terminal.echo(f"error: {message[:1].lower()}{message[1:]}{end} Run `{path} --help` for the arguments.", err=True)
 
 
 def _exit(end: SystemExit) -> None:

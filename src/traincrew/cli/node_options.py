@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from traincrew import errors, settings
+from traincrew.cli.option_group import add_options
 from traincrew.cli.whole_number import WholeNumber
 
 ISOLATION_LEVELS = ("auto", "root", "user", "none")
@@ -15,13 +16,7 @@ OVERCOMMIT = ("cpu", "memory", "none")
 """Values of --overcommit. Devices cannot be overcommitted."""
 
 
-def options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-_OPTIONS = (
+options = add_options((
     click.option(
         "--isolation", type=click.Choice(ISOLATION_LEVELS), default="auto", show_default=True,
         help="Isolation of pods: root namespaces, user namespaces or none. auto selects the best available level.",
@@ -48,23 +43,17 @@ _OPTIONS = (
         help="Maximum size of the logs of deleted pods. The oldest logs are removed first.",
     ),
     click.option("--strict-images", is_flag=True, help="Reject images that have no mapping (see `traincrew image`)."),
-)  # fmt: skip
+))  # fmt: skip
 
 
-def log_options(command: Any) -> Any:
-    """--log-format and --log-level."""
-    for option in reversed(_LOG_OPTIONS):
-        command = option(command)
-    return command
-
-
-_LOG_OPTIONS = (
+LOG_OPTIONS = (
     click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format."),
     click.option(
         "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="Log level.",
     ),
 )  # fmt: skip
+log_options = add_options(LOG_OPTIONS)
 
 
 def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, passed to each of them as one value."""
+"""Options that verbs share: added one by one, or passed to each verb as one value."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def add_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
+    """A decorator that adds the options to a verb, which receives each value by the name of its option."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def option_group(parameter: str, record: type, options: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
     """A decorator that adds the options to a verb. The verb receives their values in `parameter`, as an instance of `record`.
 
@@ -17,15 +28,13 @@ def option_group(parameter: str, record: type, options: Sequence[Callable[[Any],
 
     def decorate(command: F) -> F:
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            chosen = {field.name: values.pop(field.name) or "" for field in dataclasses.fields(record)}
+            given = {field.name: values.pop(field.name) for field in dataclasses.fields(record)}
+            chosen = {name: "" if value is None else value for name, value in given.items()}
             return command(*arguments, **{parameter: record(**chosen)}, **values)
 
         wrapper.__doc__, wrapper.__name__ = command.__doc__, command.__name__
         # click stores the options that are declared below this decorator on the wrapped function.
         wrapper.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-        decorated: Any = wrapper
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated  # type: ignore[no-any-return]
+        return add_options(options)(wrapper)  # type: ignore[return-value]
 
     return decorate

@@ -1,4 +1,4 @@
-"""The options of the operator about elastic jobs that use idle capacity."""
+"""The options of `operator` and `up` about elastic jobs that use idle capacity."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import dataclasses
 import click
 
 from traincrew import errors, settings
-from traincrew.apimachinery import quantities
 from traincrew.cli.option_group import option_group
-from traincrew.scheduling import resource_requests
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +16,9 @@ class SharingOptions:
     settle: float
     resize_budget: float
     notice_taints: str
+    scaling_default: str
+    autoscaled: str
+    pin_surplus: bool
 
 
 _OPTIONS = (
@@ -33,21 +34,40 @@ _OPTIONS = (
         default=settings.Sharing.settle,
         show_default=True,
         metavar="SECONDS",
-        help="Let elastic jobs grow into capacity that has been idle for this time.",
+        help="Scale elastic jobs up into capacity that has been idle for this time.",
     ),
     click.option(
         "--resize-budget",
         type=click.FloatRange(0.001, 1),
         default=settings.Sharing.resize_budget,
         show_default=True,
-        metavar="PART",
-        help="The part of its running time that an elastic job may spend on growth.",
+        metavar="FRACTION",
+        help="Fraction of its running time that an elastic job may spend on scaling up.",
     ),
     click.option(
         "--notice-taints",
         default="",
         metavar="LIST",
-        help="Keys of taints by which nodes announce their end, in place of those of the cloud providers and autoscalers.",
+        help="Keys of taints that announce the termination of a node, in place of those of known clouds and autoscalers.",
+    ),
+    click.option(
+        "--scaling-default",
+        type=click.Choice(settings.SCALING_MODES),
+        default=settings.Sharing.scaling_default,
+        show_default=True,
+        help="How elastic jobs without the annotation traincrew.kubeflow.org/scaling are scaled.",
+    ),
+    click.option(
+        "--autoscaled",
+        type=click.Choice(settings.AUTOSCALED_NODES),
+        default=settings.Sharing.autoscaled,
+        show_default=True,
+        help="Nodes of an autoscaler that workers on idle capacity must not keep. auto: those that Karpenter has labelled.",
+    ),
+    click.option(
+        "--pin-surplus",
+        is_flag=True,
+        help="Let workers on idle capacity run only on the node that was free, so that Karpenter adds no node for them.",
     ),
 )
 
@@ -56,6 +76,9 @@ options = option_group("sharing_options", SharingOptions, _OPTIONS)
 
 def parse(given: SharingOptions) -> settings.Sharing:
     amounts, parts = dict[str, int](), dict[str, float]()
+    if given.headroom:
+        from traincrew.apimachinery import quantities
+        from traincrew.scheduling import resource_requests
     for entry in filter(None, (part.strip() for part in given.headroom.split(","))):
         name, _, text = entry.partition("=")
         if text.endswith("%") and _is_percentage(text[:-1]):
@@ -66,7 +89,9 @@ def parse(given: SharingOptions) -> settings.Sharing:
             expected = "RESOURCE=QUANTITY or RESOURCE=PERCENT%, such as nvidia.com/gpu=2 or cpu=5%"
             raise errors.SettingsError(f"invalid --headroom {entry!r}: expected {expected}")
     taints = tuple(key.strip() for key in given.notice_taints.split(",") if key.strip())
-    return settings.Sharing(amounts, parts, given.settle, given.resize_budget, taints)
+    return settings.Sharing(
+        amounts, parts, given.settle, given.resize_budget, taints, given.scaling_default, given.autoscaled, given.pin_surplus
+    )
 
 
 def _is_percentage(text: str) -> bool:

@@ -100,6 +100,11 @@ class ClientIdentity:
         return f"Basic {base64.b64encode(self.basic.encode()).decode()}" if self.basic else ""
 
 
+def authority(found: Credentials) -> Material | None:
+    """The certificate authority that belongs to credentials. None: those of the system."""
+    return found.authority if isinstance(found, ClientIdentity) else None
+
+
 def _header_text(token: bytes, label: str) -> str:
     text = token.decode("ascii", "replace").strip()
     if not text or not text.isascii() or not text.isprintable():

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import TypeVar
 
 from traincrew.client import events
-from traincrew.client.events import Event
+from traincrew.client.events import RecordedEvent
 
 T = TypeVar("T")
 Key = tuple[str, ...]
@@ -47,7 +47,7 @@ class Correlator:
         self._aggregates: OrderedDict[Key, _Aggregate] = OrderedDict()
         self._spam_filter: OrderedDict[Key, tuple[float, dt.datetime]] = OrderedDict()
 
-    def correlate(self, event: Event) -> Observation | None:
+    def correlate(self, event: RecordedEvent) -> Observation | None:
         """The object to create or to update; None: the event is dropped."""
         combined = self._is_combined(event)
         if not self._passes_spam_filter(event):
@@ -61,7 +61,7 @@ class Correlator:
         _evict(self._observations)
         return observation
 
-    def _is_combined(self, event: Event) -> bool:
+    def _is_combined(self, event: RecordedEvent) -> bool:
         key = _aggregate_key(event)
         aggregate = self._aggregates.get(key)
         if aggregate is None or event.time - aggregate.last > SIMILAR_INTERVAL:
@@ -71,7 +71,7 @@ class Correlator:
         aggregate.messages.add(event.message)
         return len(aggregate.messages) > MAX_SIMILAR - 1
 
-    def _passes_spam_filter(self, event: Event) -> bool:
+    def _passes_spam_filter(self, event: RecordedEvent) -> bool:
         key = _object_key(event)
         tokens, last = self._spam_filter.get(key, (float(SPAM_BURST), event.time))
         tokens = min(float(SPAM_BURST), tokens + max(0.0, (event.time - last).total_seconds()) * SPAM_REFILL)
@@ -80,12 +80,12 @@ class Correlator:
         return tokens >= 1
 
 
-def _object_key(event: Event) -> Key:
+def _object_key(event: RecordedEvent) -> Key:
     involved = event.involved
     return (event.source.component, involved.kind, involved.namespace, involved.name, involved.uid, involved.api_version)
 
 
-def _aggregate_key(event: Event) -> Key:
+def _aggregate_key(event: RecordedEvent) -> Key:
     return (*_object_key(event), event.type, event.reason)
 
 

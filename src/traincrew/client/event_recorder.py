@@ -22,12 +22,12 @@ from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.client import events, interfaces, retries
 from traincrew.client.event_correlation import Correlator
-from traincrew.client.events import Event
+from traincrew.client.events import RecordedEvent
 from traincrew.model.resources import EVENTS
 
 log = logging.getLogger(__name__)
 
-NamingStrategy = Callable[[Event], str]
+NamingStrategy = Callable[[RecordedEvent], str]
 
 
 class UniqueNames:
@@ -36,7 +36,7 @@ class UniqueNames:
     def __init__(self) -> None:
         self._last = 0
 
-    def __call__(self, event: Event) -> str:
+    def __call__(self, event: RecordedEvent) -> str:
         self._last = max(self._last + 1, time.time_ns())
         return f"{event.involved.name}.{self._last:x}"
 
@@ -71,9 +71,9 @@ class EventRecorder:
         self._correlator = correlator
         self._delivery = delivery
         self._defer_while = defer_while
-        self._queue: asyncio.Queue[tuple[float, Event]] = asyncio.Queue(delivery.backlog)
+        self._queue: asyncio.Queue[tuple[float, RecordedEvent]] = asyncio.Queue(delivery.backlog)
 
-    def record(self, event: Event) -> None:
+    def record(self, event: RecordedEvent) -> None:
         """Does not block. If the backlog is full, the event is dropped."""
         try:
             self._queue.put_nowait((asyncio.get_running_loop().time(), event))
@@ -113,7 +113,7 @@ class EventRecorder:
         while clock() < until and self._defer_while():  # noqa: ASYNC110 - there is no notification
             await asyncio.sleep(0.1)
 
-    async def _write(self, event: Event) -> None:
+    async def _write(self, event: RecordedEvent) -> None:
         if self._correlator is None:
             await self._create(event, self._naming(event), events.Series(event.message, event.time))
             return
@@ -125,7 +125,7 @@ class EventRecorder:
         observation.name = self._naming(event)
         await self._create(event, observation.name, observation.series)
 
-    async def _count(self, event: Event, name: str, series: events.Series) -> bool:
+    async def _count(self, event: RecordedEvent, name: str, series: events.Series) -> bool:
         """Updates the object that counts the occurrences; False: it has expired."""
         message = events.truncated(series.message)
         changes = {"count": series.count, "lastTimestamp": times.rfc3339(event.time), "message": message}
@@ -135,7 +135,7 @@ class EventRecorder:
             return False
         return True
 
-    async def _create(self, event: Event, name: str, series: events.Series) -> None:
+    async def _create(self, event: RecordedEvent, name: str, series: events.Series) -> None:
         clock = asyncio.get_running_loop().time
         deadline, backoff = clock() + self._delivery.retry_seconds, retries.Backoff(0.5, 10.0)
         body = msgspec.json.encode(events.build(event, name, series))
@@ -150,5 +150,5 @@ class EventRecorder:
             await asyncio.sleep(delay)
 
 
-def _fields(event: Event) -> dict[str, str]:
+def _fields(event: RecordedEvent) -> dict[str, str]:
     return {"object": f"{event.involved.namespace}/{event.involved.name}", "reason": event.reason}

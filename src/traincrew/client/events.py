@@ -49,7 +49,7 @@ class EventSource(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Event:
+class RecordedEvent:
     """One occurrence. An event with an action has the shape of events.k8s.io: eventTime in place of count and timestamps."""
 
     involved: ObjectReference
@@ -78,7 +78,7 @@ class Series:
     count: int = 1
 
 
-def build(event: Event, name: str, series: Series) -> dict[str, Any]:
+def build(event: RecordedEvent, name: str, series: Series) -> dict[str, Any]:
     """The Event object."""
     component, host, instance = event.source
     metadata: dict[str, Any] = {"name": name, "namespace": event.namespace}

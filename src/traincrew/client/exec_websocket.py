@@ -46,7 +46,7 @@ class Command:
         return [("container", container), *chosen, *(("command", each) for each in self.argv)]
 
 
-class Session:
+class ExecWebSocket:
     """A command that runs in a container."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
@@ -99,8 +99,8 @@ def exit_code(raw: bytes) -> int:
 
 @contextlib.asynccontextmanager
 async def opened(
-    client: RemoteClient, position: pod_logs.LogPosition, command: Command, protocols: Sequence[str] = (V5, V4)
-) -> AsyncIterator[Session]:
+    client: RemoteClient, position: pod_logs.ContainerReference, command: Command, protocols: Sequence[str] = (V5, V4)
+) -> AsyncIterator[ExecWebSocket]:
     path = (resources.PODS, position.namespace, position.pod, "exec")
     async with client.websocket(path, command.query(position.container), tuple(protocols)) as socket:
-        yield Session(socket)
+        yield ExecWebSocket(socket)

@@ -6,7 +6,7 @@ Every method raises the errors of `traincrew.errors`; they raise `TemporaryError
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -47,6 +47,16 @@ class Reader(Protocol):
 
         The first event is a bookmark of resource_version itself: the watch is established.
         """
+        ...
+
+
+class LogReader(Reader, Protocol):
+    """Reads logs of containers, too."""
+
+    def stream(
+        self, resource: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """A body as it arrives. The first chunk is empty: the server has accepted the request."""
         ...
 
 

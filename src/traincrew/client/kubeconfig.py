@@ -8,6 +8,7 @@ Every error names the file and the entry. No error quotes a value that may be se
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ def load(path: str | None = None, context: str | None = None) -> connection.Serv
     files = kubeconfig_files.read(path, os.environ)
     chosen = _context(files, context)
     cluster = _entry(files.clusters, "cluster", chosen.value.cluster, files.where)
-    user = kubeconfig_files.KubeconfigEntry("user", "", kubeconfig_files.User(), chosen.file)
+    user = kubeconfig_files.KubeconfigEntry("user", "", kubeconfig_files.KubeconfigUser(), chosen.file)
     if chosen.value.user:
         user = _entry(files.users, "user", chosen.value.user, files.where)
     server = _server(cluster)
@@ -54,25 +55,45 @@ def load(path: str | None = None, context: str | None = None) -> connection.Serv
     )
 
 
+IN_CLUSTER_ADDRESS = "https://kubernetes.default.svc"
+"""The API server of the cluster in which a pod runs, as its pods name it."""
+
+
 def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ) -> connection.ServerConnection:
     """The connection of the pod in which this process runs. The token is read again when it rotates."""
-    host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
+    found = in_cluster_server(root, env)
     token = pathlib.Path(root, "token")
-    if not host or not token.exists():
-        missing = f"{str(token)!r} does not exist" if host else "KUBERNETES_SERVICE_HOST is not set"
-        raise errors.KubeconfigError(f"not in a pod with a service account: {missing}; specify a kubeconfig")
+    if not token.exists():
+        raise errors.KubeconfigError(f"not in a pod with a service account: {str(token)!r} does not exist; specify a kubeconfig")
+    material = credentials.Material("the service account's token", path=str(token))
+    identity = credentials.ClientIdentity(authority=credentials.authority(found.identity), token=material)
+    return dataclasses.replace(found, identity=identity, where=f"the service account in {root}")
+
+
+def in_cluster_server(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ) -> connection.ServerConnection:
+    """The API server of the cluster in which this process runs, without credentials."""
+    host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise errors.KubeconfigError(
+            "not in a pod with a service account: KUBERNETES_SERVICE_HOST is not set; specify a kubeconfig"
+        )
     server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     namespace = pathlib.Path(root, "namespace")
     return connection.ServerConnection(
         server=server,
         identity=credentials.ClientIdentity(
-            authority=credentials.Material("the pod's authority", path=str(pathlib.Path(root, "ca.crt"))),
-            token=credentials.Material("the service account's token", path=str(token)),
+            authority=credentials.Material("the pod's authority", path=str(pathlib.Path(root, "ca.crt")))
         ),
-        where=f"the service account in {root}",
+        where=f"the cluster of the pod ({root})",
         namespace=namespace.read_text().strip() if namespace.exists() else "default",
         proxy=proxies.from_environment(yarl.URL(server), env),
     )
+
+
+def without_credentials(found: connection.ServerConnection) -> connection.ServerConnection:
+    """The same API server for other users: address and certificate authority alone."""
+    identity = credentials.ClientIdentity(authority=credentials.authority(found.identity))
+    return dataclasses.replace(found, identity=identity, impersonation=())
 
 
 def _context(files: kubeconfig_files.Files, context: str | None) -> kubeconfig_files.KubeconfigEntry[kubeconfig_files.Context]:
@@ -99,7 +120,7 @@ def _names(entries: Mapping[str, object]) -> str:
     return ", ".join(sorted(entries)) or "none"
 
 
-def _server(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster]) -> str:
+def _server(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.KubeconfigCluster]) -> str:
     try:
         url = yarl.URL(cluster.value.server)
     except ValueError:
@@ -111,7 +132,7 @@ def _server(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster])
     return cluster.value.server.rstrip("/")
 
 
-def _proxy(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster], server: str) -> str:
+def _proxy(cluster: kubeconfig_files.KubeconfigEntry[kubeconfig_files.KubeconfigCluster], server: str) -> str:
     if cluster.value.proxy_url:
         return proxies.checked(cluster.value.proxy_url, cluster.field("proxy-url"))
     return proxies.from_environment(yarl.URL(server), os.environ)

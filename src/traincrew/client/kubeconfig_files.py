@@ -21,7 +21,7 @@ class Extension(msgspec.Struct):
     extension: Any = None
 
 
-class Cluster(msgspec.Struct, rename="kebab"):
+class KubeconfigCluster(msgspec.Struct, rename="kebab"):
     server: str = ""
     certificate_authority: str = ""
     certificate_authority_data: str = ""
@@ -31,7 +31,7 @@ class Cluster(msgspec.Struct, rename="kebab"):
     extensions: list[Extension] | None = None
 
 
-class Variable(msgspec.Struct):
+class ExecEnvVar(msgspec.Struct):
     name: str
     value: str = ""
 
@@ -40,13 +40,13 @@ class Exec(msgspec.Struct, rename="camel"):
     command: str
     api_version: str = ""
     args: list[str] | None = None
-    env: list[Variable] | None = None
+    env: list[ExecEnvVar] | None = None
     install_hint: str = ""
     interactive_mode: str = ""
     provide_cluster_info: bool = False
 
 
-class User(msgspec.Struct, rename="kebab"):
+class KubeconfigUser(msgspec.Struct, rename="kebab"):
     client_certificate: str = ""
     client_certificate_data: str = ""
     client_key: str = ""
@@ -70,12 +70,12 @@ class Context(msgspec.Struct):
 
 class NamedCluster(msgspec.Struct):
     name: str
-    cluster: Cluster = msgspec.field(default_factory=Cluster)
+    cluster: KubeconfigCluster = msgspec.field(default_factory=KubeconfigCluster)
 
 
 class NamedUser(msgspec.Struct):
     name: str
-    user: User = msgspec.field(default_factory=User)
+    user: KubeconfigUser = msgspec.field(default_factory=KubeconfigUser)
 
 
 class NamedContext(msgspec.Struct):
@@ -115,8 +115,8 @@ class Files(NamedTuple):
 
     where: str
     current_context: str
-    clusters: dict[str, KubeconfigEntry[Cluster]]
-    users: dict[str, KubeconfigEntry[User]]
+    clusters: dict[str, KubeconfigEntry[KubeconfigCluster]]
+    users: dict[str, KubeconfigEntry[KubeconfigUser]]
     contexts: dict[str, KubeconfigEntry[Context]]
 
 

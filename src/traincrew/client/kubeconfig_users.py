@@ -8,8 +8,8 @@ import binascii
 from traincrew import errors
 from traincrew.client import credentials, execplugin, kubeconfig_files
 
-Cluster = kubeconfig_files.KubeconfigEntry[kubeconfig_files.Cluster]
-User = kubeconfig_files.KubeconfigEntry[kubeconfig_files.User]
+Cluster = kubeconfig_files.KubeconfigEntry[kubeconfig_files.KubeconfigCluster]
+User = kubeconfig_files.KubeconfigEntry[kubeconfig_files.KubeconfigUser]
 
 
 def identity(cluster: Cluster, user: User) -> credentials.ClientIdentity:
@@ -34,7 +34,7 @@ def identity(cluster: Cluster, user: User) -> credentials.ClientIdentity:
     )
 
 
-def impersonation(user: kubeconfig_files.User) -> tuple[tuple[str, str], ...]:
+def impersonation(user: kubeconfig_files.KubeconfigUser) -> tuple[tuple[str, str], ...]:
     headers = [("Impersonate-User", user.as_user), ("Impersonate-Uid", user.as_uid)]
     headers += [("Impersonate-Group", group) for group in user.as_groups or ()]
     return tuple((name, value) for name, value in headers if value)

@@ -10,14 +10,14 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from traincrew.apimachinery import times
-from traincrew.client.remote import RemoteClient
+from traincrew.client.interfaces import LogReader
 from traincrew.model import resources
 
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?")
 NANO = 1_000_000_000
 
 
-class Line(NamedTuple):
+class PodLogLine(NamedTuple):
     nanoseconds: int
     """Since 1970. 0 if the line has no timestamp."""
     text: bytes
@@ -25,19 +25,19 @@ class Line(NamedTuple):
     whole: bool = True
 
 
-def timestamp(line: Line) -> dt.datetime:
+def timestamp(line: PodLogLine) -> dt.datetime:
     """The time of a line that has a timestamp."""
     return dt.datetime.fromtimestamp(line.nanoseconds / NANO, dt.UTC)
 
 
-class LogPosition(NamedTuple):
+class ContainerReference(NamedTuple):
     namespace: str
     pod: str
     container: str
 
 
 @dataclasses.dataclass
-class Position:
+class LogPosition:
     """How far the log of a container has been read, across its runs. Several lines may have the same timestamp."""
 
     last: int = 0
@@ -49,7 +49,7 @@ class Position:
         moment = dt.datetime.fromtimestamp(self.last // NANO, dt.UTC)
         return times.rfc3339(moment) if self.last else ""
 
-    def took(self, line: Line) -> None:
+    def took(self, line: PodLogLine) -> None:
         if line.nanoseconds > self.last:
             self.last, self.count = line.nanoseconds, 0
         self.count += line.nanoseconds == self.last
@@ -58,10 +58,10 @@ class Position:
 class Resumed:
     """Skips the lines that were read before, when a log is read again from the second of the last line."""
 
-    def __init__(self, position: Position) -> None:
+    def __init__(self, position: LogPosition) -> None:
         self._last, self._known = position.last, position.count
 
-    def is_new(self, line: Line) -> bool:
+    def is_new(self, line: PodLogLine) -> bool:
         if line.nanoseconds > self._last or not line.nanoseconds:
             return True
         if line.nanoseconds == self._last and self._known == 0:
@@ -121,7 +121,9 @@ class LineSplitter:
             del self.partial[self._max_line :]
 
 
-async def lines(client: RemoteClient, position: LogPosition, options: PodLogOptions) -> AsyncGenerator[list[Line], None]:
+async def lines(
+    client: LogReader, position: ContainerReference, options: PodLogOptions
+) -> AsyncGenerator[list[PodLogLine], None]:
     """Batches of lines as they arrive. The first batch is empty: the server has accepted the request. Raises ApiError."""
     stream = client.stream(resources.PODS, position.namespace, position.pod, "log", options.query(position.container))
     splitter = LineSplitter(options.max_line)
@@ -132,10 +134,18 @@ async def lines(client: RemoteClient, position: LogPosition, options: PodLogOpti
         yield [parse(bytes(splitter.partial))._replace(whole=False)]
 
 
-def parse(raw: bytes) -> Line:
+def encode(line: PodLogLine) -> bytes:
+    """The line with its timestamp, as the kubelet prints it."""
+    if not line.nanoseconds:
+        return line.text
+    moment = dt.datetime.fromtimestamp(line.nanoseconds // NANO, dt.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{line.nanoseconds % NANO:09}Z ".encode() + line.text
+
+
+def parse(raw: bytes) -> PodLogLine:
     match = _STAMP.match(raw)
     if match is None:
-        return Line(0, raw)
+        return PodLogLine(0, raw)
     second, fraction, zone = match.groups()
     moment = times.parse((second + zone).decode())
-    return Line(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])
+    return PodLogLine(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import re
 import types
 import urllib.parse
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ import yarl
 
 from traincrew import errors
 from traincrew.apimachinery import json_nesting
-from traincrew.client import connection, interfaces, retries, status_errors, transport, watch_stream
+from traincrew.client import connection, interfaces, request_urls, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
@@ -30,8 +29,6 @@ PATCHES: dict[interfaces.PatchType, str] = {
 }
 SILENCE_MARGIN = 30.0
 """Seconds after its requested end at which a watch without data is cancelled."""
-
-_SIMPLE = re.compile(r"[A-Za-z0-9:_-][A-Za-z0-9.:_-]*")
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -83,6 +80,10 @@ class RemoteClient:
     ) -> None:
         await self._transport.close()
 
+    @property
+    def is_closed(self) -> bool:
+        return self._transport.is_closed
+
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
         return await self._send(_Call("get", resource, transport.HttpRequest("GET", url)))
@@ -97,7 +98,7 @@ class RemoteClient:
     ) -> AsyncGenerator[interfaces.Page, None]:
         query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
         while True:
-            url = self._url(resource, namespace, query=_query(query))
+            url = self._url(resource, namespace, query=request_urls.query(query))
             body = await self._send(_Call("list", resource, transport.HttpRequest("GET", url)))
             page = _decoded_list(body)
             yield interfaces.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
@@ -117,7 +118,7 @@ class RemoteClient:
             "labelSelector": labels,
             "fieldSelector": fields,
         }
-        request = transport.HttpRequest("GET", self._url(resource, namespace, query=_query(query)))
+        request = transport.HttpRequest("GET", self._url(resource, namespace, query=request_urls.query(query)))
         started, code, lines = asyncio.get_running_loop().time(), 0, watch_stream.Lines()
         try:
             async with self._transport.stream(request, seconds + SILENCE_MARGIN) as response:
@@ -138,7 +139,7 @@ class RemoteClient:
         self, resource: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
     ) -> AsyncGenerator[bytes, None]:
         """A body as it arrives, without a time limit: a log. The first chunk is empty: the server has accepted the request."""
-        request = transport.HttpRequest("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
+        request = transport.HttpRequest("GET", self._url(resource, namespace, name, subresource, request_urls.query(dict(query))))
         async with self._transport.stream(request, None) as response:
             if response.status >= 300:
                 raise status_errors.error(response.status, await response.read(), response.headers.get("Retry-After"))
@@ -158,7 +159,7 @@ class RemoteClient:
         self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False, dry_run: bool = False
     ) -> bytes:
         options = {"fieldValidation": "Strict" if strict else "", "dryRun": "All" if dry_run else ""}
-        url = self._url(resource, namespace, query=_query(options) if strict or dry_run else "")
+        url = self._url(resource, namespace, query=request_urls.query(options) if strict or dry_run else "")
         return await self._send(_Call("create", resource, transport.HttpRequest("POST", url, body)))
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
@@ -248,7 +249,7 @@ class RemoteClient:
         subresource: str = "",
         query: str = "",
     ) -> yarl.URL:
-        path = resource.path(_segment(namespace) if namespace else None, _segment(name), subresource)
+        path = resource.path(request_urls.segment(namespace) if namespace else None, request_urls.segment(name), subresource)
         return yarl.URL(f"{self._server}{path}{query}", encoded=True)
 
 
@@ -256,19 +257,6 @@ def _is_idempotent(call: _Call) -> bool:
     if call.verb == "create":
         return b'"generateName"' not in (call.request.body or b"")
     return call.request.content_type != transport.JSON_PATCH
-
-
-def _query(values: dict[str, str]) -> str:
-    return "?" + urllib.parse.urlencode({key: value for key, value in values.items() if value})
-
-
-def _segment(text: str) -> str:
-    """A name as a segment of a path. User input must not change the path."""
-    if not text or _SIMPLE.fullmatch(text):
-        return text
-    if text.startswith("."):
-        raise errors.Rejected(f"{text!r} is not a valid name", code=400, reason="BadRequest")
-    return urllib.parse.quote(text, safe="")
 
 
 def _decoded_list(body: bytes) -> _List:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pathlib
 import ssl
 import tempfile
+from collections.abc import Iterator
 
 from traincrew import errors
 from traincrew.client import credentials
@@ -37,15 +40,26 @@ def _trust(tls_context: ssl.SSLContext, authority: bytes, where: str) -> None:
 
 
 def _load_certificate(tls_context: ssl.SSLContext, access: credentials.Access, where: str) -> None:
-    with tempfile.TemporaryDirectory() as private:  # mode 0700: OpenSSL accepts only files
-        certificate, key = pathlib.Path(private, "certificate"), pathlib.Path(private, "key")
-        certificate.write_bytes(access.certificate)
-        key.write_bytes(access.key)
-        try:
+    try:
+        with _certificate_file(access.certificate.rstrip() + b"\n" + access.key) as path:
             # The empty password prevents a prompt of OpenSSL.
-            tls_context.load_cert_chain(certificate, key, password="")
-        except (ssl.SSLError, ValueError) as error:
-            raise errors.KubeconfigError(
-                f"{where}: the client certificate and key cannot be used "
-                "(both must be PEM, belong to each other, and the key must not be encrypted)"
-            ) from error
+            tls_context.load_cert_chain(path, password="")
+    except (ssl.SSLError, ValueError) as error:
+        raise errors.KubeconfigError(
+            f"{where}: the client certificate and key cannot be used "
+            "(both must be PEM, belong to each other, and the key must not be encrypted)"
+        ) from error
+
+
+@contextlib.contextmanager
+def _certificate_file(content: bytes) -> Iterator[str]:
+    """OpenSSL accepts only files. On Linux it is one in memory: no disk has the key, and a container needs no directory."""
+    if hasattr(os, "memfd_create"):
+        with open(os.memfd_create("certificate", os.MFD_CLOEXEC), "wb", buffering=0) as file:
+            file.write(content)
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.TemporaryDirectory() as private:  # mode 0700
+            path = pathlib.Path(private, "certificate")
+            path.write_bytes(content)
+            yield str(path)

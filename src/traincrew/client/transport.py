@@ -18,7 +18,7 @@ import yarl
 
 import traincrew
 from traincrew import errors
-from traincrew.client import connection, credentials, retries, status_errors, tls, transport_errors
+from traincrew.client import connection, connector, credentials, retries, status_errors, tls, transport_errors
 
 log = logging.getLogger(__name__)
 
@@ -66,20 +66,27 @@ class Transport:
         self._read_at = self._rejected_at = -math.inf
         self._stale_at = -math.inf
         self._session: aiohttp.ClientSession | None = None
+        self._connector: connector.Connector | None = None
 
     async def open(self) -> None:
         """Reads the credentials, so that invalid credentials are reported at once and not by the first request."""
         self._prepared = await self._prepare(None)
+        self._connector = connector.Connector(keepalive_timeout=KEEP_ALIVE)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE),
+            connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=self._limits.request_timeout, sock_connect=self._limits.connect_timeout),
             read_bufsize=2**18,
         )
 
+    @property
+    def is_closed(self) -> bool:
+        return self._session is None or self._session.closed
+
     async def close(self) -> None:
-        if self._session is not None:
+        if self._session is not None and self._connector is not None:
             await self._session.close()
+            await self._connector.abort()
 
     async def exchange(self, request: HttpRequest) -> HttpResponse:
         """The server's response. After a 401 the credentials are read again, and the request is repeated if they have changed."""
@@ -248,4 +255,4 @@ def _probe_when_idle(response: aiohttp.ClientResponse) -> None:
 def _abort_if_unread(response: aiohttp.ClientResponse) -> None:
     """aiohttp would start the TLS shutdown of the connection, and closing the client would not wait for the server's response."""
     if response.connection is not None and response.connection.transport is not None:
-        response.connection.transport.abort()
+        connector.abort(response.connection.transport)

@@ -19,7 +19,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, resources
 from traincrew.validation import crds
 
-_LATER: tuple[FeatureName, ...] = ("history", "tensorboard", "simulate")
+_LATER: tuple[FeatureName, ...] = ("history",)
 LATER = "this version of the console does not have it yet"
 
 
@@ -35,7 +35,29 @@ class _Names(msgspec.Struct):
     resources: list[_Name] = []
 
 
+NO_CLUSTER = "this console shows recordings: it has no cluster"
+
+
+def without_cluster() -> Capabilities:
+    """Of a console that shows recording files, and nothing else."""
+    names: tuple[FeatureName, ...] = typing.get_args(FeatureName)
+    return Capabilities(
+        version=traincrew.__version__,
+        mode="recording",
+        context="",
+        server="",
+        server_version="",
+        user="",
+        namespace="",
+        namespaces=[],
+        kinds=[_kind(kind, frozenset()) for kind in KINDS],
+        features=[Feature(name=each, available=False, reason=NO_CLUSTER) for each in names],
+    )
+
+
 async def read(client: RemoteClient, target: ConsoleTarget) -> Capabilities:
+    if not target.has_cluster:
+        return without_cluster()
     version, user, namespaces, served, groups = await asyncio.gather(
         _server_version(client),
         access.user_name(client),

@@ -44,21 +44,21 @@ async def served_groups(client: RemoteClient) -> dict[str, str]:
 async def node_list(client: RemoteClient, namespace: str) -> NodeList:
     """namespace: whose pods are read if the user may not list those of all namespaces."""
     notes = list[str]()
-    listed, pods, measured = await asyncio.gather(
-        _list(client, NODES), _pods(client, namespace, notes), _optional(client, NODE_METRICS, None, "their usage", notes)
+    stored, existing, measured = await asyncio.gather(
+        listed(client, NODES), pods(client, namespace, notes), optional(client, NODE_METRICS, None, "their usage", notes)
     )
     kinds = {each.controller: kind.singular for kind in KINDS for each in (kind, *kind.variants.values())}
     used = {each.metadata.name: each.usage for each in map(usage.decode, measured)}
-    shown = [shown_pods.decode(item) for item in pods]
-    return NodeList(nodes=[nodes.node(raw, shown, kinds, used) for raw in listed], notes=notes)
+    shown = [shown_pods.decode(item) for item in existing]
+    return NodeList(nodes=[nodes.node(raw, shown, kinds, used) for raw in stored], notes=notes)
 
 
-async def _pods(client: RemoteClient, namespace: str, notes: list[str]) -> list[bytes]:
+async def pods(client: RemoteClient, namespace: str, notes: list[str]) -> list[bytes]:
     try:
-        return await _list(client, resources.PODS)
+        return await listed(client, resources.PODS)
     except errors.Forbidden as error:
         notes.append(f"Requests and devices of other namespaces than {namespace} are missing: {error.message}")
-    return await _optional(client, resources.PODS, namespace, "requests and devices", notes)
+    return await optional(client, resources.PODS, namespace, "requests and devices", notes)
 
 
 async def queue_list(client: RemoteClient) -> QueueList:
@@ -73,9 +73,9 @@ async def queue_list(client: RemoteClient) -> QueueList:
 
 async def _kueue(client: RemoteClient, version: str, notes: list[str]) -> list[Queue]:
     local, cluster, workloads = await asyncio.gather(
-        _optional(client, Resource(KUEUE, version, "localqueues", "LocalQueue"), None, "queues", notes),
-        _optional(client, Resource(KUEUE, version, "clusterqueues", "ClusterQueue", namespaced=False), None, "quotas", notes),
-        _optional(client, Resource(KUEUE, version, "workloads", "Workload"), None, "jobs in queues", notes),
+        optional(client, Resource(KUEUE, version, "localqueues", "LocalQueue"), None, "queues", notes),
+        optional(client, Resource(KUEUE, version, "clusterqueues", "ClusterQueue", namespaced=False), None, "quotas", notes),
+        optional(client, Resource(KUEUE, version, "workloads", "Workload"), None, "jobs in queues", notes),
     )
     quotas = {each.metadata.name: each for each in (queues.queue_decoder.decode(raw)[0] for raw in cluster)}
     waiting = [queues.workload_decoder.decode(raw)[0] for raw in workloads]
@@ -85,21 +85,21 @@ async def _kueue(client: RemoteClient, version: str, notes: list[str]) -> list[Q
 
 async def _volcano(client: RemoteClient, version: str, notes: list[str]) -> list[Queue]:
     stored, groups = await asyncio.gather(
-        _optional(client, Resource(VOLCANO, version, "queues", "Queue", namespaced=False), None, "queues", notes),
-        _optional(client, Resource(VOLCANO, version, "podgroups", "PodGroup"), None, "jobs in queues", notes),
+        optional(client, Resource(VOLCANO, version, "queues", "Queue", namespaced=False), None, "queues", notes),
+        optional(client, Resource(VOLCANO, version, "podgroups", "PodGroup"), None, "jobs in queues", notes),
     )
     waiting = [queues.workload_decoder.decode(raw)[0] for raw in groups]
     return [queues.volcano(queues.queue_decoder.decode(raw)[0], waiting) for raw in stored]
 
 
-async def _list(client: RemoteClient, resource: Resource, namespace: str | None = None) -> list[bytes]:
+async def listed(client: RemoteClient, resource: Resource, namespace: str | None = None) -> list[bytes]:
     return [item async for page in client.pages(resource, namespace) for item in page.items]
 
 
-async def _optional(client: RemoteClient, resource: Resource, namespace: str | None, what: str, notes: list[str]) -> list[bytes]:
+async def optional(client: RemoteClient, resource: Resource, namespace: str | None, what: str, notes: list[str]) -> list[bytes]:
     """The objects; none, with a note, if the user may not list them or the cluster does not serve them."""
     try:
-        return await _list(client, resource, namespace)
+        return await listed(client, resource, namespace)
     except (errors.Forbidden, errors.NotFound, errors.ServerError) as error:
         notes.append(f"{what[0].upper()}{what[1:]} cannot be read: {error.message}")
     return []

@@ -8,7 +8,7 @@ from traincrew import errors
 from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
 from traincrew.console.contract import requests
-from traincrew.console.contract.jobs import ActionName
+from traincrew.console.contract.job_detail import ActionName
 from traincrew.console.job_reader import JobAddress, ReadJob
 from traincrew.console.view import job_details, problems, reruns
 from traincrew.inspection import scaling_limits

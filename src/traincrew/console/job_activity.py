@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-from collections.abc import AsyncIterator
 
 from traincrew import errors
 from traincrew.client import pod_logs
@@ -17,6 +16,7 @@ from traincrew.console.view.job_summaries import Activity
 from traincrew.diagnosis import hang
 from traincrew.inspection import activity_query, observed_job
 from traincrew.model import objects
+from traincrew.serving import background_tasks
 
 INTERVAL = 10.0
 MAX_JOBS = 20
@@ -33,14 +33,8 @@ class JobActivity:
         """By job and UID of the pod: an epoch is printed less often than the steps in it."""
         self._turns: collections.deque[Key] = collections.deque()
 
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._run())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    def running(self) -> contextlib.AbstractAsyncContextManager[None]:
+        return background_tasks.running(self._run())
 
     async def _run(self) -> None:
         await self._cache.synced.wait()
@@ -75,7 +69,7 @@ class JobActivity:
         if pod is None or not container:
             return None
         tracker = self._trackers.setdefault((key, pod.metadata.uid), series.Tracker())
-        position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, container)
+        position = pod_logs.ContainerReference(pod.metadata.namespace, pod.name, container)
         with contextlib.suppress(errors.ApiError):
             options = pod_logs.PodLogOptions(tail=LAST_LINES, max_line=MAX_LINE)
             async for batch in pod_logs.lines(self._client, position, options):

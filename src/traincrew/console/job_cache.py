@@ -9,7 +9,7 @@ import asyncio
 import collections
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from traincrew import errors
@@ -21,6 +21,7 @@ from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import naming, objects, resources
 from traincrew.model.resources import Resource
+from traincrew.serving import background_tasks
 
 Key = tuple[str, str, str]
 """Kind (singular), namespace, name."""
@@ -132,14 +133,8 @@ class JobCache:
         for event in self._listeners:
             event.set()
 
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._run())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    def running(self) -> contextlib.AbstractAsyncContextManager[None]:
+        return background_tasks.running(self._run())
 
     async def _run(self) -> None:
         self._pods = await self._pod_informer()
@@ -210,9 +205,10 @@ class JobCache:
 
     async def _compute(self) -> None:
         for each in self._informers():
-            while not each.synced.is_set() and not isinstance(each.failure, errors.Forbidden | errors.Unauthorized):
+            while not each.synced.is_set() and not isinstance(each.failure, errors.Forbidden):
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(each.synced.wait(), 0.2)
+                    async with asyncio.timeout(0.2):  # wait_for of Python 3.11 may lose a cancellation
+                        await each.synced.wait()
         while True:
             await self._compute_dirty()
             self.synced.set()

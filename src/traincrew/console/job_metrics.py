@@ -41,11 +41,13 @@ class JobMetricsReader:
         pattern = parameters.get("pattern", "")
         parse = series.pattern(pattern) if pattern else series.parse
         self._output = OutputReader(client, parse, log_requests.parse(parameters))
+        self._reads_output = parameters.get("output") != "0"
 
     async def read(self) -> MetricsState:
         found = await job_reader.read(self._client, self.job)
         await self.usage.sample(self.job)
-        await self._output.read(found)
+        if self._reads_output:
+            await self._output.read(found)
         return MetricsState(
             self.usage.series(self.job, found.pods),
             self._output.series(),

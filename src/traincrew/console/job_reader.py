@@ -12,10 +12,11 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery import suggestions
 from traincrew.client import clock
+from traincrew.client.interfaces import LogReader
 from traincrew.client.remote import RemoteClient
 from traincrew.console.access import AccessReviews
-from traincrew.console.contract.jobs import JobDetail
-from traincrew.console.kept_logs import KeptLogs
+from traincrew.console.contract.job_detail import JobDetail
+from traincrew.console.stored_logs import StoredLogs
 from traincrew.console.view import job_details
 from traincrew.console.view import pods as shown_pods
 from traincrew.console.view.job_summaries import Activity
@@ -54,7 +55,7 @@ def address(kind: str, namespace: str, name: str) -> JobAddress:
     return JobAddress(found, namespace, name)
 
 
-async def read(client: RemoteClient, job: JobAddress) -> ReadJob:
+async def read(client: LogReader, job: JobAddress) -> ReadJob:
     raw = await client.get(job.kind.resource, job.namespace, job.name)
     labels = observed_job.selector(job.name)
     listed = [
@@ -66,7 +67,7 @@ async def read(client: RemoteClient, job: JobAddress) -> ReadJob:
     return ReadJob(observed_job.observe(job.kind, raw, own), own, raw)
 
 
-async def read_document(client: RemoteClient, job: JobAddress) -> dict[str, Any]:
+async def read_document(client: LogReader, job: JobAddress) -> dict[str, Any]:
     """The job in the API version whose behaviour it follows: its spec may mean something else in another one."""
     raw = await client.get(job.kind.resource, job.namespace, job.name)
     version = observed_job.observe(job.kind, raw).kind.version
@@ -77,14 +78,14 @@ async def read_document(client: RemoteClient, job: JobAddress) -> dict[str, Any]
 
 
 class JobReader:
-    def __init__(self, client: RemoteClient, activities: Mapping[tuple[str, str, str], Activity], kept: KeptLogs) -> None:
+    def __init__(self, client: RemoteClient, activities: Mapping[tuple[str, str, str], Activity], stored: StoredLogs) -> None:
         """activities: what is known of running jobs, by key."""
-        self._client, self._activities, self._kept = client, activities, kept
+        self._client, self._activities, self._stored_logs = client, activities, stored
         self._access = AccessReviews(client)
 
     async def detail(self, job: JobAddress) -> JobDetail:
         found = await read(self._client, job)
-        log_root = await self._kept.root(job.namespace)
+        log_root = await self._stored_logs.root(job.namespace)
         evidence, rights, may_exec = await asyncio.gather(
             evidence_query.read(self._client, found.observed, log_root),
             self._rights(job),

@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 from traincrew import errors
 from traincrew.client import pod_logs
-from traincrew.client.remote import RemoteClient
+from traincrew.client.interfaces import LogReader
 from traincrew.console import job_reader
 from traincrew.console.contract.logs import LogLine, LogPage, LogSource
-from traincrew.console.kept_logs import KeptLog, KeptLogs
 from traincrew.console.log_requests import LogRequest
+from traincrew.console.stored_logs import StoredLog, StoredLogs
 from traincrew.console.view import log_lines, log_sources
 from traincrew.inspection import log_merge
 from traincrew.model import objects
 
 
 class LogAccess(NamedTuple):
-    client: RemoteClient
-    kept: KeptLogs
+    client: LogReader
+    stored: StoredLogs
 
 
 @dataclasses.dataclass
@@ -31,21 +31,21 @@ class Log:
 
     pod: objects.Pod
     source: log_lines.Source
-    kept: KeptLog | None = None
+    stored: StoredLog | None = None
     """The pod is deleted."""
     error: str = ""
 
     def message(self) -> LogSource:
-        return log_sources.message(self.pod, self.source, self.error, ended=True if self.kept is not None else None)
+        return log_sources.message(self.pod, self.source, self.error, ended=True if self.stored is not None else None)
 
 
 async def logs(reader: LogAccess, job: job_reader.JobAddress, request: LogRequest) -> list[Log]:
     """Those of deleted pods first."""
     found = await job_reader.read(reader.client, job)
-    kept = await reader.kept.of_job(job.kind, found.observed, (pod.metadata.uid for pod in found.pods))
+    stored = await reader.stored.of_job(job.kind, found.observed, (pod.metadata.uid for pod in found.pods))
     deleted = [
         Log(each.pod, log_lines.Source(found.observed.replica(each.pod), each.container), each)
-        for each in kept
+        for each in stored
         if request.selects(found.observed.replica(each.pod)) and request.container in ("", each.container)
     ]
     return deleted + [
@@ -68,12 +68,12 @@ async def lines(reader: LogAccess, selected: list[Log], request: LogRequest) -> 
                 yield found, line.text
 
 
-async def _read(reader: LogAccess, log: Log, request: LogRequest) -> AsyncGenerator[list[pod_logs.Line], None]:
-    if log.kept is not None:
-        async for batch in reader.kept.lines(log.kept, request.options()):
+async def _read(reader: LogAccess, log: Log, request: LogRequest) -> AsyncGenerator[list[pod_logs.PodLogLine], None]:
+    if log.stored is not None:
+        async for batch in reader.stored.lines(log.stored, request.options()):
             yield batch
         return
-    position = pod_logs.LogPosition(log.pod.metadata.namespace, log.pod.name, log.source.container)
+    position = pod_logs.ContainerReference(log.pod.metadata.namespace, log.pod.name, log.source.container)
     try:
         async with contextlib.aclosing(pod_logs.lines(reader.client, position, request.options())) as batches:
             async for batch in batches:

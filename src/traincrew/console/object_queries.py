@@ -8,21 +8,24 @@ import msgspec
 import yaml
 
 from traincrew import errors
-from traincrew.client.remote import RemoteClient
+from traincrew.client.interfaces import LogReader
 from traincrew.console import job_reader
-from traincrew.console.contract.jobs import ReplicaDetail, YamlDocument
+from traincrew.console.contract.job_detail import YamlDocument
+from traincrew.console.contract.replica_detail import ReplicaDetail
 from traincrew.console.job_reader import JobAddress
 from traincrew.console.view import job_details, pod_details, replicas, reruns
 from traincrew.inspection import evidence_query
 from traincrew.model import resources
 
 
-async def replica(client: RemoteClient, job: JobAddress, name: str) -> ReplicaDetail:
+async def replica(client: LogReader, job: JobAddress, name: str) -> ReplicaDetail:
     found = await job_reader.read(client, job)
-    shown = next((each for each in replicas.of_job(found.observed, found.pods) if each.name == name), None)
-    if shown is None:
-        known = ", ".join(each.name for each in replicas.of_job(found.observed, found.pods)[:20]) or "none"
+    slots = replicas.slots(found.observed, found.pods)
+    slot = next((each for each in slots if replicas.name_of(found.observed, each) == name), None)
+    if slot is None:
+        known = ", ".join(replicas.name_of(found.observed, each) for each in slots[:20]) or "none"
         raise errors.NoJob(f"{job.reference} has no replica {name!r}. Its replicas: {known}.")
+    shown = replicas.describe(found.observed, slot)
     if not shown.pod:
         return ReplicaDetail(replica=shown, containers=[], events=[], yaml="")
     pod = msgspec.json.decode(await client.get(resources.PODS, job.namespace, shown.pod))
@@ -35,7 +38,7 @@ async def replica(client: RemoteClient, job: JobAddress, name: str) -> ReplicaDe
     )
 
 
-async def job_yaml(client: RemoteClient, job: JobAddress) -> YamlDocument:
+async def job_yaml(client: LogReader, job: JobAddress) -> YamlDocument:
     document = await job_reader.read_document(client, job)
     return YamlDocument(yaml=_yaml(_without_managed_fields(document)), submitted=_yaml(reruns.manifest(document)))
 

@@ -7,7 +7,7 @@ import dataclasses
 
 from traincrew import errors
 from traincrew.client import pod_logs
-from traincrew.client.remote import RemoteClient
+from traincrew.client.interfaces import LogReader
 from traincrew.console.contract.metrics import OutputSeries
 from traincrew.console.job_reader import ReadJob
 from traincrew.console.log_requests import LogRequest
@@ -27,7 +27,7 @@ MAX_LINE = 4096
 
 @dataclasses.dataclass
 class _Log:
-    position: pod_logs.Position = dataclasses.field(default_factory=pod_logs.Position)
+    position: pod_logs.LogPosition = dataclasses.field(default_factory=pod_logs.LogPosition)
     is_complete: bool = False
     error: str = ""
 
@@ -39,20 +39,24 @@ class _Series:
 
 
 class OutputReader:
-    def __init__(self, client: RemoteClient, parse: series.Parse, request: LogRequest) -> None:
+    def __init__(self, client: LogReader, parse: series.Parse, request: LogRequest) -> None:
         self._client, self._parse, self._request = client, parse, request
         self._logs: dict[tuple[str, str], _Log] = {}
         self._series: dict[tuple[str, str], _Series] = {}
+        self._replicas: dict[str, None] = {}
+        """In the order of the job, not in that of their first lines."""
 
     async def read(self, found: ReadJob) -> None:
         """Read what is new."""
-        await asyncio.gather(*(self._read_pod(found, pod) for pod in self._selected(found)))
+        selected = self._selected(found)
+        self._replicas |= dict.fromkeys(found.observed.replica(pod) for pod in selected)
+        await asyncio.gather(*(self._read_pod(found, pod) for pod in selected))
 
     def errors(self) -> list[str]:
         return sorted({log.error for log in self._logs.values() if log.error})
 
     def series(self) -> list[Counted[OutputSeries]]:
-        replicas = list(dict.fromkeys(replica for replica, _ in self._series))
+        replicas = list(self._replicas)
         ordered = sorted(self._series.items(), key=lambda item: replicas.index(item[0][0]))
         return [Counted(_message(*key, each), each.points.thinned) for key, each in ordered]
 
@@ -84,7 +88,7 @@ class OutputReader:
         except errors.ApiError as error:
             log.error = f"{replica}: {error.message}"
 
-    def _add(self, replica: str, line: pod_logs.Line) -> None:
+    def _add(self, replica: str, line: pod_logs.PodLogLine) -> None:
         text = line.text.decode("utf-8", "replace")
         reading = self._parse(text)
         for name, value in reading.values.items():
@@ -95,8 +99,8 @@ class OutputReader:
                 kept.line = series.shown(text)[:300]
 
 
-def _position(pod: objects.Pod, container: str) -> pod_logs.LogPosition:
-    return pod_logs.LogPosition(pod.metadata.namespace, pod.name, container)
+def _position(pod: objects.Pod, container: str) -> pod_logs.ContainerReference:
+    return pod_logs.ContainerReference(pod.metadata.namespace, pod.name, container)
 
 
 def _message(replica: str, name: str, kept: _Series) -> OutputSeries:

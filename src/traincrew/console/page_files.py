@@ -50,8 +50,12 @@ class PageFiles:
     def __init__(self, directory: pathlib.Path = DIRECTORY) -> None:
         self._directory, self._root = directory, directory.resolve()
 
+    @property
+    def is_built(self) -> bool:
+        return is_built(self._directory)
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        if not is_built(self._directory):
+        if not self.is_built:
             return web.Response(status=503, text=f"{NOT_BUILT[0].upper()}{NOT_BUILT[1:]}\nThen load this page again.\n")
         path = request.path.lstrip("/")
         if (file := self._file(path)) is not None:

@@ -6,31 +6,28 @@ import asyncio
 import contextlib
 import dataclasses
 import ipaddress
-import pathlib
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 
 from traincrew import errors
-from traincrew.client import connection, retries
+from traincrew.client import connection
 from traincrew.client.remote import RemoteClient
 from traincrew.console import (
+    console_services,
     handlers,
-    job_activity,
-    job_cache,
-    job_reader,
-    kept_logs,
+    health,
     origins,
     page_files,
     server,
+    serving_certificate,
     sessions,
-    usage_sampler,
+    sign_in,
 )
-from traincrew.console.settings import ConsoleTarget
-from traincrew.console.stream import topics
-
-LIMITS = retries.RetryLimits(attempts=2, retry_seconds=2.0, connect_timeout=5.0)
-"""A person waits for each request, and the page shows at once that a cluster is away."""
+from traincrew.console.links import Links
+from traincrew.console.settings import ConsoleTarget, ServerSettings
+from traincrew.history.opened_recording import OpenedRecording
+from traincrew.history.store import StoreAccess
 
 FIRST_LIST_SECONDS = 5.0
 """The link is printed when the jobs are read, at the latest after this time."""
@@ -49,13 +46,13 @@ class Listen:
             if ipaddress.ip_address(self.host).is_loopback:
                 return
         raise errors.SettingsError(
-            f"the console does not listen on {self.host}: it has no sign-in for other machines yet. Listen on 127.0.0.1 and use "
-            "a tunnel: ssh -L PORT:127.0.0.1:PORT HOST."
+            f"the console does not listen on {self.host}: whoever has its link acts with your credentials. Let users sign in "
+            "with their own (--authentication-mode token), or listen on 127.0.0.1 and use a tunnel: ssh -L "
+            "PORT:127.0.0.1:PORT HOST."
         )
 
     def socket(self) -> socket.socket:
         """Raise SettingsError if the address is taken."""
-        self.check()
         try:
             return socket.create_server((self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET)
         except OSError as error:
@@ -71,35 +68,106 @@ async def running(
     target: ConsoleTarget,
     listening: socket.socket,
     page: page_files.PageFiles,
-    known: sessions.Sessions,
+    links: Links,
 ) -> AsyncIterator[None]:
-    """Serve at a socket that listens."""
-    async with RemoteClient(cluster, component="console", limits=LIMITS) as client:
-        cache = job_cache.JobCache(client, target.namespace)
-        kept = kept_logs.KeptLogs(client, pathlib.Path(target.log_root) if target.log_root else None)
-        reader = job_reader.JobReader(client, cache.activities, kept)
-        services = topics.Services(client, cache, reader, usage_sampler.UsageSampler(client), kept)
-        application = server.ConsoleServer(handlers.Console(services, target), known, page).application()
-        activity = job_activity.JobActivity(client, cache)
-        async with cache.running(), activity.running(), server.serving(application, listening):
+    """Serve on this machine, at a socket that listens, with the credentials of the connection."""
+    async with (
+        _closing(target.history),
+        RemoteClient(cluster, component="console", limits=console_services.LIMITS) as client,
+        console_services.running(client, target) as services,
+    ):
+        known = sessions.Sessions()
+        authenticator = sign_in.LinkAuthenticator(handlers.HandlerContext(services, target), links)
+        application = server.ConsoleServer(authenticator, known, page, ServerSettings()).application(links)
+        async with known.running(), server.serving(application, listening):
             with contextlib.suppress(errors.ApiError, TimeoutError):  # the page shows the error
                 async with asyncio.timeout(FIRST_LIST_SECONDS):
-                    await cache.first_state()
+                    await services.cache.first_state()
             yield
+
+
+@contextlib.asynccontextmanager
+async def showing(
+    file: OpenedRecording, listening: socket.socket, page: page_files.PageFiles, links: Links
+) -> AsyncIterator[str]:
+    """Serve a recording file on this machine, without a cluster. Yields the path of its page. The file is closed at the end."""
+    target = ConsoleTarget(server="", namespace="", has_cluster=False)
+    async with console_services.without_cluster(target) as services:
+        name, job = await services.opened.add(file), file.job
+        known = sessions.Sessions()
+        authenticator = sign_in.LinkAuthenticator(handlers.HandlerContext(services, target), links)
+        application = server.ConsoleServer(authenticator, known, page, ServerSettings()).application(links)
+        async with known.running(), server.serving(application, listening):
+            yield f"/jobs/{job.namespace}/{job.kind}/{job.name}@{name}"
+
+
+async def show(file: OpenedRecording, listening: socket.socket, links: Links, on_ready: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM. on_ready is called with the path of the page."""
+    async with showing(file, listening, page_files.PageFiles(), links) as path:
+        stopped = _stop_signal()
+        on_ready(path)
+        await stopped.wait()
 
 
 async def run(
     cluster: connection.ServerConnection,
     target: ConsoleTarget,
     listening: socket.socket,
-    known: sessions.Sessions,
+    links: Links,
     on_ready: Callable[[], None],
 ) -> None:
     """Until SIGINT or SIGTERM."""
+    async with running(cluster, target, listening, page_files.PageFiles(), links):
+        stopped = _stop_signal()
+        on_ready()
+        await stopped.wait()
+
+
+@contextlib.asynccontextmanager
+async def _closing(history: StoreAccess | None) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        if history is not None:
+            await history.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class UserServer:
+    """A console whose users sign in with credentials of their own."""
+
+    authenticator: sign_in.ConsoleAuthenticator
+    settings: ServerSettings = ServerSettings()
+    limits: sessions.SessionLimits = sessions.SessionLimits()
+    certificate: serving_certificate.ServingCertificate | None = None
+    """None: HTTP."""
+    history: StoreAccess | None = None
+    """That of the target of the authenticator, which is closed at the end."""
+
+    @contextlib.asynccontextmanager
+    async def running(self, listening: socket.socket, page: page_files.PageFiles) -> AsyncIterator[health.Health]:
+        known = sessions.Sessions(self.limits)
+        console = server.ConsoleServer(self.authenticator, known, page, self.settings)
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(_closing(self.history))
+            context = await stack.enter_async_context(self.certificate.loaded()) if self.certificate is not None else None
+            await stack.enter_async_context(known.running())
+            await stack.enter_async_context(server.serving(console.application(), listening, context))
+            yield console.health
+
+    async def run(self, listening: socket.socket, on_ready: Callable[[], None], drain_seconds: float) -> None:
+        """Until SIGINT or SIGTERM. Then requests are served for drain_seconds more, until no new ones come."""
+        async with self.running(listening, page_files.PageFiles()) as state:
+            stopped = _stop_signal()
+            on_ready()
+            await stopped.wait()
+            state.stopping = True
+            await asyncio.sleep(drain_seconds)
+
+
+def _stop_signal() -> asyncio.Event:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with running(cluster, target, listening, page_files.PageFiles(), known):
-        on_ready()
-        await stopped.wait()
+    return stopped

@@ -27,6 +27,7 @@ def page_policy(nonce: str, host: str) -> str:
         "font-src": "'self'",
         "connect-src": f"'self' ws://{host} wss://{host}",
         "worker-src": "'self'",
+        "frame-src": "'self'",
         "manifest-src": "'self'",
         "base-uri": "'self'",
         "form-action": "'none'",

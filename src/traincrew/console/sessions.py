@@ -1,72 +1,165 @@
-"""Sessions of browsers: a token that is valid once becomes a cookie and a CSRF token."""
+"""Sessions of browsers: a cookie and a CSRF token, and the console that acts for the user. Nothing of it leaves the memory."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import hmac
+import math
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-MAX_IDLE = 12 * 3600.0
-"""Seconds after which an unused session ends."""
-MAX_SESSIONS = 100
-MAX_TOKENS = 20
-"""Links that were not used yet. The oldest is forgotten first."""
+from aiohttp import WSCloseCode, web
+
+from traincrew.console.access import UserInfo
+from traincrew.console.contract.requests import SignInMethod
+from traincrew.console.handlers import HandlerContext
+from traincrew.console.view import problems
+
+SWEEP_SECONDS = 5.0
+"""Time between looks for sessions that are over."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
+class SessionLimits:
+    idle: float = 12 * 3600.0
+    """Seconds without a request and without an open tab, after which a session ends."""
+    age: float = math.inf
+    """Seconds after the sign-in, after which a session ends."""
+    sessions: int = 100
+    """Of all users. One more sign-in is refused."""
+    per_user: int = 100
+    """For one more, that which was not used for the longest time ends."""
+
+
+async def _nothing() -> None:
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class SignedIn:
+    """What a sign-in has opened."""
+
+    console: HandlerContext
+    method: SignInMethod
+    user: UserInfo = UserInfo()
+    close: Callable[[], Awaitable[None]] = _nothing
+    rejected: asyncio.Event | None = None
+    """Set when the API server rejects the credentials of the user. None: they are those of the console."""
+
+
+@dataclasses.dataclass(eq=False)
 class Session:
-    cookie: str
-    csrf_token: str
+    signed_in: SignedIn
+    started: float
     used: float
+    cookie: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    csrf_token: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    sockets: set[web.WebSocketResponse] = dataclasses.field(default_factory=set)
+    requests: set[asyncio.Task[object]] = dataclasses.field(default_factory=set)
+    watching: asyncio.Task[None] | None = None
+    """Ends the session when the API server rejects its credentials."""
+
+    @contextlib.contextmanager
+    def acting(self) -> Iterator[None]:
+        """A request of the session. It is cancelled when the session ends."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.requests.add(task)
+        try:
+            yield
+        finally:
+            self.requests.discard(task)
+
+    async def close(self) -> None:
+        """Close its WebSockets, cancel its requests, and disconnect it from the API server."""
+        for each in set(self.sockets):
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await each.close(code=WSCloseCode.POLICY_VIOLATION, message=b"the session has ended")
+        others = {*self.requests, *filter(None, [self.watching])} - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self.signed_in.close()
 
 
 class Sessions:
-    def __init__(self, secret: str = "", tokens: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
-        """secret: allows to ask for tokens; empty: nobody may. tokens: those that were given out already."""
-        self._clock, self._secret = clock, secret
-        self._tokens = dict.fromkeys(tokens)
+    def __init__(self, limits: SessionLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits, self._clock = limits or SessionLimits(), clock
         self._sessions: dict[str, Session] = {}
 
-    def new_token(self) -> str:
-        """A token for one sign-in."""
-        token = secrets.token_urlsafe(32)
-        self._tokens[token] = None
-        while len(self._tokens) > MAX_TOKENS:
-            del self._tokens[next(iter(self._tokens))]
-        return token
+    def __len__(self) -> int:
+        return len(self._sessions)
 
-    def may_ask(self, secret: str) -> bool:
-        """Whether the secret is that of the user who started the console."""
-        return bool(self._secret) and hmac.compare_digest(self._secret.encode(), secret.encode())
+    def sockets(self) -> list[web.WebSocketResponse]:
+        return [each for session in self._sessions.values() for each in session.sockets]
 
-    def sign_in(self, token: str) -> Session | None:
-        """None: the token is wrong or used."""
-        found = next((each for each in self._tokens if hmac.compare_digest(each.encode(), token.encode())), None)
-        if found is None:
-            return None
-        del self._tokens[found]
-        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock())
+    async def open(self, signed_in: SignedIn) -> Session:
+        """A session with secrets of its own. Raise Problem if there are too many; then what was signed in is closed."""
+        await self.end_expired()
+        own = sorted(
+            (each for each in self._sessions.values() if each.signed_in.user == signed_in.user), key=lambda each: each.used
+        )
+        for each in own[: max(len(own) + 1 - self._limits.per_user, 0)]:
+            await self.end(each)
+        if len(self._sessions) >= self._limits.sessions:
+            await signed_in.close()
+            raise problems.problem(
+                "TooManySessions",
+                503,
+                "sign in",
+                f"{len(self._sessions)} users are signed in, which is the limit of this console",
+                "Try again later, or ask an administrator to raise --max-sessions.",
+            )
+        session = Session(signed_in, self._clock(), self._clock())
         self._sessions[session.cookie] = session
-        self._forget()
+        if signed_in.rejected is not None:
+            session.watching = asyncio.create_task(self._end_when(signed_in.rejected, session))
         return session
 
     def find(self, cookie: str, csrf_token: str) -> Session | None:
         """The session; both secrets must be right."""
         session = self._sessions.get(cookie)
-        if session is None or self._clock() - session.used > MAX_IDLE:
+        if session is None or self._is_over(session):
             return None
-        if not hmac.compare_digest(session.csrf_token.encode(), csrf_token.encode()):
+        if not hmac.compare_digest(session.csrf_token.encode(), csrf_token.encode(errors="replace")):
             return None
         session.used = self._clock()
         return session
 
-    def sign_out(self, session: Session) -> None:
-        self._sessions.pop(session.cookie, None)
+    async def end(self, session: Session) -> None:
+        if self._sessions.pop(session.cookie, None) is not None:
+            await session.close()
 
-    def _forget(self) -> None:
-        """Sessions that are over, and the least recently used ones beyond the limit."""
-        by_use = sorted(self._sessions.values(), key=lambda each: each.used, reverse=True)
-        kept = [each for each in by_use[:MAX_SESSIONS] if self._clock() - each.used <= MAX_IDLE]
-        self._sessions = {each.cookie: each for each in kept}
+    async def end_expired(self) -> None:
+        for session in [each for each in self._sessions.values() if self._is_over(each)]:
+            await self.end(session)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Ends sessions that are over, and all of them at the end."""
+        task = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*(self.end(each) for each in list(self._sessions.values())))
+
+    def _is_over(self, session: Session) -> bool:
+        now = self._clock()
+        if session.sockets:  # an open tab is in use
+            session.used = now
+        return now - session.used > self._limits.idle or now - session.started > self._limits.age
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.end_expired()
+
+    async def _end_when(self, rejected: asyncio.Event, session: Session) -> None:
+        await rejected.wait()
+        await self.end(session)

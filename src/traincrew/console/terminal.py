@@ -78,14 +78,14 @@ def _command(wanted: TerminalRequest) -> exec_websocket.Command:
     return exec_websocket.Command(wanted.command, stdin=True, tty=wanted.tty)
 
 
-async def _position(client: RemoteClient, job: JobAddress, wanted: TerminalRequest) -> pod_logs.LogPosition:
+async def _position(client: RemoteClient, job: JobAddress, wanted: TerminalRequest) -> pod_logs.ContainerReference:
     observed = (await job_reader.read(client, job)).observed
     pod = next((each for each in observed.pods if observed.replica(each) == wanted.replica and not each.finished), None)
     if pod is None:
         raise errors.NoJob(f"{job.reference} has no running replica {wanted.replica!r}")
     container = wanted.container or observed.training_container(pod)
     _require_running(pod, container)
-    return pod_logs.LogPosition(job.namespace, pod.name, container)
+    return pod_logs.ContainerReference(job.namespace, pod.name, container)
 
 
 def _require_running(pod: objects.Pod, container: str) -> None:
@@ -96,7 +96,7 @@ def _require_running(pod: objects.Pod, container: str) -> None:
         )
 
 
-async def _converse(session: exec_websocket.Session, wanted: TerminalRequest, socket: web.WebSocketResponse) -> int:
+async def _converse(session: exec_websocket.ExecWebSocket, wanted: TerminalRequest, socket: web.WebSocketResponse) -> int:
     """The exit code. Raise _Left if the page disconnects."""
 
     async def output(channel: int, data: bytes) -> None:
@@ -119,7 +119,7 @@ async def _converse(session: exec_websocket.Session, wanted: TerminalRequest, so
         await asyncio.gather(running, reading, return_exceptions=True)
 
 
-async def _send_input(session: exec_websocket.Session, socket: web.WebSocketResponse) -> None:
+async def _send_input(session: exec_websocket.ExecWebSocket, socket: web.WebSocketResponse) -> None:
     """Until the page disconnects."""
     async for message in socket:
         if message.type == WSMsgType.BINARY:
@@ -129,7 +129,7 @@ async def _send_input(session: exec_websocket.Session, socket: web.WebSocketResp
                 await _control(session, _decoder.decode(message.data))
 
 
-async def _control(session: exec_websocket.Session, message: terminal.TerminalInput) -> None:
+async def _control(session: exec_websocket.ExecWebSocket, message: terminal.TerminalInput) -> None:
     if isinstance(message, terminal.EndOfInput):
         await session.end_input()
     elif 0 < message.columns < MAX_SIZE and 0 < message.rows < MAX_SIZE:

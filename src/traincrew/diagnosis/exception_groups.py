@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from traincrew.diagnosis.rank_streams import Line
+from traincrew.diagnosis.rank_streams import OutputLine
 
 _GROUP = re.compile(r"^\s*\+ Exception Group Traceback \(most recent call last\):\s*$")
 _MARGIN = re.compile(r"^\s*[|+] ?")
@@ -14,12 +14,12 @@ _NUMBER = re.compile(r"^\s*\+[-+]+ (?P<number>\d+|\.\.\.) -+$")
 _HEADER = re.compile(r"^(?P<indent>\s*)(?:Exception Group )?(?P<traceback>Traceback \(most recent call last\):\s*)$")
 
 
-def without_margins(lines: Sequence[Line]) -> list[Line]:
+def without_margins(lines: Sequence[OutputLine]) -> list[OutputLine]:
     """The lines as if the first exception of each group, and of its inner groups, had been printed alone."""
     return list(_flat(lines)) if any(_GROUP.match(line.text) for line in lines) else list(lines)
 
 
-def _flat(lines: Sequence[Line]) -> Iterator[Line]:
+def _flat(lines: Sequence[OutputLine]) -> Iterator[OutputLine]:
     inside = first = False
     for line in lines:
         if _GROUP.match(line.text):

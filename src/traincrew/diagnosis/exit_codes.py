@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from traincrew.diagnosis.recognizer import Finding, Significance
+import re
+
+from traincrew.diagnosis.recognizer import RecognizedFault, Significance
 from traincrew.diagnosis.replica_end import ReplicaEnd
 
 _SIGNALS: dict[int, tuple[str, str, Significance]] = {
@@ -35,9 +37,22 @@ _REASONS: dict[str, tuple[str, str]] = {
     "ContainerStatusUnknown": ("the node lost the container", "Check the node: `kubectl describe node`."),
 }  # fmt: skip
 REASONS = tuple(_REASONS)
+START_ERRORS = (
+    (r"The ENTRYPOINT of image (?P<image>\S+) is unknown here",
+     "Set `command` in the manifest, or the ENTRYPOINT: `traincrew image set {image} --command 'PROGRAM'`."),
+    (r'exec:? "?(?P<file>[^":]+)"?: permission denied',
+     "Make {file} executable (`chmod +x {file}`), or name its interpreter, such as `bash {file}`."),
+    (r"exec (?P<file>[^:]+): exec format error",
+     "Begin {file} with the line of its interpreter, such as #!/bin/bash, or name the interpreter in the command. "
+     "A program must be built for the CPU of the node."),
+    (r"exec (?P<file>[^:]+): no such file or directory",
+     "Check the first line of {file}: the pod does not have the interpreter that it names. "
+     "If the file has line ends of Windows (CRLF), convert them: `sed -i 's/\\r$//' {file}`."),
+)  # fmt: skip
+"""By the message of the runtime: what cannot be executed, and why."""
 
 
-def by_reason(end: ReplicaEnd) -> Finding | None:
+def by_reason(end: ReplicaEnd) -> RecognizedFault | None:
     """A reason that explains more than the output of the container."""
     if end.reason not in _REASONS:
         return None
@@ -47,27 +62,44 @@ def by_reason(end: ReplicaEnd) -> Finding | None:
     # Without output of a program, the message is that of the kubelet.
     message = next((line.strip() for line in end.output.splitlines() if line.strip()), "")
     reported = end.reason in ("ContainerCannotRun", "StartError", "Evicted") and message
-    return Finding(end.reason, f"{cause}: {message}" if reported else cause, (), advice)
+    text = f"{cause}: {without_details(message)}" if reported else cause
+    return RecognizedFault(end.reason, text, (), _start_advice(message) or advice)
 
 
-def _out_of_memory(end: ReplicaEnd) -> Finding:
+def without_details(message: str) -> str:
+    """A message of the kubelet without the directories that it searched, and without the remedy, which the advice has."""
+    return re.sub(r" \(looked in [^)]*\)|(?<=was run as the command\.) Run .*", "", message)
+
+
+def _start_advice(message: str) -> str:
+    """Empty: the message does not say why the file cannot be executed."""
+    found = ((re.search(pattern, message), advice) for pattern, advice in START_ERRORS)
+    return next((advice.format(**match.groupdict()) for match, advice in found if match is not None), "")
+
+
+def _out_of_memory(end: ReplicaEnd) -> RecognizedFault:
     """The kernel kills a process when the memory of its container reaches the limit: usage and limit are the same then."""
     if end.memory_limit:
         cause = f"out of memory: container {end.container} used all of its memory limit of {end.memory_limit}"
-        return Finding("OOMKilled", cause, (), _REASONS["OOMKilled"][1])
+        return RecognizedFault("OOMKilled", cause, (), _REASONS["OOMKilled"][1])
     cause = f"out of memory: container {end.container}, for which the job sets no memory limit"
     advice = "Set resources.limits.memory, and use a smaller batch, fewer data loader workers or a node with more memory."
-    return Finding("OOMKilled", cause, (), advice)
+    return RecognizedFault("OOMKilled", cause, (), advice)
 
 
-def by_signal(end: ReplicaEnd) -> Finding | None:
+def by_signal(end: ReplicaEnd) -> RecognizedFault | None:
     number = (end.exit_code or 0) - 128
     if number not in _SIGNALS:
         return None
     name, advice, significance = _SIGNALS[number]
     verb = "killed" if number in (9, 15, 2) else "ended"
-    return Finding(name, f"the process was {verb} by {name}", (), advice, significance)
+    return RecognizedFault(name, f"the process was {verb} by {name}", (), advice, significance)
 
 
-def advice(code: int | None) -> str:
-    return _CODES.get(code or 0, "Check the log of the replica.")
+def advice(code: int | None, *, silent: bool = False) -> str:
+    """silent: the process has printed nothing."""
+    if code in _CODES:
+        return _CODES[code]
+    if silent and code:
+        return f"Find where the program exits with code {code}, and print the reason there. Output in files is not in the log."
+    return "Check the log of the replica."

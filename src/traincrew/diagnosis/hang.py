@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Literal
 
-from traincrew.diagnosis.waiting_calls import waiting_call
+from traincrew.diagnosis.waiting_calls import JOINS, waiting_call
 from traincrew.model.meta import Time
 
 MAX_NAMES = 3
@@ -22,7 +22,7 @@ State = Literal["Waiting", "Running", "Succeeded", "Failed"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Activity:
+class ReplicaActivity:
     """What is known about the activity of one replica. Facts that are not known are None."""
 
     replica: str
@@ -33,8 +33,14 @@ class Activity:
     """When its main container started."""
     last_output: Time | None = None
     """When it printed its last line. None: it has printed nothing since it started."""
+    output_is_known: bool = True
+    """False: nobody could tell when it printed its last line."""
     cpu: float | None = None
     """Cores in use, over the latest interval that was measured."""
+    memory: int | None = None
+    """Bytes that its main container uses."""
+    memory_limit: int | None = None
+    """Bytes that its main container may use. None: any."""
     connections: int | None = None
     """Established TCP connections to other pods."""
     stack: tuple[str, ...] = ()
@@ -63,7 +69,7 @@ class Hang:
     """The time of the last output of these replicas."""
 
 
-def find(activities: Sequence[Activity], now: Time, limits: HangLimits = HangLimits()) -> Hang | None:  # noqa: B008 - frozen
+def find(activities: Sequence[ReplicaActivity], now: Time, limits: HangLimits = HangLimits()) -> Hang | None:  # noqa: B008 - frozen
     """None: the job makes progress, as far as can be seen, or it waits for replicas that have not started.
 
     Call it again when `now` or the activities change: it keeps no state.
@@ -74,40 +80,40 @@ def find(activities: Sequence[Activity], now: Time, limits: HangLimits = HangLim
     silence = now - max(_since(each) for each in _printing(running))
     if silence >= limits.one_differs and (suspects := _different(running)):
         return _one_differs(suspects, running, now, limits)
-    if silence >= limits.all_silent:
+    if silence >= (limits.one_differs if _common_call(running) in JOINS else limits.all_silent):
         return _all_silent(running, [each for each in activities if each.state in ("Succeeded", "Failed")], now)
     left_behind = [each for each in running if _left_behind(each, running, now, limits)]
     return _one_differs(left_behind, running, now, limits) if left_behind else None
 
 
-def may_differ(activities: Sequence[Activity], now: Time, limits: HangLimits) -> bool:
-    """Whether stacks could show that a replica differs. With two replicas of which one never joins, nothing else shows it: both
-    are idle and have no connection."""
+def may_differ(activities: Sequence[ReplicaActivity], now: Time, limits: HangLimits) -> bool:
+    """Whether stacks could show that a replica differs, or that all wait for one that does not exist. With two replicas of which
+    one never joins, nothing else shows it: both are idle and have no connection."""
     running = [each for each in activities if each.state == "Running" and _silent_since(each) is not None]
-    if len(running) < 2 or any(each.state == "Waiting" for each in activities):
+    if not running or any(each.state == "Waiting" for each in activities):
         return False
     return now - max(_since(each) for each in _printing(running)) >= limits.one_differs
 
 
-def _silent_since(activity: Activity) -> Time | None:
+def _silent_since(activity: ReplicaActivity) -> Time | None:
     return activity.last_output or activity.started
 
 
-def _since(activity: Activity) -> Time:
+def _since(activity: ReplicaActivity) -> Time:
     since = _silent_since(activity)
     assert since is not None
     return since
 
 
-def _printing(running: Sequence[Activity]) -> Sequence[Activity]:
+def _printing(running: Sequence[ReplicaActivity]) -> Sequence[ReplicaActivity]:
     return [each for each in running if each.prints] or running
 
 
-def _idle(activity: Activity) -> bool | None:
+def _idle(activity: ReplicaActivity) -> bool | None:
     return None if activity.cpu is None else activity.cpu < IDLE
 
 
-def _different(running: Sequence[Activity]) -> list[Activity]:
+def _different(running: Sequence[ReplicaActivity]) -> list[ReplicaActivity]:
     """While nobody prints: the replicas that the others wait for. The most certain evidence comes first."""
     compared = [each for each in running if each.computes]
     outside = [each for each in compared if each.stack and not waiting_call(each.stack)]
@@ -122,7 +128,7 @@ def _different(running: Sequence[Activity]) -> list[Activity]:
     return (idle if len(idle) <= len(busy) else busy) if idle and busy else []
 
 
-def _left_behind(activity: Activity, running: Sequence[Activity], now: Time, limits: HangLimits) -> bool:
+def _left_behind(activity: ReplicaActivity, running: Sequence[ReplicaActivity], now: Time, limits: HangLimits) -> bool:
     """Whether a replica does nothing while others go on. In many jobs only one rank prints: silence alone proves nothing."""
     if not activity.prints or not activity.computes or now - _since(activity) < limits.one_differs:
         return False
@@ -132,7 +138,7 @@ def _left_behind(activity: Activity, running: Sequence[Activity], now: Time, lim
     return activity.last_output is not None and len(printing) >= max(2, len(running) - 1)
 
 
-def _one_differs(suspects: Sequence[Activity], running: Sequence[Activity], now: Time, limits: HangLimits) -> Hang:
+def _one_differs(suspects: Sequence[ReplicaActivity], running: Sequence[ReplicaActivity], now: Time, limits: HangLimits) -> Hang:
     names, since = tuple(each.replica for each in suspects), max(map(_since, suspects))
     others = [each for each in running if each.replica not in names]
     facts = [f"{_have(suspects)} printed nothing for {_duration(now - since)}", *_facts(suspects)]
@@ -140,7 +146,7 @@ def _one_differs(suspects: Sequence[Activity], running: Sequence[Activity], now:
     return Hang(message, names, since)
 
 
-def _facts(suspects: Sequence[Activity]) -> list[str]:
+def _facts(suspects: Sequence[ReplicaActivity]) -> list[str]:
     facts, one = [], len(suspects) == 1
     if all(_idle(each) is True for each in suspects):
         facts.append("uses no CPU" if one else "use no CPU")
@@ -153,7 +159,7 @@ def _facts(suspects: Sequence[Activity]) -> list[str]:
     return facts
 
 
-def _others(others: Sequence[Activity], now: Time, limits: HangLimits) -> str:
+def _others(others: Sequence[ReplicaActivity], now: Time, limits: HangLimits) -> str:
     subject, one = ("the others", False) if len(others) > 1 else (others[0].replica, True)
     if any(each.prints and now - _since(each) < limits.one_differs for each in others):
         return f"{subject} {'continues' if one else 'continue'}"
@@ -161,13 +167,13 @@ def _others(others: Sequence[Activity], now: Time, limits: HangLimits) -> str:
     return f"{subject} {'waits' if one else 'wait'}{f' in {call}' if call else ''}"
 
 
-def _all_silent(running: Sequence[Activity], ended: Sequence[Activity], now: Time) -> Hang:
+def _all_silent(running: Sequence[ReplicaActivity], ended: Sequence[ReplicaActivity], now: Time) -> Hang:
     names, since = tuple(each.replica for each in running), max(map(_since, running))
     one, silence = len(running) == 1, _duration(now - max(map(_since, _printing(running))))
     text = f"{names[0]} has printed nothing for {silence}" if one else f"no replica has printed anything for {silence}"
     idle = [_idle(each) for each in running if each.computes]
     if call := _common_call(running):
-        text += f"; {f'{names[0]} waits' if one else 'all wait'} in {call}"
+        text += f"; {f'{names[0]} waits' if one else 'all wait'} in {call}{f': {JOINS[call]}' if call in JOINS else ''}"
     elif idle and all(each is True for each in idle):
         text += " and uses no CPU" if one else " and none uses CPU"
     elif idle and all(each is False for each in idle):
@@ -177,13 +183,13 @@ def _all_silent(running: Sequence[Activity], ended: Sequence[Activity], now: Tim
     return Hang(text, names, since)
 
 
-def _common_call(activities: Sequence[Activity]) -> str:
+def _common_call(activities: Sequence[ReplicaActivity]) -> str:
     """The call in which all of them wait; empty if they wait in different calls, or if that is not known."""
     calls = {waiting_call(each.stack) for each in activities}
     return calls.pop() if len(calls) == 1 else ""
 
 
-def _have(activities: Sequence[Activity]) -> str:
+def _have(activities: Sequence[ReplicaActivity]) -> str:
     return "has" if len(activities) == 1 else "have"
 
 

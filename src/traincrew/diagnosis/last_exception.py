@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 
 from traincrew.diagnosis import rank_streams, tracebacks
-from traincrew.diagnosis.readable_lines import readable
 from traincrew.model.meta import Time
 
 QUIET = dt.timedelta(seconds=10)
@@ -31,4 +30,4 @@ def find(output: str, last_output: Time, now: Time) -> LastException | None:
     # Lines after that of the exception belong to its message, or to a program that goes on.
     if not found or not found[-1].fatal or found[-1].printed.strip() != last:
         return None
-    return LastException(found[-1].summary, tuple(readable(found[-1].evidence)[:EVIDENCE_LINES]))
+    return LastException(found[-1].summary, found[-1].evidence[:EVIDENCE_LINES])

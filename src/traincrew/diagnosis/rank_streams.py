@@ -15,7 +15,7 @@ _PREFIXES = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class OutputLine:
     number: int
     """Position in the whole output."""
     text: str
@@ -25,7 +25,7 @@ class Line:
 class RankStream:
     rank: int | None
     """None: lines without a prefix."""
-    lines: tuple[Line, ...]
+    lines: tuple[OutputLine, ...]
 
     @property
     def text(self) -> str:
@@ -34,10 +34,10 @@ class RankStream:
 
 def separate(output: str) -> list[RankStream]:
     """The lines of each rank without their prefixes; first the lines without a prefix."""
-    ranks: dict[int | None, list[Line]] = {None: []}
+    ranks: dict[int | None, list[OutputLine]] = {None: []}
     for number, text in enumerate(_ESCAPES.sub("", output).splitlines()):
         rank, rest = _split(text)
-        ranks.setdefault(rank, []).append(Line(number, rest))
+        ranks.setdefault(rank, []).append(OutputLine(number, rest))
     return [RankStream(rank, tuple(lines)) for rank, lines in ranks.items() if lines]
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 LINE_LIMIT = 300
+MAX_QUOTED = 200
+"""Characters of the last line of an output without a cause."""
 WORDS = 25
 """A line with more letters than this is a sentence, even if many numbers follow."""
 _TRACE = re.compile(r"^\+ (?:POD_NAME=|shift$|\S*kubectl exec )|^I\d{4} |^WARNING: All log messages before absl|^\s+\.\.\.,$")
@@ -38,3 +40,9 @@ def shortened(line: str) -> str:
 
 def last_lines(output: str, count: int) -> list[str]:
     return readable(output.splitlines())[-count:] if output else []
+
+
+def quote_last_line(line: str) -> str:
+    """For an output in which no cause was found: its last line may be an ordinary one."""
+    text = line.strip()
+    return f'its last line was "{text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"}"'

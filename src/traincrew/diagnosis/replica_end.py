@@ -21,3 +21,5 @@ class ReplicaEnd:
     """The container that ended it."""
     memory_limit: str = ""
     """Of that container, such as `4Gi`. Empty: it has none, or it is not known."""
+    silent: bool = False
+    """It has printed nothing at all. False: it has, or that is not known."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from traincrew.diagnosis import exception_groups
-from traincrew.diagnosis.rank_streams import Line
+from traincrew.diagnosis import autograph, exception_groups, readable_lines
+from traincrew.diagnosis.rank_streams import OutputLine
 
 MESSAGE_LINES = 12
 """Lines of an exception's message that are read. Some messages contain whole tensors."""
@@ -25,7 +25,8 @@ _INTERNAL = re.compile(
 _CAUSED = "The above exception was the direct cause of the following exception:"
 _HANDLING = "During handling of the above exception, another exception occurred:"
 _LIBRARY = re.compile(
-    r"site-packages/|dist-packages/|/lib(?:64)?/python\d|<frozen |^<(?!stdin|string)|/bin/torchrun$|/bin/horovodrun$"
+    r"site-packages/|dist-packages/|/lib(?:64)?/python\d|<frozen |^<(?!stdin|string)|/bin/torchrun$|/bin/horovodrun$|"
+    r"/__autograph_generated_file"
 )
 _NOT_FATAL = re.compile(r"^(?:Exception ignored (?:in|on|while)|Exception in thread |--- Logging error ---)")
 _LOG_LINE = re.compile(
@@ -62,9 +63,10 @@ class PythonException:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        lines = [line for line in self.text.splitlines() if line.strip()]
-        outer = f"raised as {self.raised_as}" if self.raised_as else ""
-        return tuple(filter(None, (self.frame, f"  {self.code}" if self.code else "", *lines, outer)))
+        """Frame, source line and message. A source line may look like the numbers of a tensor, of which messages are freed."""
+        outer = [f"raised as {self.raised_as}"] if self.raised_as else []
+        program = [readable_lines.shortened(line) for line in (self.frame, f"  {self.code}") if line.strip()]
+        return (*program, *readable_lines.readable([*self.text.splitlines(), *outer]))
 
 
 @dataclasses.dataclass
@@ -84,10 +86,10 @@ class _Block:
             self.own_frame = self.frame
 
 
-def exceptions(lines: Sequence[Line]) -> list[PythonException]:
+def exceptions(lines: Sequence[OutputLine]) -> list[PythonException]:
     """The exceptions of the output, in its order. Of a chain only the one that explains the others is returned."""
     chains: list[list[_Block]] = []
-    for block in _blocks(exception_groups.without_margins(lines)):
+    for block in _blocks(autograph.as_tracebacks(exception_groups.without_margins(lines))):
         if block.link and chains:
             chains[-1].append(block)
         else:
@@ -112,7 +114,7 @@ def _explaining(chain: list[_Block]) -> PythonException:
     return PythonException(text, frame, code, chain[0].first, fatal, outer, printed=chain[-1].text)
 
 
-def _blocks(lines: Sequence[Line]) -> list[_Block]:
+def _blocks(lines: Sequence[OutputLine]) -> list[_Block]:
     blocks: list[_Block] = []
     position, link, fatal = 0, "", True
     while position < len(lines):
@@ -136,7 +138,7 @@ def _blocks(lines: Sequence[Line]) -> list[_Block]:
     return blocks
 
 
-def _is_nested(text: str, lines: Sequence[Line], position: int) -> bool:
+def _is_nested(text: str, lines: Sequence[OutputLine], position: int) -> bool:
     """Whether a traceback belongs to the message of the exception before it."""
     before = " ".join(line.text for line in lines[max(position - 3, 0) : position])
     return "Original Traceback" in text or "terminated with the following error" in before
@@ -146,7 +148,7 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _read(block: _Block, lines: Sequence[Line], position: int, indent: int) -> int:
+def _read(block: _Block, lines: Sequence[OutputLine], position: int, indent: int) -> int:
     """Read frames and the exception; return the position of the first line behind."""
     foreign = 0
     while position < len(lines) and foreign < FOREIGN_LINES:
@@ -164,7 +166,7 @@ def _read(block: _Block, lines: Sequence[Line], position: int, indent: int) -> i
     return position
 
 
-def _read_exception(block: _Block, lines: Sequence[Line], position: int) -> int:
+def _read_exception(block: _Block, lines: Sequence[OutputLine], position: int) -> int:
     first = lines[position].text.strip()
     message, position = [first], position + 1
     while position < len(lines) and len(message) < MESSAGE_LINES:
@@ -184,7 +186,7 @@ def _ends_message(text: str) -> bool:
     )
 
 
-def bare_exception(lines: Sequence[Line]) -> PythonException | None:
+def bare_exception(lines: Sequence[OutputLine]) -> PythonException | None:
     """The last line that looks like an exception without a traceback, as programs print that catch their exceptions."""
     for line in reversed(lines):
         match = _EXCEPTION.match(line.text.strip())

@@ -32,6 +32,18 @@ _QUALIFIED: tuple[tuple[str, str], ...] = (
     (r"\btensorflow/.*server_lib\.py.*\bjoin\b|\bjoin\b.*server_lib\.py", "tf.distribute.Server.join"),
 )  # fmt: skip
 
+JOINS: dict[str, str] = {
+    "init_process_group": "check that the world size of the program is WORLD_SIZE",
+    "the rendezvous of torchrun": "check that --nnodes of torchrun is the number of replicas",
+    "init_parallel_env": "check that the number of trainers of the program is the number of replicas",
+    "jax.distributed.initialize": "check that num_processes of the program is NUM_PROCESSES",
+    "hvd.init": "check that the number of processes of the launcher is the number of slots",
+    "the tracker of XGBoost": "check that n_workers of the tracker is the number of workers",
+    "the start of MultiWorkerMirroredStrategy": "check that the program does not change TF_CONFIG",
+}
+"""Calls that return when all ranks have joined, and what to check if all replicas are in one: a rank that does not exist is
+waited for."""
+
 
 def waiting_call(stack: Sequence[str]) -> str:
     """The call in which a rank waits; empty if it is in none.

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traincrew import errors, settings
-from traincrew.embedded import admin_kubeconfig, background_tasks, bootstrap, gc_tuning, mirror_pod
+from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod
 from traincrew.embedded.apiserver.endpoints.health_checks import HealthChecks
 from traincrew.embedded.apiserver.endpoints.non_resource_urls import NonResourceHandler
 from traincrew.embedded.apiserver.endpoints.pod_streams import PodStreamHandler
@@ -26,6 +26,7 @@ from traincrew.embedded.kubelet.server import server as kubelet_server
 from traincrew.embedded.mirror_pod_log import MirrorPodLog
 from traincrew.embedded.pki import certificates
 from traincrew.embedded.scheduler import Scheduler
+from traincrew.serving import background_tasks
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet import kubelet

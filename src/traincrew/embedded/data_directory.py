@@ -33,6 +33,11 @@ class DataDirectory:
         return self.data / "traincrew.log"
 
     @property
+    def history(self) -> pathlib.Path:
+        """Database of the jobs that were deleted."""
+        return self.data / "history.db"
+
+    @property
     def _announcement(self) -> pathlib.Path:
         return self.data / "running.json"
 

@@ -6,7 +6,7 @@ import datetime as dt
 
 from traincrew.apimachinery import times
 from traincrew.client import clock
-from traincrew.embedded.apiserver.requests.metrics_source import Measurement, MetricsSource, PodUsage, Usage
+from traincrew.embedded.apiserver.requests.metrics_source import Measurement, MetricsSource, PodMetrics, Usage
 from traincrew.embedded.kubelet.stats.activity import PodActivity
 from traincrew.embedded.kubelet.stats.collector import StatsCollector
 from traincrew.model import pod_activity
@@ -26,7 +26,7 @@ def from_collector(collector: StatsCollector, node: str) -> MetricsSource:
         if rates is None:
             return Measurement(clock.now(), dt.timedelta())
         pods = [
-            PodUsage(
+            PodMetrics(
                 *key,
                 {each: Usage(rate.cores, rate.memory) for each, rate in containers.items()},
                 _annotations(collector.activities.get(key)),

@@ -17,6 +17,7 @@ from traincrew.client import clock, interfaces
 from traincrew.embedded.bootstrap import NODES, ensure
 from traincrew.model import resources
 from traincrew.model.resources import Resource
+from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)
 
@@ -46,12 +47,8 @@ class MirrorPod:
         with contextlib.suppress(errors.NotFound):
             await self._client.delete(resources.PODS, NAMESPACE, POD)
             await self._client.delete(resources.PODS, NAMESPACE, POD)
-        maintenance = asyncio.create_task(self._maintain(await self._create()))
-        try:
+        async with background_tasks.running(self._maintain(await self._create())):
             yield
-        finally:
-            maintenance.cancel()
-            await asyncio.gather(maintenance, return_exceptions=True)
 
     async def _maintain(self, version: str) -> None:
         while True:

@@ -7,14 +7,14 @@ import contextlib
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis import hang
-from traincrew.inspection import measured_usage, observed_job
+from traincrew.inspection import measured_usage, memory_limits, observed_job
 from traincrew.model import naming, objects, pod_activity
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -38,13 +38,25 @@ class HangSearch:
     limits: hang.HangLimits = hang.HangLimits()
     logs: bool = True
     """Whether the last line of each replica is read, if its node does not report the time of it."""
+    printed: Callable[[objects.Pod], Time | None] | None = None
+    """The time of the last line of a replica, for callers that follow the logs. None: they are read."""
     read_stack: StackReader | None = None
     """Reads the stacks of the replicas once they seem to hang, or print nothing. None: stacks are not read."""
+    install: str = ""
+    """The command that installs py-spy, without which stacks cannot be read here. Empty: it is not missing."""
 
 
-async def with_hang(client: RemoteClient, job: observed_job.ObservedJob, search: HangSearch) -> observed_job.ObservedJob:
-    (found,) = await with_hangs(client, [job], search, job.job.namespace)
-    return found
+class Examined(NamedTuple):
+    hang: hang.Hang | None
+    """None: the job does not seem to hang."""
+    activities: tuple[hang.ReplicaActivity, ...] = ()
+    """Of the replicas of a running job."""
+
+
+async def examine(client: RemoteClient, job: observed_job.ObservedJob, search: HangSearch) -> Examined:
+    if not _may_hang(job):
+        return Examined(None)
+    return await _examine(client, job, await _metrics(client, job.job.namespace, f"{naming.JOB_NAME}={job.job.name}"), search)
 
 
 async def with_hangs(
@@ -55,24 +67,33 @@ async def with_hangs(
         return list(jobs)
     labels = f"{naming.JOB_NAME}={jobs[0].job.name}" if len(jobs) == 1 else naming.JOB_NAME
     metrics = await _metrics(client, namespace, labels)
-    found = await asyncio.gather(*(_find(client, job, metrics, search) for job in jobs))
-    return [dataclasses.replace(job, hang=each.message if each else "") for job, each in zip(jobs, found, strict=True)]
+    found = await asyncio.gather(*(_sentence(client, job, metrics, search) for job in jobs))
+    return [dataclasses.replace(job, hang=each) for job, each in zip(jobs, found, strict=True)]
 
 
-async def _find(client: RemoteClient, job: observed_job.ObservedJob, metrics: Metrics, search: HangSearch) -> hang.Hang | None:
+async def _sentence(client: RemoteClient, job: observed_job.ObservedJob, metrics: Metrics, search: HangSearch) -> str:
+    """Empty: the job does not seem to hang. An exception of a replica that does not exit explains the silence of all."""
+    found = (await _examine(client, job, metrics, search)).hang
+    if found is None:
+        return ""
+    from traincrew.inspection import last_exceptions  # few jobs hang
+
+    unfinished = await last_exceptions.read(client, job)
+    return unfinished[0].sentence(clock.now()) if unfinished else found.message
+
+
+async def _examine(client: RemoteClient, job: observed_job.ObservedJob, metrics: Metrics, search: HangSearch) -> Examined:
     if not _may_hang(job):
-        return None
+        return Examined(None)
     pods = job.pods
     activities = [activity(job, pod, metrics.get((pod.metadata.namespace, pod.name))) for pod in pods]
-    if search.logs and len(pods) <= MAX_LOGS:
-        pairs = zip(activities, pods, strict=True)
-        activities = await asyncio.gather(*(_with_last_output(client, job, each, pod, metrics) for each, pod in pairs))
+    activities = await _with_last_outputs(client, job, activities, metrics, search)
     found = hang.find(activities, clock.now(), search.limits)
     if search.read_stack is None or (found is None and not hang.may_differ(activities, clock.now(), search.limits)):
-        return found
+        return Examined(found, tuple(activities))
     pairs = zip(activities, pods, strict=True)
     activities = await asyncio.gather(*(_with_stack(client, job, each, pod, search.read_stack) for each, pod in pairs))
-    return hang.find(activities, clock.now(), search.limits) or found
+    return Examined(hang.find(activities, clock.now(), search.limits) or found, tuple(activities))
 
 
 def _may_hang(job: observed_job.ObservedJob) -> bool:
@@ -80,18 +101,20 @@ def _may_hang(job: observed_job.ObservedJob) -> bool:
     return job.state == "Running" and not job.job.suspended and len(job.pods) >= job.job.total
 
 
-def activity(job: observed_job.ObservedJob, pod: objects.Pod, metrics: Mapping[str, Any] | None) -> hang.Activity:
+def activity(job: observed_job.ObservedJob, pod: objects.Pod, metrics: Mapping[str, Any] | None) -> hang.ReplicaActivity:
     """From the pod and its PodMetrics."""
     role = next((each for each in job.kind.roles if each.label == pod.metadata.labels.get(naming.REPLICA_TYPE)), None)
     reported = (metrics or {}).get("metadata", {}).get("annotations") or {}
     containers = [measured_usage.parse_usage(each["usage"]) for each in (metrics or {}).get("containers") or ()]
     connections = reported.get(pod_activity.CONNECTIONS)
-    return hang.Activity(
+    return hang.ReplicaActivity(
         replica=job.replica(pod),
         state=_state(job, pod),
         started=_started(job, pod),
         last_output=_time(reported.get(pod_activity.LAST_OUTPUT, "")),
         cpu=sum(each.cpu for each in containers) if containers else None,
+        memory=memory_limits.used(job, pod, metrics),
+        memory_limit=memory_limits.limit(job, pod, role.name if role is not None else ""),
         connections=int(connections) if connections is not None else None,
         prints=role is None or role.prints,
         computes=role is None or role.computes,
@@ -129,31 +152,54 @@ async def _metrics(client: RemoteClient, namespace: str | None, labels: str) -> 
     return {(each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in found}
 
 
+async def _with_last_outputs(
+    client: RemoteClient,
+    job: observed_job.ObservedJob,
+    activities: Sequence[hang.ReplicaActivity],
+    metrics: Metrics,
+    search: HangSearch,
+) -> list[hang.ReplicaActivity]:
+    """From the logs of the replicas whose nodes have not reported the time, if they are read."""
+    reads = search.logs and len(job.pods) <= MAX_LOGS
+
+    async def of(known: hang.ReplicaActivity, pod: objects.Pod) -> hang.ReplicaActivity:
+        reported = metrics.get((pod.metadata.namespace, pod.name), {}).get("metadata", {}).get("annotations") or {}
+        is_known = known.state != "Running" or pod_activity.LAST_OUTPUT in reported
+        if is_known:
+            return known
+        return await _with_last_output(client, job, known, pod, search) if reads else _with_unknown_output(known)
+
+    return list(await asyncio.gather(*map(of, activities, job.pods)))
+
+
 async def _with_last_output(
-    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, metrics: Metrics
-) -> hang.Activity:
-    """From the log of the replica, unless its node has reported the time."""
-    reported = metrics.get((pod.metadata.namespace, pod.name), {}).get("metadata", {}).get("annotations") or {}
-    if known.state != "Running" or pod_activity.LAST_OUTPUT in reported:
-        return known
-    position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, job.training_container(pod))
+    client: RemoteClient, job: observed_job.ObservedJob, known: hang.ReplicaActivity, pod: objects.Pod, search: HangSearch
+) -> hang.ReplicaActivity:
+    if search.printed is not None:
+        last = search.printed(pod)
+        is_of_this_run = last is not None and (known.started is None or last >= known.started)
+        return dataclasses.replace(known, last_output=last if is_of_this_run else None)
     try:
-        lines = [
-            line
-            async for batch in pod_logs.lines(client, position, pod_logs.PodLogOptions(tail=1))
-            for line in batch
-            if line.nanoseconds
-        ]
+        return dataclasses.replace(known, last_output=await _last_line(client, job, pod))
     except errors.ApiError:
-        # Without its log nothing is known about the silence of the replica.
-        return dataclasses.replace(known, last_output=clock.now(), prints=False)
-    last = pod_logs.timestamp(lines[-1]) if lines else None
-    return dataclasses.replace(known, last_output=last)
+        return _with_unknown_output(known)
+
+
+def _with_unknown_output(known: hang.ReplicaActivity) -> hang.ReplicaActivity:
+    """Without its log nothing is known about the silence of the replica."""
+    return dataclasses.replace(known, last_output=clock.now(), prints=False, output_is_known=False)
+
+
+async def _last_line(client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod) -> Time | None:
+    position = pod_logs.ContainerReference(pod.metadata.namespace, pod.name, job.training_container(pod))
+    batches = pod_logs.lines(client, position, pod_logs.PodLogOptions(tail=1))
+    lines = [line async for batch in batches for line in batch if line.nanoseconds]
+    return pod_logs.timestamp(lines[-1]) if lines else None
 
 
 async def _with_stack(
-    client: RemoteClient, job: observed_job.ObservedJob, known: hang.Activity, pod: objects.Pod, read_stack: StackReader
-) -> hang.Activity:
+    client: RemoteClient, job: observed_job.ObservedJob, known: hang.ReplicaActivity, pod: objects.Pod, read_stack: StackReader
+) -> hang.ReplicaActivity:
     if known.state != "Running":
         return known
     return dataclasses.replace(known, stack=await read_stack(client, job, pod))

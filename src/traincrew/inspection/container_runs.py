@@ -7,31 +7,31 @@ from typing import NamedTuple
 from traincrew.model import objects
 
 
-class ContainerRun(NamedTuple):
+class ContainerAttempt(NamedTuple):
     number: int
     """Number of restarts before this run; -1: not started yet."""
     over: bool
     """Whether the run has terminated."""
 
 
-NONE = ContainerRun(-1, False)
+NONE = ContainerAttempt(-1, False)
 NEVER_RAN = ("StartError", "ContainerCannotRun")
 
 
-def run(pod: objects.Pod, container: str) -> ContainerRun:
+def run(pod: objects.Pod, container: str) -> ContainerAttempt:
     for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         if status.name == container:
             return _run(status)
     return NONE
 
 
-def _run(status: objects.ContainerStatus) -> ContainerRun:
+def _run(status: objects.ContainerStatus) -> ContainerAttempt:
     if status.state.terminated is not None:
-        return ContainerRun(status.restart_count, True)
+        return ContainerAttempt(status.restart_count, True)
     if status.state.running is not None:
-        return ContainerRun(status.restart_count, False)
+        return ContainerAttempt(status.restart_count, False)
     # While the container waits for its restart, the last run is over.
-    return ContainerRun(status.restart_count, True) if status.last_state.terminated is not None else NONE
+    return ContainerAttempt(status.restart_count, True) if status.last_state.terminated is not None else NONE
 
 
 def is_last(pod: objects.Pod, container: str) -> bool:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from traincrew import errors
 from traincrew.apimachinery import durations
+from traincrew.diagnosis import exit_codes
+from traincrew.diagnosis.hang import ReplicaActivity
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, events, failures, kueue_admission, waiting_advice, waiting_reasons
+from traincrew.inspection import (
+    advice,
+    events,
+    failures,
+    image_events,
+    kueue_admission,
+    memory_limits,
+    pod_waiting_reasons,
+    replica_activity,
+    waiting_advice,
+)
 from traincrew.inspection.observed_job import ObservedJob, since
 from traincrew.kinds import elasticity
 from traincrew.model import objects
@@ -44,9 +58,15 @@ class Evidence:
     """Which jobs use the resources that are insufficient."""
     images: tuple[str, ...] = ()
     """Images of this machine that have the module that the failed replica did not find."""
+    install_package: str = ""
+    """The command that installs PACKAGE in the environment of the failed replica. Empty: its own pip does."""
     admission: kueue_admission.Admission | None = None
     """For a suspended job with a queue of Kueue."""
     unfinished: tuple[UnfinishedReplica, ...] = ()
+    activities: tuple[ReplicaActivity, ...] = ()
+    """Of the replicas of a running job."""
+    install: str = ""
+    """The command that installs py-spy, if it is missing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +77,8 @@ class Explanation:
     """What happened."""
     evidence: tuple[str, ...] = ()
     """Lines of the output of the replica that failed first."""
+    activity: tuple[str, ...] = ()
+    """Of each replica of a running job: when it printed its last line, and its CPU. Facts, whether or not they mean a problem."""
     pods: tuple[str, ...] = ()
     """Pods that are not running, each with its reason, if the causes do not name them."""
     warnings: tuple[str, ...] = ()
@@ -72,8 +94,9 @@ class Explanation:
 
 def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation:
     causes, remedies = _causes(observed, evidence, now)
+    unmapped = image_events.unmapped(evidence.events)
     failure = observed.failure
-    finished = observed.job.status.finished
+    finished, succeeded = observed.job.status.finished, observed.job.status.is_true("Succeeded")
     waiting = _waiting(observed) if not finished else []
     sound = not waiting and failure is None and not observed.hang and not evidence.unfinished
     healthy = observed.state in ("Running", "Succeeded") and sound
@@ -84,10 +107,11 @@ def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation
         state=_state(observed, now),
         causes=tuple(causes),
         evidence=_evidence(observed, evidence),
+        activity=replica_activity.lines(evidence.activities, now),
         pods=tuple(line for line in waiting if not _is_said(line, said)),
-        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, known, now)),
-        remedies=tuple(dict.fromkeys(filter(None, remedies))),
-        commands=() if healthy else tuple(_commands(observed)),
+        warnings=(*map(str, unmapped), *(() if succeeded else _warnings(evidence.events, known, now))),
+        remedies=tuple(dict.fromkeys(filter(None, (*remedies, *(each.remedy for each in unmapped))))),
+        commands=_see_also(observed, evidence, healthy=healthy),
     )
 
 
@@ -101,17 +125,17 @@ def _evidence(observed: ObservedJob, evidence: Evidence) -> tuple[str, ...]:
 
 def _waiting(observed: ObservedJob) -> list[str]:
     """Replicas with the same reason share a line."""
-    return [f"{_group('replicas', names)}: {word}" for word, names in waiting_reasons.replicas_by_reason(observed).items()]
+    return [f"{_group('replicas', names)}: {word}" for word, names in pod_waiting_reasons.replicas_by_reason(observed).items()]
 
 
 def _is_said(line: str, said: str) -> bool:
     """Whether the causes contain the reason of the replicas. The reason of the operator has other words before the message."""
     reason = line.partition(": ")[2]
-    return reason.removeprefix(f"{waiting_reasons.UNSCHEDULABLE}: ") in said
+    return reason.removeprefix(f"{pod_waiting_reasons.UNSCHEDULABLE}: ") in said
 
 
 def _group(what: str, names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} {what} ({waiting_reasons.abbreviate(names)})"
+    return names[0] if len(names) == 1 else f"{len(names)} {what} ({pod_waiting_reasons.abbreviate(names)})"
 
 
 def _state(observed: ObservedJob, now: Time) -> str:
@@ -123,28 +147,42 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     status, causes, remedies = observed.job.status, list[str](), list[str]()
     if status.is_true("Succeeded"):
         return failures.of_success(observed)
-    if observed.job.suspended:
-        cause, remedy = _suspended(observed, evidence)
-        causes.append(cause)
-        remedies.append(remedy)
-    elif status.why is not None and status.why != failure_summary.of(status):
-        message = waiting_reasons.without_preemption(status.why.message)
-        causes.append(f"{message} ({status.why.reason}, for {durations.age(status.why.since, now)})")
-        remedies.append(waiting_advice.on_waiting(status.why.reason, status.why.message, observed.reference))
-    elif word := waiting_reasons.job_reason(observed):
-        causes.append(word)
-        remedies.append(waiting_advice.on_waiting("", word, observed.reference))
+    if waits := _waits(observed, evidence, now):
+        causes.append(waits[0])
+        remedies.append(waits[1])
     causes += [each.sentence(now) for each in evidence.unfinished]
     if evidence.unfinished:
         remedies.append(advice.on_unfinished(observed.reference))
-    if observed.hang:
+    elif observed.hang:
         causes.append(observed.hang)
-        remedies.append(f"Run `traincrew stacks {observed.reference}` to see where each replica is.")
+        remedies.append(advice.on_hang(observed.reference, evidence.install))
+    if over := memory_limits.exceeded(evidence.activities):
+        causes += over
+        remedies.append(advice.on_unenforced_limit())
     causes += _elastic(observed)
     causes += evidence.resource_usage
-    found = failures.explain(observed, evidence.ends, _image_message(observed, evidence), evidence.images)
+    failed = observed.failure.pod if observed.failure is not None else ""
+    image_message = image_events.message(evidence.events, failed)
+    runtime = advice.RuntimeEnvironment(image_message, evidence.images, evidence.install_package)
+    found = failures.explain(observed, evidence.ends, runtime)
     causes, remedies = causes + found.causes, remedies + found.remedies
     return causes or [_no_problem(observed)], remedies
+
+
+def _waits(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[str, str] | None:
+    """What the job waits for, and the remedy. None: it does not wait."""
+    why = observed.job.status.why
+    if observed.job.suspended:
+        return _suspended(observed, evidence)
+    if why is not None and why != failure_summary.of(observed.job.status):
+        message = pod_waiting_reasons.without_preemption(why.message)
+        cause = f"{message} ({why.reason}, for {durations.age(why.since, now)})"
+        if why.reason == failure_summary.REPLICA and failures.is_known_fault(observed, evidence.ends):
+            return cause, ""  # its own remedy follows; the replica would fail again after a restart
+        return cause, waiting_advice.on_waiting(why.reason, why.message, observed.reference)
+    if word := pod_waiting_reasons.job_reason(observed):
+        return word, waiting_advice.on_waiting("", word, observed.reference)
+    return None
 
 
 def _suspended(observed: ObservedJob, evidence: Evidence) -> tuple[str, str]:
@@ -178,21 +216,27 @@ def _no_problem(observed: ObservedJob) -> str:
     return "no problem found"
 
 
-def _image_message(observed: ObservedJob, evidence: Evidence) -> str:
-    """The kubelet's message about the image of the failed pod. Messages about init containers come first."""
-    failed = observed.failure.pod if observed.failure is not None else ""
-    messages = [event for event in events.in_order(evidence.events) if event.reason == "Pulled"]
-    return next((event.message for event in reversed(messages) if event.involved_object.name == failed), "")
-
-
 def _warnings(evidence: Sequence[events.ListedEvent], said: str, now: Time) -> list[str]:
     """The latest warnings that are not said yet. Equal warnings about several objects share a line."""
     same: dict[tuple[str, str, str], list[events.ListedEvent]] = {}
+    said = _without_suggestions(said)
     for event in events.warnings(evidence):
         words = (event.involved_object.kind.lower(), event.reason, " ".join(event.message.split()))
-        if words[2] not in said:
+        if not _is_in(said, words[2]):
             same[words] = [*same.pop(words, []), event]
     return [_warning(*words, same_events, now) for words, same_events in list(same.items())[-SHOWN_EVENTS:]]
+
+
+def _is_in(said: str, message: str) -> bool:
+    """Whether the message of an event is said, in other words around it."""
+    words = pod_waiting_reasons.without_preemption(message.removeprefix("Error: ").removeprefix("Error creating: "))
+    text = exit_codes.without_details(words)
+    return _without_suggestions(text).rpartition(errors.STRICT_DECODING)[2] in said
+
+
+def _without_suggestions(text: str) -> str:
+    """The operator adds them to the words of the API server."""
+    return re.sub(r" \(did you mean '[^']*'\?\)", "", text)
 
 
 def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.ListedEvent], now: Time) -> str:
@@ -201,6 +245,13 @@ def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.
     times = sum(event.times for event in same_events)
     repeated = f" ({times} times)" if times > len(names) else ""
     return f"{durations.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
+
+
+def _see_also(observed: ObservedJob, evidence: Evidence, *, healthy: bool) -> tuple[str, ...]:
+    """Of a job without a problem: where the replicas are, for users who miss its output."""
+    if healthy:
+        return (f"traincrew stacks {observed.reference}",) if evidence.activities else ()
+    return tuple(_commands(observed))
 
 
 def _commands(observed: ObservedJob) -> list[str]:
@@ -220,6 +271,7 @@ def text(explanation: Explanation) -> str:
     lines = [f"{explanation.job}: {explanation.state}", "", *_list("what happened", explanation.causes)]
     if explanation.evidence:
         lines += ["evidence", *(f"  | {line}" for line in explanation.evidence), ""]
+    lines += _list("activity", explanation.activity)
     lines += [*_list("pods that are not running", explanation.pods), *_list("warnings", explanation.warnings)]
     lines += [*_list("what to do", explanation.remedies), *_list("see also", explanation.commands)]
     return "\n".join(lines).rstrip("\n")

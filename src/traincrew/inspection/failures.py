@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from traincrew.diagnosis import cause
 from traincrew.diagnosis.cause import Diagnosis
+from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, waiting_advice, waiting_reasons
+from traincrew.inspection import advice, pod_waiting_reasons, waiting_advice
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.status import Failure
-from traincrew.planner import failure_records
+from traincrew.planner import recorded_ends
 
 
 class Explained(NamedTuple):
@@ -26,12 +27,27 @@ def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | N
     failure = observed.failure
     if failure is None or failure.disruption:
         return None
-    read, recorded = cause.diagnose(ends), cause.diagnose([failure_records.replica_end(failure)])
+    known = recorded_ends.replica_end(failure)
+    recorded = cause.diagnose([known])
     if recorded is not None and failure.cause:
         recorded = dataclasses.replace(recorded, cause=failure.cause)  # the operator knew more than the record has
+    if any(end.replica == failure.replica for end in ends):
+        read = cause.diagnose(ends, failure.replica)
+    else:  # its log is gone, or cannot be read
+        read = cause.diagnose([*ends, known], failure.replica)
+        read = recorded if read is None or read.replica == failure.replica else read
     if read is None or (read.recognizer == cause.UNKNOWN and recorded is not None and recorded.recognizer != cause.UNKNOWN):
-        return recorded
-    return read
+        read = recorded
+    if read is None or read.replica != failure.replica:
+        return read
+    # The pods of some victims may be deleted.
+    return dataclasses.replace(read, victims=tuple(dict.fromkeys([*read.victims, *failure.victims])))
+
+
+def is_known_fault(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> bool:
+    """Whether the output shows a fault that has a remedy of its own."""
+    found = diagnose(observed, ends)
+    return found is not None and any(each.name == found.recognizer and each.advice for each in RECOGNIZERS)
 
 
 def missing_module(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
@@ -40,7 +56,9 @@ def missing_module(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
     return found.details.get("module", "") if found is not None and found.recognizer == "missing-module" else ""
 
 
-def explain(observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: str = "", images: Sequence[str] = ()) -> Explained:
+def explain(
+    observed: ObservedJob, ends: Sequence[ReplicaEnd], runtime: advice.RuntimeEnvironment = advice.UNKNOWN_ENVIRONMENT
+) -> Explained:
     """The failure that ended the job or its latest attempt; before it, an earlier one that was retried."""
     status, failure = observed.job.status, observed.failure
     causes, remedies = list[str](), list[str]()
@@ -53,7 +71,7 @@ def explain(observed: ObservedJob, ends: Sequence[ReplicaEnd], image_message: st
     if status.failure is not None and failure is not status.failure:
         causes.append(f"first failure: {_line(status.failure)}")
     causes += _latest(observed, failure, diagnose(observed, ends))
-    remedies.append(advice.on_failure(failure, diagnose(observed, ends), image_message, images))
+    remedies.append(advice.on_failure(failure, diagnose(observed, ends), runtime))
     return Explained(causes, remedies)
 
 
@@ -64,7 +82,7 @@ def _latest(observed: ObservedJob, failure: Failure, diagnosis: Diagnosis | None
     else:
         lines = [f"{title}{diagnosis.replica} failed first: {diagnosis.cause}", f"then {_line(failure)}"]
     if diagnosis is not None and (victims := [name for name in diagnosis.victims if name != failure.replica]):
-        lines.append(f"{waiting_reasons.abbreviate(victims)} failed because of it")
+        lines.append(f"{pod_waiting_reasons.abbreviate(victims)} failed because of it")
     restarts = not observed.job.status.finished and observed.job.total > 1
     if restarts and failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
         text = f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"

@@ -13,6 +13,7 @@ from traincrew.client import informer, interfaces, store
 from traincrew.inspection import observed_job
 from traincrew.kinds.kind import JobKind
 from traincrew.model import meta, objects, resources
+from traincrew.serving import background_tasks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,6 +112,12 @@ class JobInformer:
             return None
         return observed_job.observe(self.key.kind, self.job, [self.pods[uid] for uid in self.existing])
 
+    def no_replica_will_start(self) -> bool:
+        """Whether the job is deleted, or has finished with all its pods. Pods of a finished job may still be starting."""
+        observed = self.observe()
+        finished = observed is not None and observed.job.status.finished and all(pod.finished for pod in observed.pods)
+        return self.deleted or finished
+
     def error(self) -> str:
         """The error of the watches; empty if they work."""
         for each in (self._jobs, self._pods):
@@ -129,6 +136,4 @@ class JobInformer:
                 self.deleted = True  # before the first list
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await background_tasks.cancel(*tasks)

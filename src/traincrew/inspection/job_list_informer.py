@@ -14,6 +14,7 @@ from traincrew.inspection.job_informer import RawObject, decode_object
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import naming, objects, resources
+from traincrew.serving import background_tasks
 
 
 class JobListInformer:
@@ -70,11 +71,10 @@ class JobListInformer:
             for each in all_informers:
                 while not each.synced.is_set() and not isinstance(each.failure, errors.Forbidden | errors.Unauthorized):
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(each.synced.wait(), 0.2)
+                        async with asyncio.timeout(0.2):  # wait_for of Python 3.11 may lose a cancellation
+                            await each.synced.wait()
                 if not each.synced.is_set() and each.failure is not None:
                     raise each.failure
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await background_tasks.cancel(*tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import NamedTuple
 
 from traincrew import errors
@@ -10,7 +11,7 @@ from traincrew.apimachinery import suggestions
 from traincrew.client import interfaces
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 
 class JobReference(NamedTuple):
@@ -22,7 +23,7 @@ class JobReference(NamedTuple):
         return self.kind.singular if self.kind else "job"
 
 
-class JobObject(NamedTuple):
+class StoredJob(NamedTuple):
     kind: JobKind
     raw: bytes
 
@@ -58,11 +59,11 @@ def _validate_name(name: str, text: str) -> str:
     return name
 
 
-async def find(reader: interfaces.Reader, namespace: str, text: str) -> JobObject:
+async def find(reader: interfaces.Reader, namespace: str, text: str) -> StoredJob:
     reference = parse(text)
     kinds = KINDS if reference.kind is None else (reference.kind,)
     results = await asyncio.gather(*(_get(reader, kind, namespace, reference.name) for kind in kinds))
-    matches = [JobObject(kind, raw) for kind, raw in zip(kinds, results, strict=True) if raw is not None]
+    matches = [StoredJob(kind, raw) for kind, raw in zip(kinds, results, strict=True) if raw is not None]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -78,12 +79,12 @@ async def _get(reader: interfaces.Reader, kind: JobKind, namespace: str, name: s
         return None
 
 
-async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tuple[JobKind, ...] = KINDS) -> list[JobObject]:
+async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tuple[JobKind, ...] = KINDS) -> list[StoredJob]:
     """All jobs, sorted by kind. A kind whose CRD is not installed has no jobs."""
     lists = await asyncio.gather(*(_list_kind(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in lists):
         raise errors.SettingsError(f"the cluster has no CRDs of training jobs. Run `{INSTALL}` to install them.")
-    return [JobObject(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
+    return [StoredJob(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
 
 
 async def _list_kind(reader: interfaces.Reader, kind: JobKind, namespace: str | None) -> list[bytes] | None:
@@ -93,10 +94,18 @@ async def _list_kind(reader: interfaces.Reader, kind: JobKind, namespace: str | 
         return None
 
 
+async def _readable_jobs(reader: interfaces.Reader, namespace: str) -> list[StoredJob]:
+    """Of all namespaces, else of this one: users may have rights in one namespace alone."""
+    for scope in (None, namespace):
+        with contextlib.suppress(errors.Forbidden):
+            return await list_jobs(reader, scope)
+    return []
+
+
 async def not_found_message(reader: interfaces.Reader, namespace: str, reference: JobReference) -> str:
     import msgspec
 
-    all_jobs = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await list_jobs(reader, None)]
+    all_jobs = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await _readable_jobs(reader, namespace)]
     message = f'{reference.kind_name} "{reference.name}" not found in namespace "{namespace}"'
     namesakes = [(kind, meta["namespace"]) for kind, meta in all_jobs if meta["name"] == reference.name]
     for kind, other in sorted(namesakes, key=lambda each: each[1] != namespace):

@@ -4,35 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from traincrew.inspection.observed_job import ObservedJob
-from traincrew.model.meta import Meta, Struct
-from traincrew.model.resources import Resource
-from traincrew.model.status import Condition
-
-QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-JOB_UID = "kueue.x-k8s.io/job-uid"
-WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")
-
-
-class _Spec(Struct):
-    active: bool = True
-
-
-class _Status(Struct):
-    conditions: list[Condition] = []
-
-
-class Workload(Struct):
-    """The object by which Kueue admits a job."""
-
-    metadata: Meta
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
-
-    def condition(self, name: str) -> Condition | None:
-        return next((each for each in self.status.conditions if each.type == name), None)
+from traincrew.model.workloads import QUEUE_NAME, Workload
 
 
 class Admission(NamedTuple):
@@ -46,9 +19,6 @@ class Admission(NamedTuple):
 class QueueReason(NamedTuple):
     cause: str
     remedy: str
-
-
-decode_workload = msgspec.json.Decoder(Workload).decode
 
 
 def queue(observed: ObservedJob) -> str:
@@ -74,23 +44,9 @@ def explain(observed: ObservedJob, admission: Admission) -> QueueReason:
     if not workload.spec.active:
         activate = f"""`kubectl -n {namespace} patch workload {name} --type merge -p '{{"spec":{{"active":true}}}}'`"""
         return QueueReason(f"the job is suspended and its Workload {name} is deactivated", f"Run {activate}.")
-    message = _message(workload)
+    message = workload.pending_message or ("the job is admitted, and Kueue has not resumed it yet" if workload.admitted else "")
     remedy = (
         "Wait until other jobs of the queue finish, lower the requests of the job, or raise the quota of the ClusterQueue: "
         f"`kubectl -n {namespace} describe workload {name}`. Kueue resumes the job."
     )
     return QueueReason(f"{waits}: {message}" if message else waits, remedy)
-
-
-def _message(workload: Workload) -> str:
-    """The first that applies: no quota, an admission check, an eviction that has not ended yet."""
-    reserved = workload.condition("QuotaReserved")
-    if reserved is None or reserved.status != "True":
-        return reserved.message if reserved is not None else ""
-    evicted = workload.condition("Evicted")
-    if evicted is not None and evicted.status == "True":
-        return evicted.message
-    admitted = workload.condition("Admitted")
-    if admitted is None or admitted.status != "True":
-        return "quota is reserved, and the admission checks of the queue are not ready"
-    return "the job is admitted, and Kueue has not resumed it yet"

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from traincrew import errors
 from traincrew.client import pod_logs, retries
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import container_runs, job_informer, observed_job, stored_logs
+from traincrew.inspection import container_runs, job_informer, log_files, observed_job
 from traincrew.model import objects, resources
 
-OnLines = Callable[[list[pod_logs.Line]], None]
+OnLines = Callable[[list[pod_logs.PodLogLine]], None]
 FIRST_DELAY, LONGEST_DELAY = 0.1, 2.0
 
 
@@ -27,9 +27,9 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 2.0
 class ContainerLog:
     """A container of one pod. A pod that replaces it has the same name and another UID."""
 
-    position: pod_logs.LogPosition
+    position: pod_logs.ContainerReference
     uid: str
-    read: pod_logs.Position | None = None
+    read: pod_logs.LogPosition | None = None
     """How far the log was read before. None: it was not."""
 
 
@@ -44,10 +44,12 @@ class LogFollower:
     ) -> None:
         self._client, self._informer, self.source = client, informer, source
         self._on_lines, self._log_root = on_lines, log_root
-        self._position = source.read or pod_logs.Position()
+        self._position = source.read or pod_logs.LogPosition()
         self._done = -1
         """Number of the last run that was read to its end."""
         self._first_run: int | None = None
+        self._unfinished: list[pod_logs.PodLogLine] = []
+        """The last line of a followed stream, if it had no end: it may be cut, so it is read again after the run is over."""
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
         self.error = ""
 
@@ -72,8 +74,9 @@ class LogFollower:
                 await asyncio.sleep(self._backoff.next())
         if self._is_deleted():
             await self._read_stored(first)
+        self._emit_unfinished()
 
-    async def _next_run(self) -> container_runs.ContainerRun | None:
+    async def _next_run(self) -> container_runs.ContainerAttempt | None:
         """Wait for the next run to read; None if no run will come."""
         while True:
             seen_changes = self._informer.changes
@@ -96,17 +99,18 @@ class LogFollower:
     def _is_deleted(self) -> bool:
         return self.source.uid not in self._informer.existing
 
-    async def _previous(self, run: container_runs.ContainerRun, first: pod_logs.PodLogOptions) -> bool:
+    async def _previous(self, run: container_runs.ContainerAttempt, first: pod_logs.PodLogOptions) -> bool:
         """Read the earlier runs: all of them from stored files, else the previous run from the API."""
         if self._log_root is None or not await self._read_stored(first, before=run.number):
             wanted = dataclasses.replace(self._resumed(first, run.number), previous=True, follow=False)
             with contextlib.suppress(errors.Rejected):  # the log no longer exists
                 if not await self._read(wanted, run.number):
                     return False
+        self._emit_unfinished()
         self._done = run.number - 1
         return True
 
-    async def _current(self, run: container_runs.ContainerRun, first: pod_logs.PodLogOptions) -> None:
+    async def _current(self, run: container_runs.ContainerAttempt, first: pod_logs.PodLogOptions) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first, run.number), follow=True), run.number):
             return
         seen_changes = self._informer.changes
@@ -138,9 +142,16 @@ class LogFollower:
                 return False
             self._first_run = run if self._first_run is None else self._first_run
             self.error = ""
+            self._unfinished = []
             async for batch in batches:
-                self._emit([line for line in batch if resumed.is_new(line)])
+                self._emit([line for line in batch if resumed.is_new(line) and (line.whole or not wanted.follow)])
+                self._unfinished = [line for line in batch if wanted.follow and not line.whole]
         return True
+
+    def _emit_unfinished(self) -> None:
+        resumed, lines = pod_logs.Resumed(self._position), self._unfinished
+        self._unfinished = []
+        self._emit([line for line in lines if resumed.is_new(line)])
 
     async def _belongs_to_run(self, run: int) -> bool:
         """Whether the log that was opened before this call belongs to the run.
@@ -151,10 +162,10 @@ class LogFollower:
         pod = await self._get_pod()
         if pod is not None and container_runs.run(pod, self.source.position.container).number != run:
             return False
-        newest = stored_logs.newest(self._log_root, self.source.position, self.source.uid) if self._log_root is not None else None
+        newest = log_files.newest(self._log_root, self.source.position, self.source.uid) if self._log_root is not None else None
         return newest is None or newest <= run
 
-    def _emit(self, lines: list[pod_logs.Line]) -> None:
+    def _emit(self, lines: list[pod_logs.PodLogLine]) -> None:
         for line in lines:
             self._position.took(line)
         if lines:
@@ -176,7 +187,7 @@ class LogFollower:
             return False
         resumed, wanted = pod_logs.Resumed(self._position), self._resumed(first, self._done + 1)
         source, found = self.source, False
-        async for batch in stored_logs.lines(self._log_root, source.position, source.uid, wanted, before):
+        async for batch in log_files.lines(self._log_root, source.position, source.uid, wanted, before):
             found = True
             self._emit([line for line in batch if resumed.is_new(line)])
         if found and self._first_run is None:

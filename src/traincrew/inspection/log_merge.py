@@ -11,10 +11,10 @@ from traincrew.client import pod_logs
 
 
 async def merge(
-    sources: Sequence[AsyncGenerator[list[pod_logs.Line], None]],
-) -> AsyncIterator[tuple[int, list[pod_logs.Line]]]:
+    sources: Sequence[AsyncGenerator[list[pod_logs.PodLogLine], None]],
+) -> AsyncIterator[tuple[int, list[pod_logs.PodLogLine]]]:
     """Lines with the index of their source. A line without a time stays behind the line before it."""
-    waiting = [deque[pod_logs.Line]() for _ in sources]
+    waiting = [deque[pod_logs.PodLogLine]() for _ in sources]
     last = [0] * len(sources)
     try:
         await asyncio.gather(*(_fill(source, lines) for source, lines in zip(sources, waiting, strict=True)))
@@ -36,7 +36,7 @@ async def merge(
             await source.aclose()
 
 
-async def _fill(source: AsyncGenerator[list[pod_logs.Line], None], lines: deque[pod_logs.Line]) -> None:
+async def _fill(source: AsyncGenerator[list[pod_logs.PodLogLine], None], lines: deque[pod_logs.PodLogLine]) -> None:
     """Read until there is a line or the source ends."""
     async for batch in source:
         lines.extend(batch)
@@ -44,11 +44,13 @@ async def _fill(source: AsyncGenerator[list[pod_logs.Line], None], lines: deque[
             return
 
 
-def _time(line: pod_logs.Line, before: int) -> int:
+def _time(line: pod_logs.PodLogLine, before: int) -> int:
     return max(line.nanoseconds, before)
 
 
-def _take(lines: deque[pod_logs.Line], index: int, limit: tuple[int, int] | None, last: list[int]) -> list[pod_logs.Line]:
+def _take(
+    lines: deque[pod_logs.PodLogLine], index: int, limit: tuple[int, int] | None, last: list[int]
+) -> list[pod_logs.PodLogLine]:
     """Take the lines that come before the first line of any other source, at least one."""
     taken = [lines.popleft()]
     last[index] = _time(taken[0], last[index])

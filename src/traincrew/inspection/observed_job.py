@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from traincrew.kinds.kind import JobKind, decode_stored
+from traincrew.kinds.job_decoding import decode_stored
+from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, objects
 from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Time
@@ -23,6 +24,8 @@ class ObservedJob:
     pods: tuple[objects.Pod, ...] = ()
     hang: str = ""
     """Why the job seems to hang. Empty: it does not, or nobody has looked."""
+    deleted: Time | None = None
+    """When the job was deleted: it is read from the history. None: it exists."""
 
     @property
     def reference(self) -> str:

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 
 from traincrew import errors
 from traincrew.client import pod_logs
-from traincrew.client.remote import RemoteClient
+from traincrew.client.interfaces import LogReader
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import stored_logs
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.kinds.replica import Role
 from traincrew.model import naming, objects
 from traincrew.model.status import Failure
-from traincrew.planner import failure_records
+from traincrew.planner import recorded_ends
 
 MAX_PODS = 16
 """Pods whose logs are read. Those that ended first come first."""
@@ -24,7 +23,7 @@ LINES = 300
 """Lines of each log. Launchers print long reports after the exception that caused them."""
 
 
-async def read(client: RemoteClient, job: ObservedJob, log_root: pathlib.Path | None = None) -> tuple[ReplicaEnd, ...]:
+async def read(client: LogReader, job: ObservedJob, log_root: pathlib.Path | None = None) -> tuple[ReplicaEnd, ...]:
     """The ends of the failed replicas. Empty if the status of the job has no failure, or if no log can be read.
 
     log_root: the logs of this machine, which has those of deleted pods, too.
@@ -40,17 +39,19 @@ async def read(client: RemoteClient, job: ObservedJob, log_root: pathlib.Path | 
 
 async def _read_kept(job: ObservedJob, failure: Failure, log_root: pathlib.Path) -> tuple[ReplicaEnd, ...]:
     """The end of the deleted pod that the status names. The ends of the others are not known."""
-    position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
-    batches = stored_logs.lines(log_root, position, failure.uid, pod_logs.PodLogOptions(tail=LINES))
+    from traincrew.inspection import log_files  # few pods are deleted
+
+    position = pod_logs.ContainerReference(job.job.namespace, failure.pod, failure.container)
+    batches = log_files.lines(log_root, position, failure.uid, pod_logs.PodLogOptions(tail=LINES))
     lines = [line async for batch in batches for line in batch]
     if not lines:
         return ()
     role = failure.replica.partition(" ")[0]
-    end = failure_records.replica_end(failure, failure_records.memory_limit(job.job, role, failure.container))
+    end = recorded_ends.replica_end(failure, recorded_ends.memory_limit(job.job, role, failure.container))
     return (dataclasses.replace(end, output=_text(lines)),)
 
 
-def _text(lines: Sequence[pod_logs.Line]) -> str:
+def _text(lines: Sequence[pod_logs.PodLogLine]) -> str:
     return "\n".join(line.text.decode(errors="replace") for line in lines)
 
 
@@ -66,10 +67,10 @@ def _failed(job: ObservedJob) -> list[tuple[objects.Pod, objects.ContainerStatus
 
 
 async def _read(
-    client: RemoteClient, job: ObservedJob, pod: objects.Pod, status: objects.ContainerStatus, ended: objects.Terminated
+    client: LogReader, job: ObservedJob, pod: objects.Pod, status: objects.ContainerStatus, ended: objects.Terminated
 ) -> ReplicaEnd | None:
     options = pod_logs.PodLogOptions(previous=status.state.terminated is None, tail=LINES)
-    position = pod_logs.LogPosition(pod.metadata.namespace, pod.name, status.name)
+    position = pod_logs.ContainerReference(pod.metadata.namespace, pod.name, status.name)
     try:
         lines = [line async for batch in pod_logs.lines(client, position, options) for line in batch]
     except errors.ApiError:
@@ -77,8 +78,9 @@ async def _read(
     output = _text(lines) or ended.message
     reason = pod.status.reason or ended.reason
     role = _role(job, pod)
-    limit = failure_records.memory_limit(job.job, role.name if role else "", status.name)
-    return ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at, status.name, limit)
+    limit = recorded_ends.memory_limit(job.job, role.name if role else "", status.name)
+    end = ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at, status.name, limit)
+    return dataclasses.replace(end, silent=not output.strip())
 
 
 def _role(job: ObservedJob, pod: objects.Pod) -> Role | None:

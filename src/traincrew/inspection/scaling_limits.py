@@ -35,20 +35,20 @@ def objection(job: ObservedJob, replicas: int) -> str:
     return _outside_limits(job, replicas) or _not_elastic(job, replicas)
 
 
-def mode_refusal(job: ObservedJob, mode: str) -> str:
+def mode_error(job: ObservedJob, mode: str) -> str:
     """Why the operator cannot choose the number of workers, with the remedy; empty if it can."""
-    wish = _with_mode(job, mode)
-    return wish.refusal if wish is not None else ""
+    request = _with_mode(job, mode)
+    return request.error if request is not None else ""
 
 
 def range_of(job: ObservedJob, mode: str) -> str:
     """The numbers of workers among which the operator chooses in the mode."""
-    wish = _with_mode(job, mode)
-    if wish is None:
+    request = _with_mode(job, mode)
+    if request is None:
         wanted = job.job.requested(ROLE)
         return f" ({wanted} {'worker' if wanted == 1 else 'workers'})"
-    most = wish.elasticity.most if mode == elasticity.IDLE else wish.wanted
-    return f" ({wish.elasticity.least} to {most} workers)"
+    max_replicas = request.elasticity.max_replicas if mode == elasticity.IDLE else request.wanted
+    return f" ({request.elasticity.min_replicas} to {max_replicas} workers)"
 
 
 def _with_mode(job: ObservedJob, mode: str) -> scaling.Scaling | None:
@@ -70,7 +70,7 @@ def _outside_limits(job: ObservedJob, replicas: int) -> str:
     if policy is None:
         return ""
     found = job.kind.lifecycle.elastic(job.job)
-    low, high = (found.least, found.most) if found.most else autoscaling.bounds(job.job, policy)
+    low, high = (found.min_replicas, found.max_replicas) if found.max_replicas else autoscaling.bounds(job.job, policy)
     return f"allows {low} to {high} workers by its elastic policy, not {replicas}." if not low <= replicas <= high else ""
 
 
@@ -83,6 +83,36 @@ def _not_elastic(job: ObservedJob, replicas: int) -> str:
         f"is not elastic: its {len(running)} running pods expect {job.job.total} replicas and cannot adapt. Run "
         f"`traincrew suspend {job.reference}`, scale, then `traincrew resume {job.reference}` to restart it with {replicas} "
         f"workers{other_roles(job)}."
+    )
+
+
+def effect(job: ObservedJob, replicas: int) -> str:
+    """When the program has the new number of workers. Empty: when its pods have started or ended, or the job does not run."""
+    before, lifecycle = job.job.requested(ROLE), job.kind.lifecycle
+    if replicas == before or job.job.suspended or lifecycle.fixed_size(job.job):
+        return ""
+    if settle := lifecycle.settle_seconds(job.job, len(job.pods), False):
+        return _effect_on_torchrun(settle, grows=replicas > before)
+    drain = lifecycle.drain_seconds(job.job)
+    return _effect_on_horovod(drain, begun=job.state == "Running", grows=replicas > before) if drain else ""
+
+
+def _effect_on_torchrun(settle: float, *, grows: bool) -> str:
+    if grows:
+        return "When the new pods run, torchrun starts the program again on all workers."
+    return (
+        f"Workers leave when {settle:g} s have passed since the last one started; torchrun then starts the program again on the "
+        "others."
+    )
+
+
+def _effect_on_horovod(drain: float, *, begun: bool, grows: bool) -> str:
+    if not begun:
+        return "Horovod has not begun: it starts with the workers that are ready then, and includes the others when they are."
+    if grows:
+        return "Horovod includes a new worker when its pod is ready, at the next commit of the program."
+    return (
+        f"Horovod continues without the workers that leave at the next commit of the program; their pods end {drain:g} s later."
     )
 
 

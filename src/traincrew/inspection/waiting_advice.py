@@ -7,7 +7,7 @@ known reasons first. Messages contain names of pods and objects, so a pattern ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from traincrew.kinds import KINDS
@@ -20,7 +20,7 @@ _ADDED = "|".join(name for kind in KINDS for name in kind.wait_containers)
 
 class MessageRemedy(NamedTuple):
     pattern: str
-    """Of the message. `\\1` in the remedy is its first group."""
+    """Of the message. `{name}` in the remedy is its group of that name."""
     remedy: str
 
 
@@ -53,8 +53,8 @@ _IMAGE = (
                   "or make its registry reachable."),
 )  # fmt: skip
 _CONFIG = (
-    MessageRemedy(r"\(runAsUser\) may not use .*Run (`chmod [^`]*`)",
-                  r"Run \1, use an environment outside of that directory (--env-dir DIR or --requirements FILE), "
+    MessageRemedy(r"\(runAsUser\) may not use .*Run (?P<command>`chmod [^`]*`)",
+                  "Run {command}, use an environment outside of that directory (--env-dir DIR or --requirements FILE), "
                   "or remove runAsUser."),
     MessageRemedy(r"runAsNonRoot|breaks non-root policy",
                   "Set securityContext.runAsUser to a user other than 0, or remove runAsNonRoot."),
@@ -79,11 +79,16 @@ _SANDBOX = Remedies(
     "Check the network plugin and the container runtime of the node: `kubectl describe nodes`. "
     "On one machine, run `traincrew doctor`."
 )
-_CREATE = Remedies("Check the message of the API server: rights, quotas and admission webhooks.")
+_CREATE = Remedies(
+    "Check the message of the API server: rights, quotas and admission webhooks.",
+    (MessageRemedy(r"unknown field|strict decoding error",
+                   "Correct the field that the message names, and create the job again: "
+                   "`traincrew validate FILE` prints every error with its line."),),
+)  # fmt: skip
 _HOOK = Remedies("Correct the command of lifecycle.postStart: it must end with exit code 0.")
 _SPEC = Remedies("Fix the manifest: `traincrew validate FILE` prints every error with its line.")
 _BACKOFF_LIMIT = Remedies(
-    "Fix the cause of the failures, or raise backoffLimit. The pods are deleted; `traincrew logs {job}` shows kept logs."
+    "Fix the cause of the failures, or raise backoffLimit. The pods are deleted; `traincrew logs {job}` shows stored logs."
 )
 _DEADLINE = Remedies("Raise activeDeadlineSeconds, or make the job faster.")
 _INIT = Remedies("Check its log: `traincrew logs {job} --container NAME`.")
@@ -180,4 +185,10 @@ def on_waiting(reason: str, message: str, job: str) -> str:
 
 def _by_message(remedies: Iterable[MessageRemedy], message: str) -> str:
     found = ((each.remedy, re.search(each.pattern, message)) for each in remedies)
-    return next((match.expand(remedy) if match.groups() else remedy for remedy, match in found if match), "")
+    return next((_filled(remedy, match.groupdict()) for remedy, match in found if match), "")
+
+
+def _filled(remedy: str, groups: Mapping[str, str]) -> str:
+    for name, value in groups.items():
+        remedy = remedy.replace(f"{{{name}}}", value)
+    return remedy

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from traincrew.kinds import violations
 from traincrew.kinds.dependent import Dependent, Dependents
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.rule import Violation, unenforced
-from traincrew.kinds.spec_schema import Metric
+from traincrew.kinds.spec_fields import Metric, described
 from traincrew.model import jobs, resources
 from traincrew.model.meta import Struct
 
+POLICY = "The policy of an elastic job, whose number of workers may change while it runs."
+METRICS = (
+    "The metrics by which a HorizontalPodAutoscaler changes the number of workers. Default: there is no autoscaler. "
+    "Run `kubectl explain hpa.spec.metrics --api-version autoscaling/v2` for the fields."
+)
+
 
 class WorkerBounds(Struct):
-    min_replicas: int | None = None
-    max_replicas: int | None = None
+    min_replicas: Annotated[
+        int | None, described("The smallest number of workers. Default: maxReplicas, or else the number of workers.")
+    ] = None
+    max_replicas: Annotated[
+        int | None, described("The largest number of workers. Default: minReplicas, or else the number of workers.")
+    ] = None
 
 
 class ElasticPolicy(WorkerBounds):
     """The fields that the elastic policies of PyTorchJobs and PaddleJobs share."""
 
-    max_restarts: int | None = None
-    metrics: list[Metric] | None = None
-
-
-DESCRIPTIONS = {
-    "elasticPolicy": "The policy of an elastic job, whose number of workers may change while it runs.",
-    "elasticPolicy.minReplicas": "The smallest number of workers. Default: maxReplicas, or else the number of workers.",
-    "elasticPolicy.maxReplicas": "The largest number of workers. Default: minReplicas, or else the number of workers.",
-    "elasticPolicy.maxRestarts": "Accepted for clients that set it. It has no effect.",
-    "elasticPolicy.metrics": "The metrics by which a HorizontalPodAutoscaler changes the number of workers. Default: there is no "
-    "autoscaler. Run `kubectl explain hpa.spec.metrics --api-version autoscaling/v2` for the fields.",
-}
+    max_restarts: Annotated[int | None, described("Accepted for clients that set it. It has no effect.")] = None
+    metrics: Annotated[list[Metric] | None, described(METRICS)] = None
 
 
 def fixed_size(job: jobs.Job) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import yaml
-
 from traincrew.kinds.option import Option
 from traincrew.kinds.replica import Manifest, Replica
 
@@ -76,4 +74,6 @@ def _from_template(text: str, values: dict[str, str]) -> list[Manifest]:
     """The Go operator renders this file as a Go template; it uses plain fields only."""
     for field, value in values.items():
         text = text.replace("{{." + field + "}}", value).replace("{{ ." + field + " }}", value)
+    import yaml  # few operators have such a file, and every command imports this module
+
     return list(yaml.load(text, yaml.CSafeLoader) or [])

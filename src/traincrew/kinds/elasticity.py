@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from traincrew import settings
 from traincrew.model import jobs, naming
+from traincrew.model.meta import Named
 
 ROLE = "Worker"
-"""The role whose replicas come and go."""
-MANUAL, YIELD, IDLE = "manual", "yield", "idle"
-MODES = (MANUAL, YIELD, IDLE)
+"""The role whose number of replicas may change."""
+MANUAL, YIELD, IDLE = settings.SCALING_MODES
 CHECKPOINT_SECONDS = 300.0
 """Time between two checkpoints of a program that restarts at every change, if the job does not say it."""
 START_SECONDS = 60.0
@@ -30,22 +31,22 @@ class ResizeCost:
 
 @dataclasses.dataclass(frozen=True)
 class Elasticity:
-    least: int = 0
-    most: int = 0
+    min_replicas: int = 0
+    max_replicas: int = 0
     cost: ResizeCost = ResizeCost(10.0, 5.0)
-    anchor: Literal["", "first", "oldest"] = ""
-    """The worker that must stay: worker 0, which hosts the rendezvous, or the one that runs longest. Empty: none."""
+    protected_worker: Literal["", "first", "oldest"] = ""
+    """The worker that is not removed: worker 0, which hosts the rendezvous, or the one that runs longest. Empty: none."""
     metrics_field: str = ""
     """The field that gives the job a HorizontalPodAutoscaler, which chooses the number that is asked for. Empty: none."""
-    refusal: str = ""
+    error: str = ""
     """Why the number of workers is fixed, with the remedy. Empty: it is not fixed."""
 
 
 def fixed(job: jobs.Job) -> Elasticity:
-    return Elasticity(refusal="the number of workers of this kind is fixed while it runs: remove the annotation")
+    return Elasticity(error="the number of workers of this kind is fixed while it runs: remove the annotation")
 
 
-def mode(job: jobs.Job) -> str:
+def mode(job: Named) -> str:
     """The mode that the annotation asks for. It may be an unknown word."""
     return job.metadata.annotations.get(naming.SCALING, MANUAL).strip()
 
@@ -63,9 +64,22 @@ def start_seconds(job: jobs.Job) -> float:
     return _seconds(job, naming.START_SECONDS, START_SECONDS)
 
 
+def notice_seconds(job: jobs.Job) -> float:
+    return _seconds(job, naming.NOTICE_SECONDS, 0.0)
+
+
+def wants_notices(job: jobs.Job) -> bool:
+    return job.metadata.annotations.get(naming.NOTICES, "").strip() == "true"
+
+
+def bad_notices(job: jobs.Job) -> str:
+    text = job.metadata.annotations.get(naming.NOTICES, "false")
+    return "" if text.strip() in ("true", "false") else f"annotation {naming.NOTICES} is {text!r}: use true or false"
+
+
 def bad_seconds(job: jobs.Job) -> str:
     """What is wrong with the annotations that are times, with the remedy. The default is used then."""
-    for name in (naming.CHECKPOINT_SECONDS, naming.START_SECONDS):
+    for name in (naming.CHECKPOINT_SECONDS, naming.START_SECONDS, naming.NOTICE_SECONDS):
         text = job.metadata.annotations.get(name)
         if text is not None and not _is_seconds(text):
             return f"annotation {name} is {text!r}: use a number of seconds up to {LONGEST_SECONDS:.0f}, such as 300"

@@ -20,15 +20,12 @@ from traincrew.kinds.option import Option
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, Manifest, PodsByRole, Replica, Role, all_succeeded
 from traincrew.kinds.rule import Rule, Violation
-from traincrew.model import jobs, managed_fields, resources
-from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
+from traincrew.model import jobs, resources
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.model.status import JobStatus
 
 Schema = Mapping[str, Any]
-_OF_THE_CREATOR = "image"
-"""A field that only the creator of a job sets. Kueue sets node selectors, labels and suspend."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,8 +130,6 @@ class CRD:
     short_names: tuple[str, ...] = ()
     version_schema: Schema = dataclasses.field(default_factory=dict)
     """Additions to the schema of the spec fields in this API version: defaults and enums."""
-    descriptions: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The descriptions of the kind's own spec fields, which `kubectl explain` shows, by path: `elasticPolicy.minReplicas`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,27 +244,3 @@ def _role_spec(role: Role, spec: jobs.ReplicaSpec | None) -> jobs.RoleSpec:
         restart_policy=spec.restart_policy or role.restart_policy,
         template=spec.template,
     )
-
-
-def decode(kind: JobKind, raw: bytes) -> jobs.JobObject[Any]:
-    """A job of a manifest. Raises msgspec.ValidationError."""
-    stored: jobs.JobObject[Any] = _decoder(kind.spec).decode(raw)
-    return stored
-
-
-def decode_stored(kind: JobKind, raw: bytes) -> tuple[jobs.JobObject[Any], tuple[Unreadable, ...]]:
-    """A job of the API server without the parts that cannot be read, and these parts."""
-    stored, unreadable = _lenient_decoder(kind.spec).decode(raw)
-    if kind.variants and not stored.status.contract:
-        stored = msgspec.structs.replace(stored, creation=managed_fields.creation(raw, _OF_THE_CREATOR))
-    return stored, unreadable
-
-
-@functools.cache
-def _decoder(spec: type[jobs.JobSpec]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(jobs.JobObject[spec], strict=False)  # type: ignore[valid-type]
-
-
-@functools.cache
-def _lenient_decoder(spec: type[jobs.JobSpec]) -> LenientDecoder[jobs.JobObject[Any]]:
-    return LenientDecoder(jobs.JobObject[spec], strict=False)  # type: ignore[valid-type]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from traincrew.kinds import autoscaling, elasticity, job_from_command
 from traincrew.kinds.condition_messages import qualified_without_master
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting
 from traincrew.kinds.replica import Env, Replica, Role, port_number
+from traincrew.kinds.spec_fields import described
 from traincrew.model import jobs, naming
 
 CONTAINER = "paddle"
@@ -16,7 +19,7 @@ PORT = ("master", 36543)
 
 class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="paddleReplicaSpecs", default=None)
-    elastic_policy: autoscaling.ElasticPolicy | None = None
+    elastic_policy: Annotated[autoscaling.ElasticPolicy | None, described(autoscaling.POLICY)] = None
 
 
 def env(replica: Replica) -> Env:
@@ -38,7 +41,7 @@ def env(replica: Replica) -> Env:
 
 def elastic(job: jobs.Job) -> elasticity.Elasticity:
     return elasticity.Elasticity(
-        refusal="Paddle adapts to a number of workers that changes only with an etcd rendezvous, which is not supported here: "
+        error="Paddle adapts to a number of workers that changes only with an etcd rendezvous, which is not supported here: "
         "remove the annotation"
     )
 
@@ -63,6 +66,6 @@ KIND = JobKind(
     dependents=autoscaling.dependents("PaddleJob"),
     lifecycle=Lifecycle(fixed_size=autoscaling.fixed_size, elastic=elastic),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),
-    crd=CRD(scalable=True, descriptions=autoscaling.DESCRIPTIONS),
+    crd=CRD(scalable=True),
     from_command=from_command,
 )

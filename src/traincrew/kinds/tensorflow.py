@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from traincrew.kinds import job_from_command, violations
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation
+from traincrew.kinds.kind import JobKind, Lifecycle, PodConfig, Reporting, Validation
 from traincrew.kinds.other_operators import TRAINING_OPERATOR, OtherOperator
 from traincrew.kinds.replica import Env, PodsByRole, Replica, Role, all_succeeded, port_number
 from traincrew.kinds.rule import Rule, Violation, unenforced
+from traincrew.kinds.spec_fields import described
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"
 PORT = ("tfjob-port", 2222)
 TF_OPERATOR = OtherOperator("tf-job-operator", "name=tf-job-operator", ("tf-operator", "tf-operator.v1", "tf-operator.v1beta2"))
-
-
-DESCRIPTIONS = {
-    "successPolicy": "When the job succeeds: with its chief, its master or else worker 0 (default), or with AllWorkers.",
-    "enableDynamicWorker": "If true, the number of workers may change while the job runs. A worker knows the parameter servers "
-    "and itself.",
-}
+SUCCESS = "When the job succeeds: with its chief, its master or else worker 0 (default), or with AllWorkers."
+DYNAMIC = "If true, the number of workers may change while the job runs. A worker knows the parameter servers and itself."
 
 
 class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="tfReplicaSpecs", default=None)
-    success_policy: str | None = None
-    enable_dynamic_worker: bool = False
+    success_policy: Annotated[str | None, described(SUCCESS)] = None
+    enable_dynamic_worker: Annotated[bool, described(DYNAMIC)] = False
 
 
 def env(replica: Replica) -> Env:
@@ -143,6 +139,5 @@ KIND = JobKind(
         advise=advise,
         open_roles=True,
     ),
-    crd=CRD(descriptions=DESCRIPTIONS),
     from_command=from_command,
 )

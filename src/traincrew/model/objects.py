@@ -68,8 +68,14 @@ class PodStatus(Struct):
         return bool(self.container_statuses) and all(each.state.terminated is not None for each in self.container_statuses)
 
 
+class Container(Struct, gc=False):
+    name: str = ""
+    termination_message_policy: str = ""
+
+
 class PodSpec(Struct, gc=False):
     node_name: str = ""
+    containers: tuple[Container, ...] = ()
     active_deadline_seconds: int | None = None
 
 
@@ -125,7 +131,7 @@ class ConfigMap(Struct):
     data: dict[str, str] = {}
 
 
-class Role(Struct):
+class RbacRole(Struct):
     metadata: Meta
     rules: list[dict[str, Any]] | None = None
     """Null if a Role has no rules."""

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from traincrew import settings
-from traincrew.model import objects, resources, shares
+from traincrew.model import allocations, objects, resources
 from traincrew.model.lenient_decoding import Unreadable
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -27,7 +27,7 @@ class RejectedWrite:
 
 
 @dataclasses.dataclass(frozen=True)
-class PodEvent:
+class PodWarning:
     """A warning event about a pod."""
 
     reason: str
@@ -63,7 +63,7 @@ class Observed:
     pods: tuple[objects.Pod, ...] = ()
     services: tuple[objects.Plain, ...] = ()
     config_maps: tuple[objects.ConfigMap, ...] = ()
-    roles: tuple[objects.Role, ...] = ()
+    roles: tuple[objects.RbacRole, ...] = ()
     role_bindings: tuple[objects.Plain, ...] = ()
     service_accounts: tuple[objects.Plain, ...] = ()
     batch_jobs: tuple[objects.BatchJob, ...] = ()
@@ -76,15 +76,15 @@ class Observed:
     rejected_writes: tuple[RejectedWrite, ...] = ()
     name_conflicts: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     """Names of objects that the operator must not read, as in `status.nameConflicts`: whether others have taken them."""
-    pod_events: Mapping[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+    pod_events: Mapping[str, tuple[PodWarning, ...]] = dataclasses.field(default_factory=dict)
     """Warnings about pods by UID. The entry exists, possibly empty, once the events have been listed."""
     used_ports: Container[int] = frozenset()
     """Host ports of other jobs."""
     unreadable: tuple[UnreadableObject, ...] = ()
     planning: settings.Planning = settings.Planning()
-    promise: str = ""
-    """Which workers of elastic jobs leave for the pods of this job."""
-    share: shares.Share | None = None
+    expected_capacity: str = ""
+    """Which workers of elastic jobs are removed for the pods of this job."""
+    allocation: allocations.Allocation | None = None
     """The workers of an elastic job. None: not decided since the operator started."""
 
     def find(self, resource: Resource, name: str) -> Any:

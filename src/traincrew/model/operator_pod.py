@@ -70,3 +70,7 @@ class OperatorPod(Struct):
     metadata: Meta = Meta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")

@@ -42,6 +42,10 @@ class Failure(Struct, gc=False):
     """The termination message, or the last log lines; at most 2 KiB."""
     cause: str = ""
     """One line about the cause, as far as the message shows it: the exception, or the known fault."""
+    evidence: tuple[str, ...] = ()
+    """The lines of the message that show the cause."""
+    victims: tuple[str, ...] = ()
+    """Replicas that failed because of this one, such as `Worker 2`; the first 16 that were seen."""
     advice: str = ""
     """What to do about it, if that is known."""
     disruption: bool = False
@@ -89,7 +93,7 @@ class Leaving(Struct, gc=False):
     """When its pod is killed at the latest. None: it is not deleted yet."""
 
 
-class Resize(Struct, gc=False):
+class ElasticResize(Struct, gc=False):
     """A change of the number of workers."""
 
     at: Time | None = None
@@ -103,7 +107,7 @@ class Elastic(Struct):
     """The workers of a job whose number the operator may choose."""
 
     scaling: str = ""
-    """The mode: manual, yield or idle. Manual if the wish of the job cannot be fulfilled; `why` says the reason."""
+    """The mode: manual, yield or idle. Manual if the request of the job cannot be fulfilled; `why` says the reason."""
     min: int = 0
     wanted: int = 0
     max: int = 0
@@ -116,7 +120,7 @@ class Elastic(Struct):
     leaving: list[Leaving] = []
     why: Why | None = None
     """Why the job does not have more workers."""
-    last_resize: Resize | None = None
+    last_resize: ElasticResize | None = None
 
 
 Seconds = Annotated[int, msgspec.Meta(extra_json_schema={"format": "int64"})]

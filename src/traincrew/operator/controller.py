@@ -15,15 +15,15 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.observed import Observed
 from traincrew.operator import unreadable_objects
-from traincrew.operator.action_executor import ActionOutcome, ExecutionContext
+from traincrew.operator.execution_context import ActionOutcome, ExecutionContext
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.job_memory import JobMemory
 from traincrew.operator.other_operators import OtherOperators
 from traincrew.operator.plan_executor import PlanExecutor
 from traincrew.planner import other_operators
-from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create, JobEvent, Plan
 from traincrew.planner.other_operators import OperatorEvidence
+from traincrew.planner.plan import plan as decide
 from traincrew.planner.waiting_reason import NO_PORTS
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ STATUS_BATCH_PERIOD = 0.3
 """Seconds for which a status that changes only counts is delayed."""
 
 
-class Controller:
+class TrainingJobController:
     def __init__(
         self, context: ExecutionContext, queue: WorkQueue[JobQueueKey], others: OtherOperators, now: Callable[[], dt.datetime]
     ) -> None:

@@ -35,7 +35,9 @@ class JobEventRecorder:
             log.log(level, "event recorded", extra={**names, "reason": event.reason, "text": event.message})
 
 
-def build(kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.datetime, uids: tuple[str, ...] = ()) -> events.Event:
+def build(
+    kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.datetime, uids: tuple[str, ...] = ()
+) -> events.RecordedEvent:
     """uids: of the objects that the event names. The backfill reads them to find missing events."""
     meta = job.metadata
     involved = events.ObjectReference(
@@ -43,10 +45,12 @@ def build(kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, now: dt.date
     )
     annotations = {naming.REPORTED_OBJECTS: ",".join(uid[:UID_DIGITS] for uid in uids)} if uids else {}
     source = events.EventSource(kind.controller)
-    return events.Event(involved, source, event.type, event.reason, event.message, now, key=event.key, annotations=annotations)
+    return events.RecordedEvent(
+        involved, source, event.type, event.reason, event.message, now, key=event.key, annotations=annotations
+    )
 
 
-def name(event: events.Event) -> str:
+def name(event: events.RecordedEvent) -> str:
     """The same event, recorded again by this or another operator, is the same object."""
     content = "\0".join((event.involved.uid, event.type, event.reason, event.message, event.key))
     return f"{event.involved.name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from traincrew.model import objects
-from traincrew.model.observed import PodEvent, RejectedWrite, UnreadableObject
+from traincrew.model.observed import PodWarning, RejectedWrite, UnreadableObject
 from traincrew.operator import create_backoff
 from traincrew.operator.create_backoff import CreateBackoff, ObjectName
 from traincrew.planner.actions import Plan
@@ -40,7 +40,7 @@ class JobMemory:
     """References to objects that the operator must not read: whether others have taken the name."""
     conflict_since: dict[str, float] = dataclasses.field(default_factory=dict)
     """When this process first found the name taken (loop time)."""
-    pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+    pod_events: dict[str, tuple[PodWarning, ...]] = dataclasses.field(default_factory=dict)
     batched_since: float | None = None
     """Since when a status that changes only counts is delayed (loop time)."""
     uncertain: UncertainStatus | None = None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 _LABELS = ("job_namespace", "framework")
+_SECONDS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300)
 _JOB_COUNTERS = ("created", "deleted", "successful", "failed", "restarted")
 
 
@@ -24,6 +25,7 @@ class Metrics:
         self._register_requests()
         self._register_operators()
         self._register_elastic()
+        self._register_elastic_capacity()
         self._register_legacy()
 
     def _register_objects(self) -> None:
@@ -75,6 +77,38 @@ class Metrics:
             "traincrew_elastic_resizes",
             "Changes of the number of workers that the operator chose",
             (*_LABELS, "reason"),
+            registry=self.registry,
+        )
+        self.surplus_refused = Counter(
+            "traincrew_elastic_surplus_refused",
+            "Workers on idle capacity for which the scheduler found no node",
+            registry=self.registry,
+        )
+
+    def _register_elastic_capacity(self) -> None:
+        self.idle = Gauge(
+            "traincrew_elastic_idle",
+            "Amounts of all nodes that no pod requests, while a job lets the operator choose; cpu in cores, memory in bytes",
+            ("resource",),
+            registry=self.registry,
+        )
+        self.lent = Gauge(
+            "traincrew_elastic_lent",
+            "Amounts that workers on idle capacity request; cpu in cores, memory in bytes",
+            ("resource",),
+            registry=self.registry,
+        )
+        self.demands = Gauge("traincrew_elastic_demands", "Owners of pods that wait for resources", registry=self.registry)
+        self.give_back_seconds = Histogram(
+            "traincrew_elastic_give_back_seconds",
+            "Time from the decision that a worker leaves for pods that wait to the end of its pod",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.fill_seconds = Histogram(
+            "traincrew_elastic_fill_seconds",
+            "Time from the decision that a worker comes on idle capacity to its start",
+            buckets=_SECONDS,
             registry=self.registry,
         )
 

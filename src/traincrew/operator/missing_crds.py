@@ -11,7 +11,7 @@ from traincrew import errors
 from traincrew.client.informer import Informer
 from traincrew.kinds.kind import JobKind
 from traincrew.model.jobs import GROUP
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 log = logging.getLogger(__name__)
 

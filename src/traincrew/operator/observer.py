@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
-
-import msgspec
 
 from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
-from traincrew.kinds import kind as kinds
 from traincrew.kinds.kind import JobKind
-from traincrew.model import jobs, meta, naming, objects, resources
-from traincrew.model.lenient_decoding import LenientDecoder, Unreadable
+from traincrew.model import jobs, meta, naming, resources
+from traincrew.model.allocations import Allocation
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
-from traincrew.model.shares import Share
+from traincrew.operator import default_scaling, watched_resources
 from traincrew.operator.create_backoff import ObjectName
 from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobQueueKey
@@ -30,30 +27,7 @@ from traincrew.operator.unreadable_objects import Decode, UnreadableObjects
 
 log = logging.getLogger(__name__)
 
-_TYPES: dict[Resource, type[Any]] = {
-    resources.PODS: objects.Pod,
-    resources.SERVICES: objects.Plain,
-    resources.CONFIG_MAPS: objects.ConfigMap,
-    resources.SERVICE_ACCOUNTS: objects.Plain,
-    resources.ROLES: objects.Role,
-    resources.ROLE_BINDINGS: objects.Plain,
-    resources.BATCH_JOBS: objects.BatchJob,
-    resources.AUTOSCALERS: objects.Autoscaler,
-    resources.VOLCANO_POD_GROUPS: objects.PodGroup,
-    resources.PLUGINS_POD_GROUPS: objects.PodGroup,
-}
-NO_SHARING = Share(refusal="this operator does not choose numbers of workers: remove the annotation")
-_UNWATCHED = (resources.SECRETS,)
-_NO_TEMPLATE = msgspec.Raw(b"{}")
-
-
-def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
-    """Every resource of which some enabled kind creates objects."""
-    used = [resource for kind in kinds for resource in kind.created_resources]
-    if planning.gang_scheduler:
-        volcano = planning.gang_scheduler.lower() == "volcano"
-        used.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)
-    return tuple(resource for resource in dict.fromkeys(used) if resource not in _UNWATCHED)
+NO_SHARING = Allocation(error="this operator does not choose numbers of workers: remove the annotation")
 
 
 class ChangeHandler(Protocol):
@@ -80,17 +54,16 @@ class Observer:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
         self._controllers = {each.controller: kind.plural for kind in kinds for each in (kind, *kind.variants.values())}
-        self._planning = options.planning
+        self._planning, self._scaling_default = options.planning, options.sharing.scaling_default
         self._handler = handler
         self._memories: dict[str, JobMemory] = {}
         self.ports = PortAllocations(handler.job_changed)
-        self.shares: Callable[[jobs.JobObject[Any]], Share | None] = lambda job: NO_SHARING
-        """The share of a job with the annotation for it."""
-        self.promises: Callable[[str], str] = lambda uid: ""
-        """Which workers of elastic jobs leave for the job with this UID."""
+        self.allocations: Callable[[jobs.JobObject[Any]], Allocation | None] = lambda job: NO_SHARING
+        """The allocation of a job with the annotation for it."""
+        self.expected_capacity: Callable[[str], str] = lambda uid: ""
+        """Which workers of elastic jobs are removed for the job with this UID."""
         self.on_rejection: Callable[[], None] = lambda: None
-        """Called if the API server rejects an object of a job, with other words than before."""
-        namespaces: tuple[str | None, ...] = options.namespaces or (None,)
+        """Called if the API server rejects an object of a job, with another message than before."""
         self._unreadable, self._status_writers = UnreadableObjects(), status_writers
         self.jobs: dict[str, InformerStore[Any]] = {
             kind.plural: InformerStore(
@@ -99,17 +72,20 @@ class Observer:
             for kind in kinds
         }
         self.objects: dict[Resource, InformerStore[Any]] = {
-            resource: InformerStore(self._unreadable.noting(resource, _decoder(_TYPES[resource])), self._object_changed(resource))
-            for resource in watched(kinds, options.planning)
-        }
-        self.informers: list[Informer[Any]] = [
-            self._informer(reader, scope, store)
-            for namespace in namespaces
-            for scope, store in (
-                *((Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
-                *((Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
+            resource: InformerStore(
+                self._unreadable.noting(resource, watched_resources.object_decoder(watched_resources.TYPES[resource])),
+                self._object_changed(resource),
             )
-        ]
+            for resource in watched_resources.watched(kinds, options.planning)
+        }
+        self.informers = [self._informer(reader, scope, store) for scope, store in self._scopes(options.namespaces or (None,))]
+
+    def _scopes(self, namespaces: tuple[str | None, ...]) -> Iterator[tuple[Scope, InformerStore[Any]]]:
+        for namespace in namespaces:
+            for kind in self.kinds.values():
+                yield Scope(kind.resource, namespace), self.jobs[kind.plural]
+            for resource, store in self.objects.items():
+                yield Scope(resource, namespace, naming.OURS), store
 
     def _informer(self, reader: interfaces.Reader, scope: Scope, store: InformerStore[Any]) -> Informer[Any]:
         def undecodable(name: str, error: Exception) -> None:
@@ -119,11 +95,16 @@ class Observer:
         return Informer(reader, scope, store, undecodable)
 
     def _job_decoder(self, kind: JobKind) -> Decode:
-        return self._status_writers.noting(kind, _job_decoder(kind))
+        decode = default_scaling.applied(kind, watched_resources.job_decoder(kind), self._scaling_default)
+        return self._status_writers.noting(kind, decode)
 
     def store(self, resource: Resource) -> InformerStore[Any] | None:
         """The store of a resource: of jobs or of objects that they own."""
         return self.objects[resource] if resource in self.objects else self.jobs.get(resource.plural)
+
+    def stored(self, resource: Resource, namespace: str, name: str) -> Any:
+        store = self.store(resource)
+        return store.get(namespace, name) if store is not None else None
 
     def forget(self, uid: str) -> None:
         """The job is gone."""
@@ -187,8 +168,8 @@ class Observer:
             pod_events=dict(memory.pod_events),
             used_ports=self.ports.taken(uid),
             planning=self._planning,
-            promise=self.promises(uid),
-            share=self.shares(job) if naming.SCALING in job.metadata.annotations else None,
+            expected_capacity=self.expected_capacity(uid),
+            allocation=self.allocations(job) if naming.SCALING in job.metadata.annotations else None,
         )
         return dataclasses.replace(observed, unreadable=self._unreadable.among(job, observed)) if self._unreadable else observed
 
@@ -212,7 +193,7 @@ class Observer:
         def changed(old: meta.Named | None, new: meta.Named | None) -> None:
             obj = new or old
             assert obj is not None
-            owner = self._owner(obj)
+            owner = self.owner(obj)
             if owner is None:
                 return
             if old is None:
@@ -226,7 +207,7 @@ class Observer:
 
         return changed
 
-    def _owner(self, obj: meta.Named) -> JobQueueKey | None:
+    def owner(self, obj: meta.Named) -> JobQueueKey | None:
         """The job that owns the object, by name: an object of an earlier job of that name concerns its successor too."""
         ref = obj.metadata.controller
         if ref is not None and ref.kind == "Job":
@@ -258,24 +239,3 @@ class Observer:
             memory.deletions.discard(pod.metadata.uid)
         else:
             memory.vanished[pod.metadata.uid] = pod
-
-
-def _decoder(type: type[Any]) -> Decode:
-    decoder: LenientDecoder[Any] = LenientDecoder(type)
-    return decoder.decode
-
-
-def _job_decoder(kind: JobKind) -> Decode:
-    """Without the pod templates of finished jobs: they are never used again, and thousands of such jobs may exist."""
-
-    def decode(raw: bytes) -> tuple[jobs.JobObject[Any], tuple[Unreadable, ...]]:
-        stored, unreadable = kinds.decode_stored(kind, raw)
-        if not stored.status.finished:
-            return stored, unreadable
-        specs = {
-            key: msgspec.structs.replace(spec, template=_NO_TEMPLATE) if spec is not None else None
-            for key, spec in (stored.spec.replica_specs or {}).items()
-        }
-        return msgspec.structs.replace(stored, spec=msgspec.structs.replace(stored.spec, replica_specs=specs)), unreadable
-
-    return decode

@@ -58,7 +58,8 @@ class OtherOperators:
         self._written: dict[OtherOperator, tuple[float, OperatorEvidence]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._settled = asyncio.Event()
-        self._pods = {each: InformerStore(_decode_pod, self._changed) for each in self._operators}
+        self._pods = {each: InformerStore(_decode_pod, self._pod_changed(each)) for each in self._operators}
+        self._last_pod_ended: dict[OtherOperator, dt.datetime] = {}
         leases = [each for each in self._operators if each.lease]
         stored_leases = {each: InformerStore(_decode_lease, self._lease_changed(each)) for each in leases}
         self._client, self._informers = client, list[Informer[Any]]()
@@ -118,8 +119,13 @@ class OtherOperators:
         """An operator is ready if it serves a kind."""
         return self.notice() if all(self.blocking(kind) is not None for kind in self._kinds) else ""
 
-    def _changed(self, old: object, new: object) -> None:
-        self._evaluate()
+    def _pod_changed(self, operator: OtherOperator) -> Callable[[OperatorPod | None, OperatorPod | None], None]:
+        def changed(old: OperatorPod | None, new: OperatorPod | None) -> None:
+            if (new is None or new.has_ended) and not (old is not None and old.has_ended):
+                self._last_pod_ended[operator] = self._now()
+            self._evaluate()
+
+        return changed
 
     def _lease_changed(self, operator: OtherOperator) -> Callable[[Lease | None, Lease | None], None]:
         def changed(old: Lease | None, new: Lease | None) -> None:
@@ -138,10 +144,21 @@ class OtherOperators:
         return renewed is None or self._now() - renewed > dt.timedelta(seconds=max(lease.spec.lease_duration_seconds, 1))
 
     def _status_written(self, write: StatusWrite) -> None:
+        if self._is_of_a_pod(write):
+            return
         until = asyncio.get_running_loop().time() + WRITE_SECONDS
         evidence = evidence_of.of_status_write(write.operator, write.job, write.manager, write.time)
         self._written[write.operator] = (until, evidence)
         self._evaluate()
+
+    def _is_of_a_pod(self, write: StatusWrite) -> bool:
+        """Whether a pod of the operator was there when it wrote: then the operator ends with its pods, and not minutes later.
+
+        The watch of jobs may deliver the last write after the watch of pods has delivered the end of the pod.
+        """
+        ended = self._last_pod_ended.get(write.operator)
+        before = ended is not None and write.time is not None and write.time <= ended
+        return before or any(not pod.has_ended for pod in self._pods[write.operator])
 
     def _evaluate(self) -> None:
         loop = asyncio.get_running_loop()

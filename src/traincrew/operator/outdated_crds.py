@@ -16,7 +16,7 @@ from traincrew import errors
 from traincrew.kinds.kind import JobKind
 from traincrew.model.jobs import GROUP
 from traincrew.validation import outdated_crds
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 log = logging.getLogger(__name__)
 

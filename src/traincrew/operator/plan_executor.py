@@ -13,7 +13,8 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.status import JobStatus
 from traincrew.operator import job_events
-from traincrew.operator.action_executor import ActionExecutor, ActionOutcome, ExecutionContext
+from traincrew.operator.action_executor import ActionExecutor
+from traincrew.operator.execution_context import ActionOutcome, ExecutionContext
 from traincrew.operator.job_memory import UncertainStatus
 from traincrew.planner.actions import Action, Create, Plan
 

@@ -22,9 +22,9 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
 from traincrew.operator import event_backfill, http_endpoints, job_events, outdated_crds
-from traincrew.operator.action_executor import ExecutionContext
-from traincrew.operator.controller import Controller
+from traincrew.operator.controller import TrainingJobController
 from traincrew.operator.event_backfill import EventBackfill, ExpectedEvents
+from traincrew.operator.execution_context import ExecutionContext
 from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.metrics import Metrics
@@ -36,6 +36,7 @@ from traincrew.operator.outdated_crds import OutdatedCRDs
 from traincrew.operator.sharing_controller import SharingController
 from traincrew.operator.worker_seconds_metrics import WorkerSecondsMetrics
 from traincrew.planner.events import implied
+from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +94,9 @@ class Operator:
         recorder = JobEventRecorder(self._event_recorder, now)
         self._backfill = EventBackfill(clients.work, recorder, options.namespaces, now)
         context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
-        self._sharing = SharingController(clients.work, self.observer, options, self._queue.add, now)
+        self._sharing = SharingController(clients.work, self.observer, options, self._queue.add, metrics, now)
         metrics.before_scrape.append(WorkerSecondsMetrics(self.observer, metrics, lambda: self._active, now).refresh)
-        self._controller = Controller(context, self._queue, self._others, now)
+        self._controller = TrainingJobController(context, self._queue, self._others, now)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 
     def unready_reason(self) -> str:
@@ -167,7 +168,7 @@ class Operator:
             yield leadership_lost
         finally:
             if renewal is not None:
-                await _cancelled(renewal)
+                await background_tasks.cancel(renewal)
             await self._elector.release()
 
     @contextlib.asynccontextmanager
@@ -184,7 +185,7 @@ class Operator:
         finally:
             self._metrics.leading.set(0)
             self._active = False
-            await _cancelled(*workers)
+            await background_tasks.cancel(*workers)
 
     def _backfill_recent_events(self) -> None:
         """The previous leader may have ended before it recorded all events."""
@@ -225,7 +226,7 @@ async def _first(*work: Coroutine[Any, Any, Any]) -> None:
         for task in done:
             task.result()
     finally:
-        await _cancelled(*tasks)
+        await background_tasks.cancel(*tasks)
 
 
 async def _any_ends(tasks: list[asyncio.Task[None]]) -> None:
@@ -240,12 +241,6 @@ async def _all_end(tasks: list[asyncio.Task[None]], seconds: float) -> None:
         log.warning("workers cancelled", extra={"workers": len(left)})
     for task in done:
         task.result()
-
-
-async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _tune_garbage_collection() -> None:

@@ -1,27 +1,44 @@
 """Lets the pure decision choose the workers of elastic jobs whenever the cluster has changed.
 
-The result of a decision is a `Share` for each job, which becomes part of its observed state. It may be lost at any time.
+The result of a decision is an `Allocation` for each job, which becomes part of its observed state. It may be lost at any time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import functools
+import itertools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.kinds import elasticity
-from traincrew.model import jobs, naming, resources
-from traincrew.model.shares import GAVE_BACK, Share
-from traincrew.operator import sharing_informers, sharing_quotas, sharing_scene
+from traincrew.model import jobs, resources
+from traincrew.model.allocations import Allocation
+from traincrew.operator import sharing_gangs, sharing_quotas, sharing_snapshot
+from traincrew.operator.expected_capacity import ExpectedCapacity
 from traincrew.operator.job_key import JobQueueKey
+from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import Observer
 from traincrew.operator.sharing_informers import SharingInformers
-from traincrew.sharing import share
-from traincrew.sharing.scene import NOTICE_TAINTS, ElasticJob, Memory, RefusedPods, Rules, Scene, Shares
+from traincrew.operator.sharing_metrics import SharingMetrics
+from traincrew.operator.sharing_snapshot import INSTALL, JobSurroundings
+from traincrew.operator.surplus_workloads import AdmittedJob, FinishedJobs, SurplusWorkloads, needs_admission
+from traincrew.planner import gang
+from traincrew.serving import background_tasks
+from traincrew.sharing import allocate
+from traincrew.sharing.cluster_snapshot import (
+    ClusterSnapshot,
+    DecisionHistory,
+    ElasticJob,
+    QuotaRejection,
+    SharingDecision,
+    UnadmittedGang,
+)
+from traincrew.sharing.policy import NOTICE_TAINTS, SharingPolicy
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +47,6 @@ DEBOUNCE = 0.2
 LARGEST_LOAD = 0.1
 """The part of its time that the operator spends on decisions in a large cluster that changes all the time."""
 RETRY_SECONDS = 5.0
-INSTALL = "install it with sharing.enabled=true (Helm) or apply manifests/sharing"
 ONE_NAMESPACE = (
     "an operator that watches single namespaces cannot see nodes and other pods: install it for all namespaces, "
     "or set the annotation to manual"
@@ -40,45 +56,50 @@ ONE_NAMESPACE = (
 class SharingController:
     def __init__(
         self,
-        reader: interfaces.Reader,
+        client: interfaces.Client,
         observer: Observer,
         options: settings.Operator,
         requeue: Callable[[JobQueueKey], None],
+        metrics: Metrics,
         now: Callable[[], dt.datetime],
     ) -> None:
-        self._reader, self._observer, self._requeue, self._now = reader, observer, requeue, now
+        self._client, self._observer, self._requeue, self._now = client, observer, requeue, now
         self._single_namespace = bool(options.namespaces)
-        self._rules = rules(options)
+        self._admits_gangs = gang.is_volcano(options.planning.gang_scheduler)
+        self._policy, self._metrics = policy(options), SharingMetrics(metrics)
         self._opted_in: dict[JobQueueKey, str] = {}
         """The UIDs of jobs whose annotation lets the operator choose."""
+        self._finished = FinishedJobs()
         self._changed = asyncio.Event()
-        self._shares: dict[str, Share] = {}
-        self._memory = Memory()
-        self._refusal = ""
+        self._allocations: dict[str, Allocation] = {}
+        self._history = DecisionHistory()
+        self._error = ""
         self._surplus_class = options.planning.surplus_class
-        self._class_refusal = ""
+        self._class_error = ""
         """Why no pod can be on idle capacity."""
-        observer.shares = self.share_of
-        self._promises: dict[str, str] = {}
-        """Which workers leave for the job with this UID."""
-        observer.promises = lambda uid: self._promises.get(uid, "")
+        observer.allocations = self.allocation_of
+        self._expected_capacity = ExpectedCapacity(observer, requeue)
         observer.on_rejection = self._changed.set
 
-    def share_of(self, job: jobs.JobObject[Any]) -> Share | None:
+    def allocation_of(self, job: jobs.JobObject[Any]) -> Allocation | None:
         if self._single_namespace:
-            return Share(refusal=ONE_NAMESPACE)
-        refusal = self._refusal or (self._class_refusal if _mode(job) == elasticity.IDLE else "")
-        return Share(refusal=refusal) if refusal else self._shares.get(job.metadata.uid)
+            return Allocation(error=ONE_NAMESPACE)
+        error = self._error or (self._class_error if elasticity.mode(job) == elasticity.IDLE else "")
+        return Allocation(error=error) if error else self._allocations.get(job.metadata.uid)
 
     def job_changed(self, key: JobQueueKey) -> None:
         """Called for every job that was created, changed or deleted."""
         job = self._observer.job(key)
-        wishes = job is not None and not job.status.finished and _mode(job) != elasticity.MANUAL
-        if job is not None and wishes and not self._single_namespace:
+        if self._admits_gangs and self._opted_in:
+            self._changed.set()  # a gang without pods is seen by its job alone
+        opted_in = job is not None and not job.status.finished and elasticity.mode(job) != elasticity.MANUAL
+        if not self._single_namespace and self._finished.job_changed(key, job):
+            self._changed.set()
+        if job is not None and opted_in and not self._single_namespace:
             self._opted_in[key] = job.metadata.uid
             self._changed.set()
         elif (uid := self._opted_in.pop(key, None)) is not None:
-            self._shares.pop(uid, None)
+            self._allocations.pop(uid, None)
             self._changed.set()
 
     async def run(self) -> None:
@@ -87,34 +108,52 @@ class SharingController:
         for key in keys:
             self.job_changed(key)
         while True:
-            while not self._opted_in:
+            while not self._opted_in and not self._finished.uids:
                 await self._changed.wait()
                 self._changed.clear()
             log.info("sharing begins", extra={"jobs": len(self._opted_in)})
-            async with sharing_informers.running(SharingInformers(self._reader, self._changed.set)) as informers:
-                await self._share(informers)
-            self._shares.clear()
-            self._promises.clear()
-            self._memory, self._refusal = Memory(), ""
+            informers = SharingInformers(self._client, self._changed.set)
+            async with background_tasks.running(informers.run()):
+                workloads = SurplusWorkloads(
+                    self._client, self._changed.set, self._surplus_class, functools.partial(self._priority, informers)
+                )
+                try:
+                    await self._share(informers, workloads)
+                finally:
+                    await workloads.stop()
+            self._allocations.clear()
+            self._expected_capacity.clear()
+            self._metrics.ended()
+            self._history, self._error = DecisionHistory(), ""
             log.info("sharing ends")
 
-    async def _share(self, informers: SharingInformers) -> None:
+    async def _share(self, informers: SharingInformers, workloads: SurplusWorkloads) -> None:
         """Until no job lets the operator choose."""
-        while self._opted_in:
-            again: dt.datetime | None = None
+        while self._opted_in or self._finished.uids:
+            requeue_at: dt.datetime | None = None
             self._changed.clear()
             began = asyncio.get_running_loop().time()
-            if self._is_allowed(informers) and informers.synced:
+            if any(map(needs_admission, self._jobs_of(self._opted_in, self._finished.uids))):
+                workloads.watch()
+            if self._is_allowed(informers) and informers.synced and workloads.synced:
                 try:
-                    again = self._decide(informers)
+                    requeue_at = await self._decide(informers, workloads)
+                    await workloads.write(self._admitted_jobs(informers))
+                    self._finished.check(workloads)
+                    if workloads.failed:
+                        requeue_at = min(requeue_at or self._retry_at, self._retry_at)
                 except Exception:  # jobs run on with the workers that they have
                     log.exception("sharing failed", extra={"retry_in": RETRY_SECONDS})
-                    again = self._now() + dt.timedelta(seconds=RETRY_SECONDS)
+                    requeue_at = self._retry_at
             spent = asyncio.get_running_loop().time() - began
-            await self._next_change(again, max(DEBOUNCE, spent / LARGEST_LOAD))
+            await self._next_change(requeue_at, max(DEBOUNCE, spent / LARGEST_LOAD))
 
-    async def _next_change(self, again: dt.datetime | None, pause: float) -> None:
-        timeout = max((again - self._now()).total_seconds(), DEBOUNCE) if again is not None else None
+    @property
+    def _retry_at(self) -> dt.datetime:
+        return self._now() + dt.timedelta(seconds=RETRY_SECONDS)
+
+    async def _next_change(self, requeue_at: dt.datetime | None, pause: float) -> None:
+        timeout = max((requeue_at - self._now()).total_seconds(), DEBOUNCE) if requeue_at is not None else None
         try:
             async with asyncio.timeout(timeout):
                 await self._changed.wait()
@@ -122,110 +161,115 @@ class SharingController:
             return
         await asyncio.sleep(pause)
 
+    def _priority(self, informers: SharingInformers) -> int:
+        found = informers.priority_classes.get("", self._surplus_class)
+        return found.value if found is not None else 0
+
     def _is_allowed(self, informers: SharingInformers) -> bool:
         forbidden = informers.forbidden
-        refusal = f"the operator may not read {forbidden}: {INSTALL}" if forbidden else ""
+        error = f"the operator may not read {forbidden}: {INSTALL}" if forbidden else ""
         missing = informers.synced and informers.priority_classes.get("", self._surplus_class) is None
-        class_refusal = f"PriorityClass {self._surplus_class} does not exist: {INSTALL}" if missing else ""
-        if (refusal, class_refusal) != (self._refusal, self._class_refusal):
-            self._refusal, self._class_refusal = refusal, class_refusal
+        class_error = f"PriorityClass {self._surplus_class} does not exist: {INSTALL}" if missing else ""
+        if (error, class_error) != (self._error, self._class_error):
+            self._error, self._class_error = error, class_error
             for key in self._opted_in:
                 self._requeue(key)
-        return not refusal
+        if error and not self._opted_in:
+            self._finished.uids.clear()  # without its rights the operator has created no Workload
+        return not error
 
-    def _decide(self, informers: SharingInformers) -> dt.datetime | None:
-        jobs_by_key = self._jobs(informers)
-        scene = Scene(
+    def _admitted_jobs(self, informers: SharingInformers) -> Iterator[AdmittedJob]:
+        for key, uid in {**self._finished.uids, **self._opted_in}.items():
+            job, given = self._observer.job(key), self._allocations.get(uid)
+            if job is not None and needs_admission(job):
+                kind, requested = self._observer.kinds[key.plural], given.workloads if given is not None else frozenset[int]()
+                indexes = sharing_snapshot.worker_indexes(kind, job, informers.pods.owned_by(uid))
+                yield AdmittedJob(kind, job, requested, indexes)
+
+    def _jobs_of(self, *keys: Iterable[JobQueueKey]) -> Iterator[jobs.JobObject[Any]]:
+        return (job for key in itertools.chain(*keys) if (job := self._observer.job(key)) is not None)
+
+    async def _decide(self, informers: SharingInformers, workloads: SurplusWorkloads) -> dt.datetime | None:
+        jobs_by_key = self._jobs(informers, workloads)
+        snapshot = ClusterSnapshot(
             nodes=tuple(informers.nodes),
             pods=tuple(informers.pods),
             jobs=tuple(jobs_by_key.values()),
             quotas=sharing_quotas.quotas(informers.quotas),
-            refused=tuple(self._refused()),
+            quota_rejections=tuple(self._quota_rejections()),
+            unadmitted_gangs=tuple(self._unadmitted_gangs()),
             storage=informers.storage,
             namespaces=informers.namespaces,
-            memory=self._memory,
-            rules=self._rules,
+            history=self._history,
+            policy=self._policy,
         )
-        result = share(scene, self._now())
-        self._memory = result.memory
+        # In a large cluster a decision takes longer than other tasks, such as renewals of the Lease, should wait.
+        result = await asyncio.to_thread(allocate, snapshot, self._now())
+        self._metrics.decided(snapshot, result, self._now())
+        self._history = result.history
         self._publish(jobs_by_key, result)
-        return result.look_again
+        return result.requeue_at
 
-    def _jobs(self, informers: SharingInformers) -> dict[JobQueueKey, ElasticJob]:
+    def _jobs(self, informers: SharingInformers, workloads: SurplusWorkloads) -> dict[JobQueueKey, ElasticJob]:
         found, rejected = {}, self._observer.rejected_pods()
         for key in sorted(self._opted_in):
             job = self._observer.job(key)
-            if job is None or (self._class_refusal and _mode(job) == elasticity.IDLE):
+            if job is None or (self._class_error and elasticity.mode(job) == elasticity.IDLE):
                 continue
-            kind, pods = self._observer.kinds[key.plural], informers.pods.owned_by(job.metadata.uid)
-            own = rejected.get(job.metadata.uid, {})
-            each = sharing_scene.elastic_job(kind, job, pods, informers.autoscalers, own)
+            pods, own = tuple(informers.pods.owned_by(job.metadata.uid)), rejected.get(job.metadata.uid, {})
+            admission = workloads.admission(job) if needs_admission(job) else None
+            known = JobSurroundings(pods, informers.autoscalers, own, admission)
+            each = sharing_snapshot.elastic_job(self._observer.kinds[key.plural], job, known)
             if each is not None:
                 found[key] = each
         return found
 
-    def _refused(self) -> Iterator[RefusedPods]:
+    def _quota_rejections(self) -> Iterator[QuotaRejection]:
         rejected = self._observer.rejected_pods()
         for key in sorted(self._observer.keys()) if rejected else ():
             job = self._observer.job(key)
             if job is not None and (own := rejected.get(job.metadata.uid)):
                 present = {pod.name for pod in self._observer.owned(resources.PODS, job.metadata.uid)}
-                if (found := sharing_quotas.refused_pods(self._observer.kinds[key.plural], job, present, own)) is not None:
+                if (found := sharing_quotas.quota_rejection(self._observer.kinds[key.plural], job, present, own)) is not None:
                     yield found
 
-    def _publish(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: Shares) -> None:
-        before, self._shares = self._shares, dict(result.jobs)
+    def _unadmitted_gangs(self) -> Iterator[UnadmittedGang]:
+        groups = (self._observer.store(resources.VOLCANO_POD_GROUPS) if self._admits_gangs else None) or ()
+        pending = [group for group in groups if group.status.phase == sharing_gangs.PENDING]
+        for group in sorted(pending, key=lambda each: (each.metadata.namespace, each.metadata.name)):
+            key = self._observer.owner(group)
+            job = self._observer.job(key) if key is not None else None
+            if key is None or job is None or self._observer.owned(resources.PODS, job.metadata.uid):
+                continue
+            if (found := sharing_gangs.unadmitted(self._observer.kinds[key.plural], job, group)) is not None:
+                yield found
+
+    def _publish(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: SharingDecision) -> None:
+        before, self._allocations = self._allocations, dict(result.jobs)
         for key, job in jobs_by_key.items():
             new, old = result.jobs[job.uid], before.get(job.uid)
             if old is None or _decision(new) != _decision(old):
                 self._requeue(key)
-            if new.leaving or new.hints:
-                fields = {"job": job.reference, "workers": len(new.members), "leaving": len(new.leaving), "new": len(new.hints)}
-                log.info("workers change", extra=fields)
-        self._promise(jobs_by_key, result)
-
-    def _promise(self, jobs_by_key: dict[JobQueueKey, ElasticJob], result: Shares) -> None:
-        """Jobs that wait learn which workers leave for them."""
-        before, keys, texts = self._promises, dict[str, JobQueueKey](), dict[str, list[str]]()
-        for job in jobs_by_key.values():
-            for claimant, indexes in _leaving_for(result.jobs[job.uid]).items():
-                key = self._observer.key(claimant)
-                waiting = self._observer.job(key) if key is not None else None
-                if key is not None and waiting is not None:
-                    keys[waiting.metadata.uid] = key
-                    workers = f"worker {indexes[0]}" if len(indexes) == 1 else f"workers {', '.join(map(str, indexes))}"
-                    texts.setdefault(waiting.metadata.uid, []).append(f"{job.reference} gives back {workers}")
-        self._promises = {uid: " and ".join(parts) for uid, parts in texts.items()}
-        for uid, key in keys.items():
-            if self._promises[uid] != before.get(uid):
-                self._requeue(key)
+            if new.leaving or new.node_hints:
+                counts = {"workers": len(new.members), "leaving": len(new.leaving), "new": len(new.node_hints)}
+                log.info("workers change", extra={"job": job.reference, **counts})
+        self._expected_capacity.publish({job.reference: result.jobs[job.uid] for job in jobs_by_key.values()})
 
 
-def _leaving_for(given: Share) -> dict[str, list[int]]:
-    """The indexes of workers that leave, by claimant."""
-    found: dict[str, list[int]] = {}
-    for index, leave in sorted(given.leaving.items()):
-        if leave.claimant and leave.reason == GAVE_BACK:
-            found.setdefault(leave.claimant, []).append(index)
-    return found
-
-
-def rules(options: settings.Operator) -> Rules:
+def policy(options: settings.Operator) -> SharingPolicy:
     given = options.sharing
-    return Rules(
-        settle=given.settle,
+    return SharingPolicy(
+        stabilization=given.settle,
         budget=given.resize_budget,
         headroom=given.headroom,
-        headroom_parts=given.headroom_parts,
+        headroom_fractions=given.headroom_fractions,
         overcommitted=frozenset(options.overcommitted),
         notice_taints=frozenset(given.notice_taints or NOTICE_TAINTS),
+        autoscaled=given.autoscaled,
+        pin_surplus=given.pin_surplus,
     )
 
 
-def _mode(job: jobs.JobObject[Any]) -> str:
-    return job.metadata.annotations.get(naming.SCALING, elasticity.MANUAL).strip()
-
-
-def _decision(given: Share) -> tuple[object, ...]:
+def _decision(given: Allocation) -> tuple[object, ...]:
     """Without the message, which may change often: it is written with the next status."""
-    return (set(given.members), given.surplus, dict(given.leaving), dict(given.evicted), given.reason, given.refusal)
+    return (set(given.members), given.surplus, dict(given.leaving), dict(given.evicted), given.reason, given.error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +19,7 @@ from traincrew.scheduling import objects as scheduling_objects
 from traincrew.scheduling import pod_info
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.volumes import StorageObjects
-from traincrew.sharing import notices
+from traincrew.sharing import termination_notices
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
@@ -114,17 +113,6 @@ class SharingInformers:
                 yield informer.scope.resource.plural
 
 
-@contextlib.asynccontextmanager
-async def running(informers: SharingInformers) -> Any:
-    task = asyncio.create_task(informers.run())
-    try:
-        yield informers
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-
 def _decoder(type: type[T]) -> Callable[[bytes], T]:
     decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(type)
     return decoder.decode
@@ -148,7 +136,7 @@ def _is_node_change(old: scheduling_objects.Node, new: scheduling_objects.Node) 
 
 
 def _node_state(node: scheduling_objects.Node) -> tuple[object, ...]:
-    return (node.spec, node.status.allocatable, node.metadata.labels, notices.find(node, ()))
+    return (node.spec, node.status.allocatable, node.metadata.labels, termination_notices.find(node, ()))
 
 
 class _Specified(Protocol):

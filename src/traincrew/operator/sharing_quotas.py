@@ -8,20 +8,20 @@ from typing import Any
 from traincrew.apimachinery import quantities, times
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.operator import sharing_scene
+from traincrew.operator import sharing_snapshot
 from traincrew.operator.sharing_informers import Quota
 from traincrew.scheduling import resource_requests
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing.scene import RefusedPods
+from traincrew.sharing.cluster_snapshot import QuotaRejection
 
 EXCEEDED = "exceeded quota"
 """Part of the message with which the API server rejects a pod because of a quota."""
 _REQUESTS = "requests."
 
 
-def refused_pods(
+def quota_rejection(
     kind: JobKind, stored: jobs.JobObject[Any], present: Container[str], rejected: Mapping[str, str]
-) -> RefusedPods | None:
+) -> QuotaRejection | None:
     """The missing pods of a job, if a quota rejects one of them: after a rejection the others are not tried.
 
     present: the names of its pods. rejected: why pods of the job were rejected, by name.
@@ -36,18 +36,18 @@ def refused_pods(
     ]
     since = job.metadata.creation_timestamp or times.ZERO
     requests = resource_requests.total(amounts)
-    return RefusedPods(f"{kind.kind} {job}", job.namespace, requests, since) if requests else None
+    return QuotaRejection(f"{kind.kind} {job}", job.namespace, requests, since) if requests else None
 
 
 def _missing(kind: JobKind, job: jobs.Job, present: Container[str]) -> list[tuple[PodInfo, int]]:
     """A pod of each role whose pods are missing, and how many. Workers above the requested number are not counted."""
     found = []
     for role in (role for role in kind.roles if role.name in job.roles and not role.delegated):
-        names = [sharing_scene.pod_name(job, role, index) for index in job.indexes(role.name)]
-        surplus = max(len(names) - job.requested(role.name), 0)
-        count = sum(name not in present for name in names) - surplus
+        names = [sharing_snapshot.pod_name(job, role, index) for index in job.indexes(role.name)]
+        above_requested = max(len(names) - job.requested(role.name), 0)
+        count = sum(name not in present for name in names) - above_requested
         if count > 0:
-            found.append((sharing_scene.pod_of(kind, job, role.name), count))
+            found.append((sharing_snapshot.pod_of(kind, job, role.name), count))
     return found
 
 

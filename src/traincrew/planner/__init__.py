@@ -1,5 +1,4 @@
-"""The decisions about a job, as pure functions: `plan(kind, job, observed, now)` returns a `Plan` of actions."""
+"""The decisions about a job, as pure functions: `plan.plan(kind, job, observed, now)` returns a `Plan` of actions.
 
-from traincrew.planner.plan import plan
-
-__all__ = ["plan"]
+The package imports none of its modules: the verbs of the CLI need few of them.
+"""

@@ -17,7 +17,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
-from traincrew.planner import clock, failure_records
+from traincrew.planner import deadlines, failure_records, recorded_ends
 from traincrew.planner.losses import Loss, disruption_target
 from traincrew.planner.replicas import Replicas
 
@@ -55,7 +55,7 @@ def grace(replicas: Replicas) -> dt.timedelta:
 
 def significance(kind: JobKind, loss: Loss) -> Significance:
     record = failure_records.of_loss(kind, loss)
-    return cause.examine(failure_records.replica_end(record)).significance
+    return cause.examine(recorded_ends.replica_end(record)).significance
 
 
 def is_late(replicas: Replicas, restarts: Restarts, loss: Loss) -> bool:
@@ -100,7 +100,7 @@ def hold(replicas: Replicas, status: JobStatus, failure: Loss, new: list[Loss], 
     if not _silent_peers(replicas, new):
         return None
     why = status.why
-    since = why.since if why is not None and why.reason == NODE_MAY_BE_LOST and why.since is not None else clock.whole(now)
+    since = why.since if why is not None and why.reason == NODE_MAY_BE_LOST and why.since is not None else deadlines.whole(now)
     # The end of a container is a time of its node, whose clock may differ.
     until = min(since, failure.at) + grace(replicas)
     return HeldFailure(failure, until, silent) if now < until else None

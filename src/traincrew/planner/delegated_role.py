@@ -32,7 +32,7 @@ def dependents(replicas: Replicas) -> list[Dependent]:
     if replica is None or existing is not None or _waits(replicas):
         return []
     template = pod_templates.build(replicas.kind, replica)
-    gang.join_gang(replicas, template, replica.role)
+    gang.join_gang(replicas, template, replica)
     elastic_members.prefer_steady_nodes(replicas, replica, template)
     return [Dependent(resources.BATCH_JOBS, {"metadata": {"name": replica.name}, "spec": _job_spec(replicas, template)})]
 

@@ -1,6 +1,6 @@
 """The workers of a job whose number the operator chooses: which indexes they have, their record in the status, their pods.
 
-The choice is a `Share`, made for all elastic jobs together. Without one the recorded workers stay.
+The choice is an `Allocation`, made for all elastic jobs together. Without one the recorded workers stay.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import msgspec
 from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import elasticity
 from traincrew.kinds.replica import Manifest, Replica
-from traincrew.model import naming, objects, shares
+from traincrew.model import allocations, naming, objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Elastic, JobStatus, Leaving, Resize
-from traincrew.planner import clock, losses, scaling, waiting_reason
+from traincrew.model.status import Elastic, ElasticResize, JobStatus, Leaving, Restarts
+from traincrew.planner import deadlines, losses, scaling, waiting_reason
 from traincrew.planner.replicas import Replicas
 from traincrew.planner.scaling import Scaling
 
@@ -27,7 +27,7 @@ SPOT_LABELS = (
     ("karpenter.sh/capacity-type", "spot"),
     ("kubernetes.azure.com/scalesetpriority", "spot"),
 )
-"""Labels of nodes that may end at any time."""
+"""Labels of spot nodes, which may be terminated at any time."""
 SCALE_UP_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 
@@ -35,23 +35,25 @@ def resolve(replicas: Replicas, now: Time) -> Replicas:
     """The replicas with the workers that the job has now."""
     if replicas.job.status.finished:
         return replicas
-    wish = scaling.of(replicas.kind, replicas.job)
-    members = None if wish is None or replicas.job.suspended or _refusal(replicas, wish) else _members(replicas, wish, now)
+    request = scaling.of(replicas.kind, replicas.job)
+    members = None if request is None or replicas.job.suspended or _error(replicas, request) else _members(replicas, request, now)
     chosen = {} if members is None else {elasticity.ROLE: members}
     return dataclasses.replace(replicas, job=dataclasses.replace(replicas.job, members=chosen))
 
 
-def _refusal(replicas: Replicas, wish: Scaling) -> str:
-    share = replicas.observed.share
-    return wish.refusal or (share.refusal if share is not None else "")
+def _error(replicas: Replicas, request: Scaling) -> str:
+    allocation = replicas.observed.allocation
+    return request.error or (allocation.error if allocation is not None else "")
 
 
-def _members(replicas: Replicas, wish: Scaling, now: Time) -> tuple[int, ...]:
-    share = replicas.observed.share
+def _members(replicas: Replicas, request: Scaling, now: Time) -> tuple[int, ...]:
+    allocation = replicas.observed.allocation
     recorded = replicas.job.members.get(elasticity.ROLE)
-    if share is None and recorded is None:
-        return tuple(range(wish.wanted))
-    chosen: Sequence[int] = tuple(share.members) if share is not None else _existing(replicas, recorded or (), wish.wanted)
+    if allocation is None and recorded is None:
+        return tuple(range(request.wanted))
+    chosen: Sequence[int] = (
+        tuple(allocation.members) if allocation is not None else _existing(replicas, recorded or (), request.wanted)
+    )
     return tuple(sorted(index for index in chosen if not _is_withdrawn(replicas, index, now)))
 
 
@@ -63,11 +65,11 @@ def _existing(replicas: Replicas, recorded: Sequence[int], wanted: int) -> list[
 
 
 def _is_withdrawn(replicas: Replicas, index: int, now: Time) -> bool:
-    """Whether a worker on idle capacity was preempted, evicted or deleted: it is not replaced before there is room again."""
-    share, replica = replicas.observed.share, replicas.replica(elasticity.ROLE, index)
+    """Whether a worker on idle capacity was preempted, evicted or deleted: it is not replaced before capacity is free again."""
+    allocation, replica = replicas.observed.allocation, replicas.replica(elasticity.ROLE, index)
     pod = _pod(replicas.own_pods, replica) or _pod(replicas.observed.vanished, replica)
     if pod is None:
-        return share is not None and index in share.surplus and bool(share.members[index])
+        return allocation is not None and index in allocation.surplus and bool(allocation.members[index])
     if naming.SURPLUS not in pod.metadata.labels:
         return False
     gone = pod.metadata.uid not in {own.metadata.uid for own in replicas.own_pods}
@@ -91,54 +93,73 @@ def prefer_steady_nodes(replicas: Replicas, replica: Replica, pod: Manifest) -> 
 
 def mark_surplus(replicas: Replicas, replica: Replica, pod: Manifest) -> None:
     """Changes the pod of a worker above the requested number: every other pod comes before it, autoscalers add no node for it."""
-    share = replicas.observed.share
-    is_surplus = share is not None and replica.role.name == elasticity.ROLE and replica.index in share.surplus
-    if share is None or not is_surplus or not replicas.job.members:
+    allocation = replicas.observed.allocation
+    is_surplus = allocation is not None and replica.role.name == elasticity.ROLE and replica.index in allocation.surplus
+    if allocation is None or not is_surplus or not replicas.job.members:
         return
     meta, spec = pod["metadata"], pod["spec"]
     meta["labels"] = {**meta["labels"], naming.SURPLUS: "true"}
     meta["annotations"] = {**meta.get("annotations", {}), SCALE_UP_DELAY: "600s"}
     spec["priorityClassName"] = replicas.observed.planning.surplus_class
     spec.pop("priority", None)
-    if node := share.hints.get(replica.index, ""):
-        _prefer_node(spec, node)
+    if node := allocation.node_hints.get(replica.index, ""):
+        _choose_node(spec, node, pinned=allocation.pinned)
 
 
-def _prefer_node(spec: Manifest, node: str) -> None:
+def _choose_node(spec: Manifest, node: str, *, pinned: bool) -> None:
     affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
     name = {"key": "metadata.name", "operator": "In", "values": [node]}
+    if pinned:
+        required = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": [{}]})
+        terms = required["nodeSelectorTerms"]
+        required["nodeSelectorTerms"] = [{**term, "matchFields": [*term.get("matchFields", []), name]} for term in terms]
+        return
     term = {"weight": 100, "preference": {"matchFields": [name]}}
     affinity.setdefault("preferredDuringSchedulingIgnoredDuringExecution", []).append(term)
 
 
 def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
     """The status with the workers of the job."""
-    wish = scaling.of(replicas.kind, replicas.job)
-    elastic = None if wish is None else _elastic(replicas, wish, status.elastic, now)
-    return status if elastic == status.elastic else msgspec.structs.replace(status, elastic=elastic)
+    request = scaling.of(replicas.kind, replicas.job)
+    elastic = None if request is None else _elastic(replicas, request, status.elastic, now)
+    if elastic == status.elastic:
+        return status
+    return msgspec.structs.replace(status, elastic=elastic, restarts=_with_disruption(replicas, status))
 
 
-def _elastic(replicas: Replicas, wish: Scaling, before: Elastic | None, now: Time) -> Elastic:
-    bounds, share = wish.elasticity, replicas.observed.share
+def _with_disruption(replicas: Replicas, status: JobStatus) -> Restarts:
+    """A worker that leaves its node before the end of it is replaced under another index, so no loss of its pod is recorded."""
+    before = status.elastic.members if status.elastic is not None else ""
+    removed = (completion_indexes.parse(before) if before else frozenset[int]()) - set(replicas.job.indexes(elasticity.ROLE))
+    noticed = [index for index, removal in _removals(replicas) if index in removed and removal.reason == allocations.NOTICED]
+    pods = (_pod(replicas.own_pods, replicas.replica(elasticity.ROLE, index)) for index in noticed)
+    recorded = any(pod is not None and pod.metadata.uid in replicas.job.status.restarts.entered for pod in pods)
+    if not noticed or recorded:
+        return status.restarts
+    return msgspec.structs.replace(status.restarts, disruptions=status.restarts.disruptions + 1)
+
+
+def _elastic(replicas: Replicas, request: Scaling, before: Elastic | None, now: Time) -> Elastic:
+    bounds, allocation = request.elasticity, replicas.observed.allocation
     count = replicas.job.count(elasticity.ROLE)
     common = Elastic(
         scaling=elasticity.MANUAL,
-        min=bounds.least,
-        wanted=wish.wanted,
-        max=bounds.most,
-        workers=f"{count} ({bounds.least}-{bounds.most})" if bounds.most else str(count),
+        min=bounds.min_replicas,
+        wanted=request.wanted,
+        max=bounds.max_replicas,
+        workers=f"{count} ({bounds.min_replicas}-{bounds.max_replicas})" if bounds.max_replicas else str(count),
     )
     old = before.why if before is not None else None
-    if refusal := _refusal(replicas, wish):
-        return msgspec.structs.replace(common, why=waiting_reason.with_since(old, NOT_SHARED, refusal, now))
+    if error := _error(replicas, request):
+        return msgspec.structs.replace(common, why=waiting_reason.with_since(old, NOT_SHARED, error, now))
     why = before.why if before is not None else None
-    if share is not None:
-        why = waiting_reason.with_since(old, share.reason, share.message, now) if share.reason else None
+    if allocation is not None:
+        why = waiting_reason.with_since(old, allocation.reason, allocation.message, now) if allocation.reason else None
     return msgspec.structs.replace(
         common,
-        scaling=wish.mode,
+        scaling=request.mode,
         members=completion_indexes.render(replicas.job.indexes(elasticity.ROLE), shortest_run=2),
-        surplus=max(count - wish.wanted, 0),
+        surplus=max(count - request.wanted, 0),
         leaving=_leaving(replicas, before, now),
         why=why,
         last_resize=_last_resize(replicas, before, now),
@@ -149,67 +170,76 @@ def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leav
     """Workers whose pods still exist, by index."""
     known = {each.index: each for each in before.leaving} if before is not None else {}
     result = []
-    for index, leave in sorted(_leaves(replicas), key=lambda each: each[0]):
-        pod = _pod(replicas.surplus_pods, replicas.replica(elasticity.ROLE, index))
+    for index, removal in sorted(_removals(replicas), key=lambda each: each[0]):
+        pod = _pod(replicas.excess_pods, replicas.replica(elasticity.ROLE, index))
         if pod is not None:
-            since, by = _since(known.get(index), leave, now), pod.metadata.deletion_timestamp
-            result.append(Leaving(index=index, reason=leave.reason, claimant=leave.claimant, since=since, by=by))
+            since, by = _since(known.get(index), removal, now), pod.metadata.deletion_timestamp
+            result.append(Leaving(index=index, reason=removal.reason, claimant=removal.claimant, since=since, by=by))
     return result
 
 
-def _since(known: Leaving | None, leave: shares.Leave, now: Time) -> Time | None:
-    return known.since if known is not None and known.reason == leave.reason else clock.whole(now)
+def _since(known: Leaving | None, removal: allocations.Removal, now: Time) -> Time | None:
+    return known.since if known is not None and known.reason == removal.reason else deadlines.whole(now)
 
 
 def evicted(replicas: Replicas) -> list[tuple[objects.Pod, str]]:
-    """Pods that are replaced because their nodes end, with the reason. Their deletion is a disruption of the job."""
-    share = replicas.observed.share
-    reasons = share.evicted if share is not None and replicas.job.members else {}
+    """Pods on terminating nodes that are replaced, with the reason. Their deletion is a disruption of the job."""
+    allocation = replicas.observed.allocation
+    reasons = allocation.evicted if allocation is not None and replicas.job.members else {}
     return [(pod, reasons[pod.metadata.uid]) for pod in replicas.own_pods if pod.metadata.uid in reasons and not pod.terminating]
 
 
+def leaving_pods(replicas: Replicas) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The names of pods that are about to be deleted, with the reason in one word and in a sentence."""
+    known = {replicas.replica(elasticity.ROLE, index).name: removal for index, removal in _removals(replicas)}
+    for pod in (pod for pod in replicas.excess_pods if pod.active):
+        removal = known.get(pod.name, allocations.Removal(allocations.RESIZED))
+        yield pod.name, (removal.reason, removal.message)
+    yield from ((pod.name, (allocations.NOTICED, message)) for pod, message in evicted(replicas))
+
+
 def noticed(replicas: Replicas) -> frozenset[str]:
-    """The names of pods that leave because their nodes end."""
-    leaving = (index for index, leave in _leaves(replicas) if leave.reason == shares.NOTICED)
+    """The names of pods that are removed because their nodes are about to be terminated."""
+    leaving = (index for index, removal in _removals(replicas) if removal.reason == allocations.NOTICED)
     return frozenset(replicas.replica(elasticity.ROLE, index).name for index in leaving)
 
 
-def _leaves(replicas: Replicas) -> Iterator[tuple[int, shares.Leave]]:
-    share = replicas.observed.share
-    return iter(share.leaving.items() if share is not None else ())
+def _removals(replicas: Replicas) -> Iterator[tuple[int, allocations.Removal]]:
+    allocation = replicas.observed.allocation
+    return iter(allocation.leaving.items() if allocation is not None else ())
 
 
-def _last_resize(replicas: Replicas, before: Elastic | None, now: Time) -> Resize | None:
+def _last_resize(replicas: Replicas, before: Elastic | None, now: Time) -> ElasticResize | None:
     if before is None or not before.members:
         return before.last_resize if before is not None else None
     old, new = completion_indexes.parse(before.members), frozenset(replicas.job.indexes(elasticity.ROLE))
     if old == new:
         return _explained(replicas, before.last_resize)
     reason, message = _cause(replicas, old, new)
-    return _resize(clock.whole(now), (len(old), len(new)), reason, message)
+    return _resize(deadlines.whole(now), (len(old), len(new)), reason, message)
 
 
-def _resize(at: Time | None, counts: tuple[int, int], reason: str, message: str) -> Resize:
+def _resize(at: Time | None, counts: tuple[int, int], reason: str, message: str) -> ElasticResize:
     text = f"scaled from {counts[0]} to {counts[1]} workers" if counts[0] != counts[1] else "workers replaced"
     text = f"{text}: {message}" if message else text
-    return Resize(at=at, before=counts[0], after=counts[1], reason=reason, message=text)
+    return ElasticResize(at=at, before=counts[0], after=counts[1], reason=reason, message=text)
 
 
-def _explained(replicas: Replicas, last: Resize | None) -> Resize | None:
+def _explained(replicas: Replicas, last: ElasticResize | None) -> ElasticResize | None:
     """A preemption is seen before it is known for whom."""
-    if last is None or last.reason != shares.RECLAIMED:
+    if last is None or last.reason != allocations.RECLAIMED:
         return last
-    known = next((leave for _, leave in sorted(_leaves(replicas), key=lambda each: each[0]) if leave.claimant), None)
+    known = next((removal for _, removal in sorted(_removals(replicas), key=lambda each: each[0]) if removal.claimant), None)
     return _resize(last.at, (last.before, last.after), known.reason, known.message) if known is not None else last
 
 
 def _cause(replicas: Replicas, old: frozenset[int], new: frozenset[int]) -> tuple[str, str]:
-    share = replicas.observed.share
-    for index, leave in sorted(_leaves(replicas), key=lambda each: each[0]):
+    allocation = replicas.observed.allocation
+    for index, removal in sorted(_removals(replicas), key=lambda each: each[0]):
         if index in old - new:
-            return leave.reason, leave.message
-    if share is not None and new - old and new - old <= share.surplus:
-        return shares.GREW, "capacity is idle"
-    if len(new) < len(old) and share is not None and all(index in share.surplus for index in old - new):
-        return shares.RECLAIMED, "pods on idle capacity were preempted or evicted"
-    return shares.RESIZED, ""
+            return removal.reason, removal.message
+    if allocation is not None and new - old and new - old <= allocation.surplus:
+        return allocations.GREW, "capacity is idle"
+    if len(new) < len(old) and allocation is not None and all(index in allocation.surplus for index in old - new):
+        return allocations.RECLAIMED, "pods on idle capacity were preempted or evicted"
+    return allocations.RESIZED, ""

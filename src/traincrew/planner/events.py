@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import advice, elasticity
+from traincrew.kinds import elasticity, job_warnings
 from traincrew.kinds.kind import JobKind
-from traincrew.model import jobs, objects, shares
+from traincrew.model import allocations, jobs, objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, Elastic, Failure, JobStatus, Why
@@ -63,9 +63,9 @@ def exit_codes(job: jobs.Job, losses: tuple[Loss, ...]) -> list[JobEvent]:
 def rendezvous_lost(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[JobEvent]:
     """The rendezvous host was lost, which explains the failures of all other replicas."""
     host = "" if new.finished else kind.lifecycle.rendezvous(job)
-    known = (old.failure, old.last_failure)
+    known = {(record.uid, record.time) for record in (old.failure, old.last_failure) if record is not None}
     lost = [record for record in (new.failure, new.last_failure) if record is not None and host and record.pod == host]
-    return [_rendezvous_lost(record) for record in dict.fromkeys(lost) if record not in known]
+    return [_rendezvous_lost(record) for record in dict.fromkeys(lost) if (record.uid, record.time) not in known]
 
 
 def _rendezvous_lost(record: Failure) -> JobEvent:
@@ -87,7 +87,7 @@ def resized(old: JobStatus, new: JobStatus) -> list[JobEvent]:
 
 
 def evicted(pods: Sequence[tuple[objects.Pod, str]]) -> list[JobEvent]:
-    return [JobEvent("Normal", shares.NOTICED, reason, key=pod.metadata.uid) for pod, reason in pods]
+    return [JobEvent("Normal", allocations.NOTICED, reason, key=pod.metadata.uid) for pod, reason in pods]
 
 
 def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:
@@ -105,7 +105,7 @@ def start_warnings(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Jo
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
             warnings.append(JobEvent("Warning", "SetPodTemplateSchedulerName", message))
-    warnings += [JobEvent("Warning", "Advice", f"{each.path}: {each.message}") for each in advice.of_job(kind, job)]
+    warnings += [JobEvent("Warning", "Advice", f"{each.path}: {each.message}") for each in job_warnings.of_job(kind, job)]
     return warnings
 
 

@@ -7,12 +7,11 @@ import dataclasses
 import msgspec
 
 from traincrew.diagnosis import cause
-from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Replica
-from traincrew.model import jobs, objects
+from traincrew.model import objects
 from traincrew.model.status import Failure
-from traincrew.planner import clock, losses
+from traincrew.planner import deadlines, losses, recorded_ends
 from traincrew.planner.losses import Loss
 
 MESSAGE_LIMIT = 2048
@@ -31,9 +30,9 @@ def of_loss(kind: JobKind, loss: Loss) -> Failure:
         reason=_reason(loss, ended),
         message=tail(_message(loss, ended)),
         disruption=loss.disruption,
-        time=clock.whole(loss.at),
+        time=deadlines.whole(loss.at),
     )
-    return record if loss.disruption else _with_cause(record, loss.replica)
+    return record if loss.disruption else _with_cause(record, loss.replica, loss.pod)
 
 
 def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
@@ -50,28 +49,22 @@ def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
                 exit_code=ended.exit_code,
                 reason=ended.reason,
                 message=tail(ended.message),
-                time=clock.whole(ended.finished_at) if ended.finished_at else None,
+                time=deadlines.whole(ended.finished_at) if ended.finished_at else None,
             )
-            return _with_cause(record, replica)
+            return _with_cause(record, replica, pod)
     return None
 
 
-def replica_end(record: Failure, memory_limit: str = "") -> ReplicaEnd:
-    """The recorded end of a replica, as diagnosis needs it."""
-    end = ReplicaEnd(record.replica, record.message, record.exit_code, record.reason, record.time, record.container)
-    return dataclasses.replace(end, memory_limit=memory_limit)
+def _with_cause(record: Failure, replica: Replica, pod: objects.Pod) -> Failure:
+    end = recorded_ends.replica_end(record, recorded_ends.memory_limit(replica.job, replica.role.name, record.container))
+    found = cause.examine(dataclasses.replace(end, silent=_is_silent(record, pod)))
+    return msgspec.structs.replace(record, cause=cause.describe(found), evidence=found.evidence, advice=found.advice)
 
 
-def memory_limit(job: jobs.Job, role: str, container: str) -> str:
-    """The memory limit in the template of the role. Empty: there is none, or the cluster has added the container."""
-    containers = job.roles[role].containers if role in job.roles else []
-    named = next((each for each in containers if each.get("name") == container), {})
-    return str(((named.get("resources") or {}).get("limits") or {}).get("memory") or "")
-
-
-def _with_cause(record: Failure, replica: Replica) -> Failure:
-    found = cause.examine(replica_end(record, memory_limit(replica.job, replica.role.name, record.container)))
-    return msgspec.structs.replace(record, cause=cause.describe(found), advice=found.advice)
+def _is_silent(record: Failure, pod: objects.Pod) -> bool:
+    """Whether the container has printed nothing: the kubelet copies the end of its log into an empty termination message."""
+    policies = {each.name: each.termination_message_policy for each in pod.spec.containers}
+    return not record.message.strip() and policies.get(record.container) == "FallbackToLogsOnError"
 
 
 def last_failed_termination(pod: objects.Pod) -> objects.Terminated | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traincrew.diagnosis import readable_lines
 from traincrew.model.status import Condition, Failure, JobStatus, Why
 
 LINE_LIMIT = 300
@@ -28,9 +29,15 @@ def _reason(status: JobStatus, failed: Condition, failure: Failure | None) -> st
 
 
 def describe(failure: Failure) -> str:
-    """Replica, exit code and cause. Without a cause (a disruption, or a record of an earlier version): the last line."""
+    """Replica, exit code and cause. Without a cause: the message of a disruption, or the last line of the output."""
     code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
     reason = f" ({failure.reason})" if failure.reason not in ("", "Error") else ""
     verb = "was disrupted" if failure.disruption else "failed"
-    text = failure.cause or next((line.strip() for line in reversed(failure.message.splitlines()) if line.strip()), "")
+    text = failure.cause or _last_line(failure)
     return f"{failure.replica or failure.pod} {verb}{code}{reason}" + (f": {text[:LINE_LIMIT]}" if text else "")
+
+
+def _last_line(failure: Failure) -> str:
+    """Of a disruption: of the message that explains it. Else of the output: earlier versions recorded no cause."""
+    line = next((line.strip() for line in reversed(failure.message.splitlines()) if line.strip()), "")
+    return line if failure.disruption or not line else readable_lines.quote_last_line(line)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import quantities
+from traincrew.kinds import elasticity
 from traincrew.kinds.dependent import Dependent
-from traincrew.kinds.replica import Manifest, Role
+from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
 from traincrew.planner import scaling
@@ -18,6 +19,7 @@ GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """kubectl's annotation about the job. On another object it would mislead `kubectl apply`."""
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+PREEMPTABLE_ANNOTATION = "volcano.sh/preemptable"
 
 
 def is_volcano(scheduler: str) -> bool:
@@ -106,7 +108,7 @@ def awaits_admission(replicas: Replicas) -> bool:
     return existing is None or existing.status.phase in ("", "Pending")
 
 
-def join_gang(replicas: Replicas, pod: Manifest, role: Role) -> None:
+def join_gang(replicas: Replicas, pod: Manifest, replica: Replica) -> None:
     """Add the pod to the gang of its job. A schedulerName in the template is kept.
 
     If another controller creates some of the pods, the schedulerName is overridden and no task is named, as in Go.
@@ -118,7 +120,19 @@ def join_gang(replicas: Replicas, pod: Manifest, role: Role) -> None:
         pod["spec"]["schedulerName"] = "volcano" if is_volcano(scheduler) else scheduler
     meta = pod["metadata"]
     if is_volcano(scheduler):
-        task = {} if replicas.delegates else {TASK_ANNOTATION: role.label}
-        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: replicas.job.name, **task}
+        task = {} if replicas.delegates else {TASK_ANNOTATION: replica.role.label}
+        preemptable = _preemptable(replicas, replica)
+        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: replicas.job.name, **task, **preemptable}
     else:
         meta["labels"] = {**meta["labels"], GROUP_LABEL: replicas.job.name}
+
+
+def _preemptable(replicas: Replicas, replica: Replica) -> dict[str, str]:
+    """Volcano may preempt the workers above the smallest number of a job whose number of workers the operator chooses."""
+    if elasticity.ROLE not in replicas.job.members:
+        return {}
+    order = sorted(replicas.job.indexes(elasticity.ROLE))
+    above = replica.role.name == elasticity.ROLE and (
+        order.index(replica.index) >= replicas.kind.lifecycle.elastic(replicas.job).min_replicas
+    )
+    return {PREEMPTABLE_ANNOTATION: "true" if above else "false"}

@@ -10,7 +10,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Replica
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.planner import clock
+from traincrew.planner import deadlines
 
 # Reasons of a Failed pod that come from the node or the cluster, not from the program. A kubelet that cannot admit a pod
 # sets OutOf and the name of the resource.
@@ -66,7 +66,7 @@ def examine(kind: JobKind, replica: Replica, pod: objects.Pod, now: Time, *, gon
 
 def _time_of(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
     target = disruption_target(pod)
-    return clock.earliest(
+    return deadlines.earliest(
         (
             ended.finished_at if ended else None,
             deletion_requested_at(pod),

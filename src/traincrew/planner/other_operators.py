@@ -22,7 +22,7 @@ def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> Operat
     A pod that terminates is still running. One that waits to be scheduled may run at any time.
     """
     meta = pod.metadata
-    if pod.status.phase in ("Succeeded", "Failed") or (meta.namespace == elected_in and _is_elected(pod)):
+    if pod.has_ended or (meta.namespace == elected_in and _is_elected(pod)):
         return None
     # mpi-operator has a Deployment of the same name, and so have the others.
     remedy = f"Run `kubectl -n {meta.namespace} scale deployment {operator.name} --replicas=0`."

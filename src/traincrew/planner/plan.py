@@ -15,7 +15,7 @@ from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
 from traincrew.planner import (
-    clock,
+    deadlines,
     dependents,
     elastic_members,
     failure_summary,
@@ -74,7 +74,7 @@ def _finished(replicas: Replicas, now: Time) -> Plan:
     elif status.ended_by != "Validation":
         status = msgspec.structs.replace(status, why=failure_summary.of(status))
     stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
-    return running.build_plan(replicas, status, stages, clock.earliest((expiry, next_clean_up)))
+    return running.build_plan(replicas, status, stages, deadlines.earliest((expiry, next_clean_up)))
 
 
 def _with_cause(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
@@ -82,9 +82,9 @@ def _with_cause(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
     if status.failure is None and status.last_failure is None:
         return status
     observed = restarts.observed_failures(replicas, now)
-    causes = [
-        first_failures.cause_of(each, observed) if each is not None else None for each in (status.failure, status.last_failure)
-    ]
+    recorded = (status.failure, status.last_failure)
+    causes = [first_failures.cause_of(each, observed) if each is not None else None for each in recorded]
+    causes = [first_failures.with_victims(each, observed) for each in causes]
     return msgspec.structs.replace(status, failure=causes[0], last_failure=causes[1])
 
 
@@ -100,9 +100,9 @@ def _invalid(replicas: Replicas, invalid: list[Violation], now: Time) -> Plan:
     text = "; ".join(f"{violation.path}: {violation.message}" for violation in invalid)
     if replicas.job.status.start_time is not None:
         return running.status_only(replicas, "InvalidSpec", f"the changed spec is invalid: {text}", now)
-    status = progress.initial_status(replicas.kind, replicas.job, clock.whole(now))
+    status = progress.initial_status(replicas.kind, replicas.job, deadlines.whole(now))
     entry = Condition(type="Failed", status="True", reason=reason, message=text)
-    status = progress.finish(replicas, status, entry, "Validation", clock.whole(now))
+    status = progress.finish(replicas, status, entry, "Validation", deadlines.whole(now))
     # The event of the Failed condition has the same text: the waiting reason needs no event.
     plan = running.build_plan(replicas, status, (), None)
     explained = msgspec.structs.replace(status, why=waiting_reason.with_since(None, "InvalidSpec", text, now))
@@ -110,7 +110,7 @@ def _invalid(replicas: Replicas, invalid: list[Violation], now: Time) -> Plan:
 
 
 def _suspended(replicas: Replicas, now: Time) -> Plan:
-    kind, job, stamp = replicas.kind, replicas.job, clock.whole(now)
+    kind, job, stamp = replicas.kind, replicas.job, deadlines.whole(now)
     status = name_conflicts.record(replicas, progress.initial_status(kind, job, stamp))
     if any(entry.type == "Running" for entry in status.conditions):
         entry = progress.condition(kind, job, "Running", "False", say="paused", reason=f"{kind.kind}Suspended")

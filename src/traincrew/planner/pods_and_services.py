@@ -10,7 +10,7 @@ from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.planner import elastic_members, gang, host_ports, mounted_files
+from traincrew.planner import elastic_members, gang, host_ports, mounted_files, resize_notices
 from traincrew.planner.actions import Action, Create, Delete
 from traincrew.planner.replicas import Replicas
 
@@ -65,9 +65,10 @@ def _creates(replicas: Replicas, missing_pods: Iterable[Replica]) -> list[Create
 
 
 def _pod(replicas: Replicas, replica: Replica, template: Manifest) -> Manifest:
-    gang.join_gang(replicas, template, replica.role)
+    gang.join_gang(replicas, template, replica)
     elastic_members.prefer_steady_nodes(replicas, replica, template)
     elastic_members.mark_surplus(replicas, replica, template)
+    resize_notices.mount(replicas, template)
     meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner_reference(replicas)]}
     if not replica.role.indexed:
         meta["annotations"] = {**meta.get("annotations", {}), naming.CONFIG_DIGEST: mounted_files.config_digest(replicas)}
@@ -82,8 +83,8 @@ def delete_pods(unwanted: Iterable[objects.Pod]) -> list[Action]:
     return [delete(resources.PODS, entry) for entry in unwanted if not entry.terminating]
 
 
-def delete_surplus_services(replicas: Replicas, kept: AbstractSet[str] = frozenset()) -> list[Action]:
-    """Delete the services of replicas that the job no longer has. kept: surplus pods that still use theirs."""
+def delete_excess_services(replicas: Replicas, kept: AbstractSet[str] = frozenset()) -> list[Action]:
+    """Delete the services of replicas that the job no longer has. kept: excess pods that still use theirs."""
     names = {slot.replica.name for slot in replicas.slots} | kept
     return delete_services(replicas, names) if replicas.kind.pods.services else []
 

@@ -66,7 +66,7 @@ class Replicas:
         return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) in controllers)
 
     @functools.cached_property
-    def surplus_pods(self) -> tuple[objects.Pod, ...]:
+    def excess_pods(self) -> tuple[objects.Pod, ...]:
         """Pods without a replica: the job was scaled down or lost a role."""
         names = {slot.replica.name for slot in self.slots}
         return tuple(pod for pod in self.own_pods if pod.name not in names)

@@ -12,10 +12,11 @@ import datetime as dt
 import msgspec
 
 from traincrew.apimachinery import backoff
+from traincrew.kinds.replica import Replica
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
-from traincrew.planner import clock, consequences, failure_records, first_failures, losses, secondary_failures
+from traincrew.planner import consequences, deadlines, failure_records, first_failures, losses, secondary_failures
 from traincrew.planner.consequences import HeldFailure
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
@@ -52,7 +53,7 @@ def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
     existing = {pod.metadata.uid for pod in (*replicas.own_pods, *replicas.observed.vanished)}
     recorded = frozenset(restarts.entered)
     # Surplus pods are recorded too: if the job is scaled up again, their deletion is not a loss.
-    entered = {uid for uid in recorded if uid in existing} | {pod.metadata.uid for pod in replicas.surplus_pods}
+    entered = {uid for uid in recorded if uid in existing} | {pod.metadata.uid for pod in replicas.excess_pods}
     lost = _losses(replicas, now)
     tolerated = [loss for loss in lost if loss.verdict(kind) == "tolerate"]
     new = [loss for loss in lost if loss.uid not in recorded and loss.verdict(kind) != "tolerate"]
@@ -135,7 +136,7 @@ def _record(replicas: Replicas, restarts: Restarts, loss: Loss, now: Time) -> Re
     late = consequences.is_late(replicas, restarts, loss)
     reset = restarts.last_loss is not None and now - restarts.last_loss > BACKOFF_RESET and not late
     streak = 1 if reset else restarts.streak + 1
-    stamp = clock.whole(now)
+    stamp = deadlines.whole(now)
     return msgspec.structs.replace(
         restarts,
         charged=charged + (0 if loss.disruption or late else 1),
@@ -170,9 +171,10 @@ def _failures(replicas: Replicas, tolerated: list[Loss], status: JobStatus, now:
     lost = (*tolerated, *_delegated(replicas, now))
     records = [failure_records.of_loss(replicas.kind, loss) for loss in lost if not loss.disruption]
     if not status.restarts.open:
-        for slot in replicas.slots:
-            record = failure_records.of_container(slot.replica, slot.pod) if slot.pod is not None else None
-            if slot.pod and record and not secondary_failures.is_secondary(replicas, status, slot.pod, record):
+        live = [(slot.replica, slot.pod) for slot in replicas.slots if slot.pod is not None]
+        for replica, pod in (*live, *_delegated_pods(replicas)):
+            record = failure_records.of_container(replica, pod)
+            if record and not secondary_failures.is_secondary(replicas, status, pod, record):
                 records.append(record)
     return tuple(sorted(records, key=_sort_key))
 
@@ -181,10 +183,13 @@ def _sort_key(record: Failure) -> tuple[str, str, str]:
     return (record.time.isoformat() if record.time else "", record.pod, record.uid)
 
 
-def _delegated(replicas: Replicas, now: Time) -> list[Loss]:
+def _delegated_pods(replicas: Replicas) -> list[tuple[Replica, objects.Pod]]:
     names = [role.name for role in replicas.kind.roles if role.delegated and role.name in replicas.job.roles]
-    pods = replicas.delegated_pods
-    examined = (losses.examine(replicas.kind, replicas.replica(name), pod, now) for name in names for pod in pods)
+    return [(replicas.replica(name), pod) for name in names for pod in replicas.delegated_pods]
+
+
+def _delegated(replicas: Replicas, now: Time) -> list[Loss]:
+    examined = (losses.examine(replicas.kind, replica, pod, now) for replica, pod in _delegated_pods(replicas))
     return [loss for loss in examined if loss is not None]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.model import objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
-from traincrew.planner import clock, pods_and_services, restarts
+from traincrew.planner import deadlines, pods_and_services, restarts
 from traincrew.planner.actions import Action, Patch
 from traincrew.planner.replicas import Replicas
 
@@ -17,7 +17,7 @@ def deadline(replicas: Replicas, status: JobStatus) -> Time | None:
     seconds = replicas.job.policy.active_deadline_seconds
     if seconds is None or status.start_time is None or _launcher_has_limits(replicas):
         return None
-    return clock.due(status.start_time, seconds)
+    return deadlines.due(status.start_time, seconds)
 
 
 def backoff_limit_exceeded(replicas: Replicas, counts: Restarts) -> bool:
@@ -58,7 +58,7 @@ def _leftovers(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[A
     ended = _ended_at(status)
     if not running or ended is None:
         return [], None
-    due = clock.due(ended, replicas.observed.planning.finished_job_pod_grace)
+    due = deadlines.due(ended, replicas.observed.planning.finished_job_pod_grace)
     if due is None or now < due:
         return [], due
     # An unscheduled pod has no log to keep and no kubelet to end it.
@@ -74,7 +74,7 @@ def _has_deadline(pod: objects.Pod) -> bool:
 
 def expiry(replicas: Replicas, status: JobStatus) -> Time | None:
     seconds, ended = replicas.job.policy.ttl_seconds_after_finished, _ended_at(status)
-    return None if seconds is None or ended is None else clock.due(ended, seconds)
+    return None if seconds is None or ended is None else deadlines.due(ended, seconds)
 
 
 def _ended_at(status: JobStatus) -> Time | None:

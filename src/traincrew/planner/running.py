@@ -8,10 +8,10 @@ import msgspec
 
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Condition, Failure, JobStatus
+from traincrew.model.status import Failure, JobStatus
 from traincrew.planner import (
-    clock,
     consequences,
+    deadlines,
     delegated_role,
     dependents,
     elastic_members,
@@ -23,15 +23,15 @@ from traincrew.planner import (
     name_conflicts,
     pods_and_services,
     progress,
+    resize_notices,
     restarts,
     run_policy,
+    running_conditions,
     scale_down,
     waiting_reason,
     worker_seconds,
 )
 from traincrew.planner.actions import Action, JobEvent, Plan
-from traincrew.planner.delegated_role import DelegatedOutcome
-from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 from traincrew.planner.restarts import Accounting
 
@@ -39,9 +39,9 @@ Stages = tuple[tuple[Action, ...], ...]
 
 
 def run(replicas: Replicas, now: Time) -> Plan:
-    status = name_conflicts.record(replicas, _started(replicas, clock.whole(now)))
+    status = name_conflicts.record(replicas, _started(replicas, deadlines.whole(now)))
     status, accounting = _account_for_losses(replicas, status, now)
-    status = host_ports.record_allocation(replicas, _with_conditions(replicas, status, accounting, now))
+    status = host_ports.record_allocation(replicas, running_conditions.with_conditions(replicas, status, accounting, now))
     if status.finished:
         return _finish(replicas, status, accounting, now)
     status = elastic_members.record(replicas, status, now)
@@ -55,7 +55,7 @@ def run(replicas: Replicas, now: Time) -> Plan:
         status = msgspec.structs.replace(status, why=why)
     status = worker_seconds.record(replicas, status, now)
     times += [drain_end, run_policy.deadline(replicas, status), status.restarts.retry_at if _backing_off(status, now) else None]
-    plan = build_plan(replicas, status, stages, clock.earliest(times))
+    plan = build_plan(replicas, status, stages, deadlines.earliest(times))
     job_events = [*events.exit_codes(replicas.job, accounting.new_losses), *events.evicted(elastic_members.evicted(replicas))]
     if replicas.job.status.start_time is None:
         job_events += events.start_warnings(replicas.kind, replicas.job, replicas.observed.planning.gang_scheduler)
@@ -113,9 +113,9 @@ def status_only(replicas: Replicas, reason: str, message: str, now: Time) -> Pla
     status = progress.count_pods(replicas, replicas.job.status)
     outcome = progress.outcome(replicas)
     if outcome is not None:
-        return build_plan(replicas, _finished(replicas, status, outcome, now), (), None)
+        return build_plan(replicas, running_conditions._finished(replicas, status, outcome, now), (), None)
     if progress.is_running(replicas):
-        status = progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), clock.whole(now))
+        status = progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), deadlines.whole(now))
     status = msgspec.structs.replace(status, why=waiting_reason.with_since(status.why, reason, message, now))
     return build_plan(replicas, status, (), None)
 
@@ -139,7 +139,9 @@ def _account_for_losses(replicas: Replicas, status: JobStatus, now: Time) -> tup
     latest = accounting.cause or _latest(accounting.failures)
     if latest is not None and _is_new(latest, status, is_cause=accounting.cause is not None):
         status = msgspec.structs.replace(status, last_failure=latest)
-    return status, accounting
+    recorded = (status.failure, status.last_failure)
+    first, last = (first_failures.with_victims(each, accounting.observed) for each in recorded)
+    return msgspec.structs.replace(status, failure=first, last_failure=last), accounting
 
 
 def _first_failure(recorded: Failure | None, accounting: Accounting) -> Failure | None:
@@ -157,76 +159,10 @@ def _latest(failures: tuple[Failure, ...]) -> Failure | None:
 def _is_new(latest: Failure, status: JobStatus, *, is_cause: bool) -> bool:
     known = status.last_failure or status.failure
     if known is None or is_cause:
-        return latest != status.failure
+        return not first_failures.is_same(latest, status.failure)
     if (latest.uid, latest.time) == (known.uid, known.time) or latest.time is None or known.time is None:
         return False
     return latest.time >= known.time
-
-
-def _with_conditions(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> JobStatus:
-    """The status with its conditions: a terminal one (success before failure), else Running or Restarting."""
-    kind, job, stamp = replicas.kind, replicas.job, clock.whole(now)
-    outcome = progress.outcome(replicas)
-    if outcome is not None:
-        return _finished(replicas, status, outcome, now)
-    if accounting.fatal is not None:
-        return progress.finish(replicas, status, _failed(replicas, accounting.fatal, status), "Replica", stamp)
-    if run_policy.backoff_limit_exceeded(replicas, status.restarts):
-        entry = progress.condition(kind, job, "Failed", say="backoff")
-        return progress.finish(replicas, _without_last_restart(status, accounting), entry, "BackoffLimit", stamp)
-    deadline = run_policy.deadline(replicas, status)
-    if deadline is not None and now >= deadline:
-        entry = progress.condition(kind, job, "Failed", say="deadline")
-        return progress.finish(replicas, status, entry, "Deadline", stamp)
-    return _running_or_restarting(replicas, status, accounting, stamp)
-
-
-def _without_last_restart(status: JobStatus, accounting: Accounting) -> JobStatus:
-    """The loss that exceeds the limit is charged, but its pod is not replaced."""
-    if accounting.cause is None or accounting.cause.disruption:
-        return status
-    counts = msgspec.structs.replace(status.restarts, charged=status.restarts.charged - 1)
-    return msgspec.structs.replace(status, restarts=counts)
-
-
-def _finished(replicas: Replicas, status: JobStatus, outcome: DelegatedOutcome, now: Time) -> JobStatus:
-    stamp = clock.whole(now)
-    if outcome.succeeded:
-        entry, by = progress.condition(replicas.kind, replicas.job, "Succeeded"), "Success"
-    else:
-        entry, by = Condition(type="Failed", status="True", reason=outcome.reason, message=outcome.message), "Replica"
-    return msgspec.structs.replace(progress.finish(replicas, status, entry, by, stamp), completion_time=outcome.time or stamp)
-
-
-def _failed(replicas: Replicas, fatal: Loss, status: JobStatus) -> Condition:
-    role = fatal.replica.role.name
-    if fatal.verdict(replicas.kind) == "fail-permanently":
-        return progress.condition(replicas.kind, replicas.job, "Failed", say="permanent", role=role)
-    count = max(status.replica_statuses[role].failed, 1)
-    return progress.condition(replicas.kind, replicas.job, "Failed", role=role, count=count)
-
-
-def _running_or_restarting(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> JobStatus:
-    lost = _lost_role(replicas, accounting)
-    # A job that runs again stays Running while it is scaled up, even if not all replicas have run since the loss.
-    pending = bool(accounting.new_losses) or not status.is_true("Running")
-    if accounting.restarts.open and pending and lost is not None:
-        entry = progress.condition(replicas.kind, replicas.job, "Restarting", role=lost)
-        return progress.with_condition(status, entry, now)
-    if progress.is_running(replicas):
-        return progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), now)
-    return status
-
-
-def _lost_role(replicas: Replicas, accounting: Accounting) -> str | None:
-    """The role whose pod is being replaced: that of the first new loss, else that of the first missing pod."""
-    missing = [
-        slot.replica.role.name
-        for slot in replicas.slots
-        if not slot.alive and (slot.pod is None or slot.pod.metadata.uid not in accounting.tolerated)
-    ]
-    lost = [loss.replica.role.name for loss in accounting.new_losses]
-    return next(iter(lost + missing), None) if missing else None
 
 
 def _finish(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> Plan:
@@ -235,7 +171,7 @@ def _finish(replicas: Replicas, status: JobStatus, accounting: Accounting, now: 
     actions, next_clean_up = run_policy.clean_up(replicas, status, now)
     stages = (tuple(actions + dependents.delete_unwanted(replicas)),)
     expiry = run_policy.expiry(replicas, status)
-    plan = build_plan(replicas, status, stages, clock.earliest((next_clean_up, expiry)))
+    plan = build_plan(replicas, status, stages, deadlines.earliest((next_clean_up, expiry)))
     return dataclasses.replace(plan, events=(*events.exit_codes(replicas.job, accounting.new_losses), *plan.events))
 
 
@@ -251,17 +187,21 @@ def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, 
     first, updated, unwanted = dependents.reconcile(replicas)
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
-    surplus, drain_end = scale_down.remove_surplus(replicas, now)
-    services = pods_and_services.delete_surplus_services(replicas, scale_down.kept_surplus(replicas, surplus))
-    evicted = [pod for pod, _ in elastic_members.evicted(replicas)]
-    deleted = surplus + pods_and_services.delete_pods([*replaced, *evicted]) + services + unwanted
+    notice = resize_notices.current(replicas, now)
+    deadline = resize_notices.deadline(notice, now)
+    excess, drain_end = scale_down.remove_excess(replicas, deadline, now)
+    services = pods_and_services.delete_excess_services(replicas, scale_down.kept_excess(replicas, excess))
+    evicted = [pod for pod, _ in elastic_members.evicted(replicas)] if deadline is None else []
+    deleted = excess + pods_and_services.delete_pods([*replaced, *evicted]) + services + unwanted
     held_back = gang.awaits_admission(replicas) or _backing_off(status, now)
     missing = [] if held_back else [slot.replica for slot in replicas.slots if slot.pod is None]
     needed_services, created = pods_and_services.create(replicas, missing)
     created = scale_down.mark_replacements(replicas, status, created)
     queries = waiting_reason.event_queries(replicas, now)
-    refreshed = tuple(mounted_files.refresh(replicas))
-    return (tuple(first), (*updated, *needed_services), refreshed, (*deleted, *created, *queries)), drain_end
+    refreshed = (*mounted_files.refresh(replicas), *resize_notices.write(replicas, notice))
+    return (tuple(first), (*updated, *needed_services), refreshed, (*deleted, *created, *queries)), deadlines.earliest(
+        (drain_end, deadline)
+    )
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
 """Scale-down of jobs whose replicas are connected.
 
-If the job has a host list, a surplus replica leaves it at once, and its pod is deleted later. If the replicas find each other by
+If the job has a host list, an excess replica leaves it at once, and its pod is deleted later. If the replicas find each other by
 themselves, none is deleted while they do. Times are annotations on pods, so that another operator can continue.
 """
 
@@ -13,53 +13,54 @@ from traincrew.apimachinery import times
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus
-from traincrew.planner import clock, elastic_members, pods_and_services
+from traincrew.planner import deadlines, elastic_members, pods_and_services
 from traincrew.planner.actions import Action, Create, Delete, Patch
 from traincrew.planner.replicas import Replicas
 
 
-def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | None]:
-    """Drain and delete surplus pods. Also returns when the next drain ends."""
+def remove_excess(replicas: Replicas, noticed_until: Time | None, now: Time) -> tuple[list[Action], Time | None]:
+    """Drain and delete excess pods. Also returns when the next drain ends. noticed_until: the deadline of a notice."""
     if replicas.kind.lifecycle.settle_seconds(replicas.job, 0, True):
-        return _remove_settled(replicas, now)
+        return _remove_settled(replicas, noticed_until, now)
     seconds = replicas.kind.lifecycle.drain_seconds(replicas.job)
     if not seconds or not _launcher_is_running(replicas):
-        return pods_and_services.delete_pods(replicas.surplus_pods), None
+        return pods_and_services.delete_pods(replicas.excess_pods), None
     drain = dt.timedelta(seconds=seconds)
     pods = [slot.pod for slot in replicas.slots if slot.pod is not None]
     actions: list[Action] = [_annotate(pod, None) for pod in pods if _draining_since(pod)]
     ends: list[Time | None] = []
-    for pod in replicas.surplus_pods:
+    for pod in replicas.excess_pods:
         since = _draining_since(pod)
         if not pod.active or naming.ORDERLY in pod.metadata.annotations or (since is not None and now >= since + drain):
             actions += pods_and_services.delete_pods([pod])
             continue
         if since is None:
             actions.append(_annotate(pod, now))
-        ends.append((since or clock.whole(now)) + drain)
-    return actions, clock.earliest(ends)
+        ends.append((since or deadlines.whole(now)) + drain)
+    return actions, deadlines.earliest(ends)
 
 
-def kept_surplus(replicas: Replicas, actions: list[Action]) -> set[str]:
-    """The names of surplus pods that are not deleted yet."""
+def kept_excess(replicas: Replicas, actions: list[Action]) -> set[str]:
+    """The names of excess pods that are not deleted yet."""
     deleted = {action.name for action in actions if isinstance(action, Delete)}
-    return {pod.name for pod in replicas.surplus_pods if not pod.terminating} - deleted
+    return {pod.name for pod in replicas.excess_pods if not pod.terminating} - deleted
 
 
-def _remove_settled(replicas: Replicas, now: Time) -> tuple[list[Action], Time | None]:
+def _remove_settled(replicas: Replicas, noticed_until: Time | None, now: Time) -> tuple[list[Action], Time | None]:
     """A replica that is removed while the others wait for it would be waited for until a timeout of the framework.
 
-    One whose node ends is removed all the same: it would be lost at a time that nobody chooses.
+    One whose node ends is removed all the same: it would be lost at a time that nobody chooses. The programs of a job that asks
+    for notices have time for a checkpoint in either case.
     """
     remaining = [slot.pod for slot in replicas.slots if slot.pod is not None and slot.pod.active]
     noticed = elastic_members.noticed(replicas)
-    connected = [pod for pod in replicas.surplus_pods if pod.active and _running_since(pod) and pod.name not in noticed]
-    if not remaining or not connected:
-        return _mark_removal(remaining, replicas.surplus_pods, now), None
-    settled = _settled(replicas, remaining, connected)
-    if now < settled:
-        return _mark_removal(remaining, [pod for pod in replicas.surplus_pods if pod not in connected], now), settled
-    return _mark_removal(remaining, replicas.surplus_pods, now), None
+    running = [pod for pod in replicas.excess_pods if pod.active and _running_since(pod)]
+    unhurried = [pod for pod in running if pod.name not in noticed]
+    settled = _settled(replicas, remaining, unhurried) if remaining and unhurried else None
+    deadline = noticed_until if remaining else None
+    held = running if deadline is not None else unhurried if settled is not None and now < settled else []
+    later = (deadline or settled) if held else None
+    return _mark_removal(remaining, [pod for pod in replicas.excess_pods if pod not in held], now), later
 
 
 def _settled(replicas: Replicas, remaining: list[objects.Pod], connected: list[objects.Pod]) -> Time:
@@ -76,7 +77,7 @@ def _mark_removal(remaining: list[objects.Pod], removed: Sequence[objects.Pod], 
     deletions = pods_and_services.delete_pods(removed)
     if not remaining or not any(pod.active and _running_since(pod) for pod in removed):
         return deletions
-    removed_at = {"metadata": {"annotations": {naming.REPLICA_REMOVED_AT: times.rfc3339(clock.whole(now))}}}
+    removed_at = {"metadata": {"annotations": {naming.REPLICA_REMOVED_AT: times.rfc3339(deadlines.whole(now))}}}
     return [Patch(resources.PODS, remaining[0].name, removed_at), *deletions]
 
 

@@ -44,6 +44,8 @@ class TensorBoard:
     all_addresses: bool = False
     """Whether TensorBoard listens on all addresses of the pod, as pods/proxy requires. A port-forward reaches localhost."""
     port: int = PORT
+    deadline_seconds: int = 0
+    """The pod ends after this time, if nobody deletes it. 0: never."""
 
 
 def name(job: jobs.Job) -> str:
@@ -70,6 +72,7 @@ def build(kind: JobKind, job: jobs.Job, wanted: TensorBoard) -> Manifest:
         },
         "spec": {
             **{field: spec[field] for field in _POD_FIELDS if field in spec},
+            **({"activeDeadlineSeconds": wanted.deadline_seconds} if wanted.deadline_seconds else {}),
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 5,
             "enableServiceLinks": False,

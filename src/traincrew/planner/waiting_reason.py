@@ -6,11 +6,12 @@ import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 
+from traincrew import errors
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
 from traincrew.model.status import JobStatus, Why
-from traincrew.planner import clock, gang, host_ports
+from traincrew.planner import deadlines, gang, host_ports
 from traincrew.planner.actions import ListEvents
 from traincrew.planner.replicas import Replicas
 
@@ -49,15 +50,16 @@ def find(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Why | None, 
 
 def with_since(before: Why | None, reason: str, message: str, now: Time) -> Why:
     """`since` is the time at which the reason first appeared."""
-    since = before.since if before is not None and before.reason == reason else clock.whole(now)
+    since = before.since if before is not None and before.reason == reason else deadlines.whole(now)
     return Why(reason=reason, message=message[:MESSAGE_LIMIT], since=since)
 
 
 def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[WaitingReason]:
-    for rejected in sorted(replicas.observed.rejected_writes, key=lambda entry: (entry.resource, entry.name)):
-        reason = _rejected_request(rejected)
-        promise = replicas.observed.promise if reason.reason == QUOTA_EXCEEDED else ""
-        yield dataclasses.replace(reason, message=f"{promise}: {reason.message}") if promise else reason
+    rejections = sorted(replicas.observed.rejected_writes, key=lambda entry: (entry.resource, entry.name))
+    for rejected in rejections:
+        reason = _rejected_request(rejected, rejections)
+        expected_capacity = replicas.observed.expected_capacity if reason.reason == QUOTA_EXCEEDED else ""
+        yield dataclasses.replace(reason, message=f"{expected_capacity}: {reason.message}") if expected_capacity else reason
     if gang.awaits_admission(replicas):
         message = f"PodGroup {replicas.job.name} is not admitted yet: its queue has no room for the whole gang"
         yield WaitingReason("WaitingForGang", message)
@@ -67,8 +69,8 @@ def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[Waiti
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
     yield from _first_of(live, _container_waiting)
     for reason in _first_of(live, _unschedulable):
-        promise = replicas.observed.promise
-        yield dataclasses.replace(reason, message=f"{promise}: {reason.message}") if promise else reason
+        expected_capacity = replicas.observed.expected_capacity
+        yield dataclasses.replace(reason, message=f"{expected_capacity}: {reason.message}") if expected_capacity else reason
     for pod in (pod for pod in live if slow_start_at(pod) is not None):  # events of a started pod no longer matter
         for event in replicas.observed.pod_events.get(pod.metadata.uid, ())[-1:]:
             yield WaitingReason(event.reason, f"pod {pod.name} does not start: {event.message}")
@@ -143,12 +145,21 @@ def _first_of(pods: Sequence[objects.Pod], check: Callable[[objects.Pod], Waitin
         yield dataclasses.replace(reasons[0], message=reasons[0].message + tail)
 
 
-def _rejected_request(request: RejectedWrite) -> WaitingReason:
+def _rejected_request(request: RejectedWrite, all_requests: Sequence[RejectedWrite]) -> WaitingReason:
     kind = request.resource.kind
     if request.foreign:
         return WaitingReason("NameTaken", f"{kind} {request.name} exists and does not belong to this job: delete or rename it")
     reason = QUOTA_EXCEEDED if "exceeded quota" in request.message else f"FailedCreate{kind}"
-    return WaitingReason(reason, f"{kind} {request.name} cannot be created: {request.message}")
+    others = _other_unknown_fields(request, all_requests)
+    return WaitingReason(reason, f"{kind} {request.name} cannot be created: {request.message}{others}")
+
+
+def _other_unknown_fields(request: RejectedWrite, all_requests: Sequence[RejectedWrite]) -> str:
+    """Those of the pods of other roles, so that all can be corrected at once."""
+    fields = {each.message.partition(errors.STRICT_DECODING)[2]: each for each in reversed(all_requests)}
+    own = request.message.partition(errors.STRICT_DECODING)[2]
+    others = [f"; {each.resource.kind} {each.name}: {text}" for text, each in reversed(fields.items()) if text not in ("", own)]
+    return "".join(others) if own else ""
 
 
 def _container_waiting(pod: objects.Pod) -> WaitingReason | None:

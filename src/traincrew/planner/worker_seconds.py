@@ -14,8 +14,8 @@ import msgspec
 from traincrew.kinds import elasticity
 from traincrew.model import naming, objects
 from traincrew.model.meta import Time
-from traincrew.model.status import JobStatus, Resize, WorkerSeconds
-from traincrew.planner import clock
+from traincrew.model.status import ElasticResize, JobStatus, WorkerSeconds
+from traincrew.planner import deadlines
 from traincrew.planner.replicas import Replicas
 
 ASKED, SURPLUS, STARTING, LEAVING, WAITING = "asked", "surplus", "starting", "leaving", "waiting"
@@ -31,12 +31,12 @@ def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
     resize, redone = _new_resize(replicas.job.status, status), _redone(replicas, status)
     if before is not None and workers == before.workers and resize is None and not redone:
         return status
-    sums = (before or WorkerSeconds()).at(clock.whole(now))
+    sums = (before or WorkerSeconds()).at(deadlines.whole(now))
     resizes = dict(before.resizes) if before is not None else {}
     if resize is not None:
         resizes[resize.reason] = resizes.get(resize.reason, 0) + 1
     after = WorkerSeconds(
-        **{part: int(seconds) for part, seconds in sums.items()}, workers=workers, resizes=resizes, until=clock.whole(now)
+        **{part: int(seconds) for part, seconds in sums.items()}, workers=workers, resizes=resizes, until=deadlines.whole(now)
     )
     return msgspec.structs.replace(status, worker_seconds=msgspec.structs.replace(after, redone=after.redone + redone))
 
@@ -60,7 +60,7 @@ def _part(pod: objects.Pod, *, member: bool) -> str:
     return SURPLUS if naming.SURPLUS in pod.metadata.labels else ASKED
 
 
-def _new_resize(before: JobStatus, after: JobStatus) -> Resize | None:
+def _new_resize(before: JobStatus, after: JobStatus) -> ElasticResize | None:
     """The change of the number of workers that this status reports. Its message may become known later."""
     known, new = (status.elastic.last_resize if status.elastic is not None else None for status in (before, after))
     if new is None or (known is not None and (known.at, known.before, known.after) == (new.at, new.before, new.after)):

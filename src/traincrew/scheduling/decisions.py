@@ -37,7 +37,7 @@ def single_machine_profile(overcommitted: Iterable[str] = ("cpu",)) -> Profile:
 
 
 @dataclasses.dataclass(frozen=True)
-class ClusterState:
+class SchedulingContext:
     """The input of a cycle in addition to pods and nodes."""
 
     groups: PodGroups = dataclasses.field(default_factory=dict)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Hashable, Iterable, Mapping
 
 from traincrew.scheduling import filters, messages, preemption, resource_requests, volumes
-from traincrew.scheduling.decisions import ClusterState, Decisions, Preemption, Profile, Unschedulable
+from traincrew.scheduling.decisions import Decisions, Preemption, Profile, SchedulingContext, Unschedulable
 from traincrew.scheduling.filters import FilterStatus
 from traincrew.scheduling.gangs import GangKey, GangMembers, SchedulingUnit
 from traincrew.scheduling.pod_groups import Reservation
@@ -30,7 +30,7 @@ class FailureHandler:
         self,
         snapshot: Snapshot,
         members: Mapping[GangKey, GangMembers],
-        state: ClusterState,
+        state: SchedulingContext,
         profile: Profile,
         decisions: Decisions,
     ) -> None:

@@ -25,11 +25,11 @@ class NodeInfo:
         self._ports: dict[HostPort, int] = {}
 
     def add(self, pod: PodInfo) -> None:
-        self.pods[pod.uid] = pod
+        requests, free, non_zero_requests = pod.requests, self.free, self.non_zero_requests
+        self.pods[pod.metadata.uid] = pod
         for name, default in DEFAULT_REQUESTS.items():
-            self.non_zero_requests[name] += pod.requests.get(name) or default
-        free = self.free
-        for name, value in pod.requests.items():
+            non_zero_requests[name] += requests.get(name) or default
+        for name, value in requests.items():
             free[name] = free.get(name, 0) - value
         for port in pod.ports:
             self._ports[port] = self._ports.get(port, 0) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from traincrew.scheduling import filters, gangs, pod_groups, scores, volumes
-from traincrew.scheduling.decisions import Binding, ClusterState, Decisions, NodeSelection, Profile
+from traincrew.scheduling.decisions import Binding, Decisions, NodeSelection, Profile, SchedulingContext
 from traincrew.scheduling.failure_handler import FailureHandler, FitError
 from traincrew.scheduling.filters import FilterStatus
 from traincrew.scheduling.gangs import SchedulingUnit
@@ -15,13 +15,13 @@ from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 
 
-def schedule(pods: Sequence[PodInfo], nodes: Iterable[Node], state: ClusterState, profile: Profile) -> Decisions:
+def schedule(pods: Sequence[PodInfo], nodes: Iterable[Node], state: SchedulingContext, profile: Profile) -> Decisions:
     """pods: all pods of the cluster, assumed pods with their nodes."""
     return _SchedulingCycle(pods, list(nodes), state, profile).run()
 
 
 class _SchedulingCycle:
-    def __init__(self, pods: Sequence[PodInfo], nodes: list[Node], state: ClusterState, profile: Profile) -> None:
+    def __init__(self, pods: Sequence[PodInfo], nodes: list[Node], state: SchedulingContext, profile: Profile) -> None:
         self._pods, self._state, self._profile = pods, state, profile
         self._snapshot = Snapshot(nodes, profile.overcommitted, state.storage, state.namespaces)
         for pod in pods:

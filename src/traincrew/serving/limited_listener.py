@@ -1,4 +1,4 @@
-"""Accepts the connections of an HTTPS server, and limits those whose client has not authenticated yet.
+"""Accepts the connections of an HTTP server, and limits those whose client has not authenticated yet.
 
 Whoever reaches the port can connect without credentials, and each connection takes a descriptor and the memory of a TLS session.
 """
@@ -15,6 +15,8 @@ import ssl
 
 from aiohttp import web
 
+from traincrew.serving.request_heads import HeadLimitedProtocol, RequestHeads
+
 log = logging.getLogger(__name__)
 
 MAX_UNAUTHENTICATED = 1024
@@ -29,6 +31,7 @@ class LimitedListener:
     def __init__(self, server: web.Server, context: ssl.SSLContext | None, limit: int = 0) -> None:
         """limit: of connections whose client has not authenticated; 0: the default."""
         self._server, self._context, self._limit = server, context, limit or _default_limit()
+        self._heads = RequestHeads(server)
         self._unauthenticated: dict[object, asyncio.Task[None]] = {}
         """By protocol, oldest first; with the task that does the handshake."""
         self._accepting: list[asyncio.Task[None]] = []
@@ -88,12 +91,12 @@ class LimitedListener:
         for protocol in closed:
             del self._unauthenticated[protocol]
 
-    async def _handshake(self, handler: asyncio.Protocol, accepted: socket.socket) -> None:
+    async def _handshake(self, handler: web.RequestHandler, accepted: socket.socket) -> None:
         timeout = HANDSHAKE_SECONDS if self._context is not None else None
         try:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 await asyncio.get_running_loop().connect_accepted_socket(
-                    lambda: handler, accepted, ssl=self._context, ssl_handshake_timeout=timeout
+                    lambda: HeadLimitedProtocol(handler, self._heads), accepted, ssl=self._context, ssl_handshake_timeout=timeout
                 )
                 return
         except asyncio.CancelledError:

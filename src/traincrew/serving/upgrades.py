@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
+from traincrew.serving import request_heads
+
 _BUFFER = 128 * 1024
 """Reading pauses when twice as much is buffered."""
 _FLUSH = 5.0
@@ -93,6 +95,13 @@ async def hijack(request: web.BaseRequest, head: bytes) -> AsyncIterator[tuple[a
         if not successor.lost.is_set():
             transport.abort()
         successor.through()
+
+
+async def accept_websocket(request: web.Request, socket: web.WebSocketResponse) -> None:
+    """Writes the response head. What the client sends from now on are messages, not requests."""
+    await socket.prepare(request)
+    if (connection := request_heads.of_handler(request.protocol)) is not None:
+        connection.upgraded()
 
 
 def response_head(status: str, headers: Mapping[str, str]) -> bytes:

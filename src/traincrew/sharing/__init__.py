@@ -1,5 +1,5 @@
 """Which workers each elastic job has: one decision for all of them, from the state of the whole cluster. Pure."""
 
-from traincrew.sharing.share import share
+from traincrew.sharing.decision import allocate
 
-__all__ = ["share"]
+__all__ = ["allocate"]

@@ -1,6 +1,6 @@
-"""What a scheduler says about pods that it finds no node for: whether resources are what they lack.
+"""Messages of schedulers about pods that fit no node: whether the pods lack resources.
 
-A worker that leaves frees resources. It leaves in vain if the pods wait for something else, such as a volume.
+Removing a worker frees resources. That does not help pods that wait for something else, such as a volume.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from traincrew.scheduling import filters, pod_affinity
 _NODES = re.compile(r"nodes are (?:un)?available: (?P<reasons>.*?)\.(?: |$)", re.DOTALL)
 _COUNTED = re.compile(r"\d+ (?P<reason>.+)")
 _RESOURCE = re.compile(r"Insufficient \S+|Too many pods")
-_JUDGED = (
+_FILTERED = (
     filters.NODE_UNSCHEDULABLE,
     filters.NODE_AFFINITY_MISMATCH,
     filters.NODE_NAME_MISMATCH,
@@ -26,21 +26,21 @@ _JUDGED = (
     "node(s) had taint",
     "node(s) were reserved for pod group",
 )
-"""Beginnings of reasons that the filters judge as well: where they hold, the filters find no room."""
+"""Prefixes of reasons that the filters check as well: a node with such a reason is not used."""
 _GANG = re.compile(r"tasks in gang unschedulable|[Gg]ang .* rejected|optimistic rejection|[Pp]od[Gg]roup .* failed recently")
 """About a pod of a gang that waits for the others, by Volcano and scheduler-plugins."""
 
 
 def lack_resources(messages: Iterable[str]) -> bool:
-    """messages: of pods that are served together. One obstacle of one of them that is not judged here is enough for no."""
-    said = list(messages)
-    return bool(said) and all(_GANG.search(each) or _lacks_resources(each) for each in said)
+    """messages: of pods that are served together. False if one of them has a reason that the filters do not check."""
+    found = list(messages)
+    return bool(found) and all(_GANG.search(each) or _lacks_resources(each) for each in found)
 
 
 def _lacks_resources(message: str) -> bool:
     reasons = list(_reasons(message))
     resources = [reason for reason in reasons if _RESOURCE.fullmatch(reason)]
-    return bool(resources) and all(reason in resources or reason.startswith(_JUDGED) for reason in reasons)
+    return bool(resources) and all(reason in resources or reason.startswith(_FILTERED) for reason in reasons)
 
 
 def _reasons(message: str) -> Iterator[str]:

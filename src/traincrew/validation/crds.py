@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from traincrew.kinds import KINDS, elasticity, spec_schema, validation_rules
+from traincrew.kinds import KINDS, elasticity, validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.validation import pod_template_schema, run_policy_schema, schema_descriptions, status_schema
+from traincrew.validation import pod_template_schema, run_policy_schema, status_schema, struct_schema
 
 Schema = dict[str, Any]
 
@@ -68,7 +68,7 @@ _COLUMNS = {
     "State": {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type"},
     "Age": {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 }
-_WORKERS = {"name": "Workers", "type": "string", "priority": 1, "jsonPath": ".status.elastic.workers"}
+_ELASTIC = {"name": "Elastic", "type": "string", "priority": 1, "jsonPath": ".status.elastic.workers"}
 _WIDE_COLUMNS = (
     {"name": "Why", "type": "string", "priority": 1, "jsonPath": ".status.why.reason"},
     {"name": "Message", "type": "string", "priority": 1, "jsonPath": ".status.why.message"},
@@ -76,9 +76,10 @@ _WIDE_COLUMNS = (
 
 
 def _wide_columns(kind: JobKind) -> tuple[Schema, ...]:
-    """Elastic jobs show how many workers they have."""
+    """The number of workers, as `traincrew scale` counts them. Elastic jobs show how many they have, and their bounds."""
+    workers = {"name": "Workers", "type": "integer", "priority": 1, "jsonPath": scale(kind)["specReplicasPath"]}
     is_elastic = any(each.lifecycle.elastic is not elasticity.fixed for each in (kind, *kind.variants.values()))
-    return (_WORKERS, *_WIDE_COLUMNS) if is_elastic else _WIDE_COLUMNS
+    return (workers, *((_ELASTIC,) if is_elastic else ()), *_WIDE_COLUMNS)
 
 
 def scale(kind: JobKind) -> Schema:
@@ -105,9 +106,8 @@ def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
     template = pod_template_schema.pod_template(kind)
     replicas = _replicas(kind, template)
     policy = run_policy_schema.run_policy()
-    fields = spec_schema.own_fields(kind.spec)
+    fields = struct_schema.own_fields(kind.spec, jobs.JobSpec)
     own = {name: {**_resolved(node), **variant.crd.version_schema.get(name, {})} for name, node in fields.items()}
-    schema_descriptions.describe({"properties": own}, variant.crd.descriptions)
     properties = {kind.replicas_field: replicas, "runPolicy": policy, **run_policy_schema.legacy(), **own}
     description = "The desired state of the job: its pods and the policy for their runtime."
     spec = {"type": "object", "description": description, "required": [kind.replicas_field], "properties": properties}

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.findings import ManifestFinding, Path, Value, parse
-from traincrew.apimachinery.structural import value_validation
+from traincrew.apimachinery.structural import scalar_validation
 from traincrew.apimachinery.structural.unknown_fields import UnknownField
-from traincrew.kinds import KINDS, advice, violations
-from traincrew.kinds.kind import JobKind, decode
+from traincrew.kinds import KINDS, job_warnings, violations
+from traincrew.kinds.job_decoding import decode
+from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest
 from traincrew.kinds.rule import Violation
 from traincrew.model import jobs
@@ -84,7 +85,7 @@ def _with_integers(value: Value) -> Value:
         return {key: _with_integers(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_with_integers(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value_validation.is_integral(value) else value
+    return int(value) if isinstance(value, float) and scalar_validation.is_integral(value) else value
 
 
 def _finding(fault: Violation) -> ManifestFinding:
@@ -124,4 +125,4 @@ def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[ManifestFind
     if job is None:
         return []
     follows = kind.following(job)
-    return [_finding(fault) for fault in advice.of_job(follows, follows.job(job))]
+    return [_finding(fault) for fault in job_warnings.of_job(follows, follows.job(job))]

@@ -25,13 +25,13 @@ def _read(name: str) -> bytes:
 
 def metric() -> Schema:
     """autoscaling/v2 MetricSpec."""
-    schema: Schema = msgspec.json.decode(_read("metrics.json"))
+    schema: Schema = msgspec.json.decode(_read("metric_spec.json"))
     return schema
 
 
 def pod_template(kind: JobKind) -> Schema:
     """PodTemplateSpec: fully typed, but open, so that a field newer than this schema reaches the pod."""
-    schema: Schema = msgspec.json.decode(_read("podtemplate.json"))
+    schema: Schema = msgspec.json.decode(_read("pod_template_spec.json"))
     _open(schema)
     if kind.validation.server_rules:
         _require_containers(schema)
@@ -41,7 +41,7 @@ def pod_template(kind: JobKind) -> Schema:
 @functools.cache
 def pod() -> Schema:
     """The fields of a pod that come from a template."""
-    schema: Schema = msgspec.json.decode(_read("podtemplate.json"))
+    schema: Schema = msgspec.json.decode(_read("pod_template_spec.json"))
     return schema
 
 

@@ -179,7 +179,7 @@ def misses_one(scenario: ControllerScenario) -> Object:
     return rescaled(scenario, "DesiredWithinRange")
 
 
-SCENES = (has_no_metrics_server, has_no_target, has_none_to_scale, has_too_many, has_too_few, wants_custom_metrics)
+SCENARIOS = (has_no_metrics_server, has_no_target, has_none_to_scale, has_too_many, has_too_few, wants_custom_metrics)
 MEASURED = (
     is_measured_by_nobody, grows, is_content, shrinks_later, shrinks_as_it_may, grows_by_memory, lacks_requests, misses_one,
 )  # fmt: skip

@@ -200,7 +200,7 @@ def loses_its_volume(scenario: ControllerScenario) -> Object:
     return seen(scenario)
 
 
-SCENES = (
+SCENARIOS = (
     gets_the_smallest_that_fits, is_bound_by_name, asks_for_one_that_does_not_fit, asks_for_anothers, selects_by_label,
     has_one_reserved, has_no_class, has_an_unknown_class, waits_for_a_provisioner, has_no_provisioner,
     waits_for_its_first_consumer, is_released, is_kept_while_it_is_used, loses_its_volume,

@@ -256,7 +256,7 @@ def is_deleted(scenario: ControllerScenario) -> Object:
     return {}
 
 
-SCENES = (
+SCENARIOS = (
     completes, works_without_completions, fails_at_the_first, waits_before_it_tries_again, is_suspended_and_resumed,
     exceeds_its_deadline, waits_for_pods_that_are_going, has_indexes, fails_by_policy, ignores_disruptions,
     replaces_a_deleted_pod, replaces_only_what_has_failed, is_met_by_policy, fails_index_by_index, counts_an_indexes_failures,

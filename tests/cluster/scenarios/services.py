@@ -8,7 +8,7 @@ from typing import Any
 from tests.cluster.api import Object, RejectedRequest
 from tests.cluster.scenarios.scenario import ControllerScenario
 
-NODE = "scenes-node"
+NODE = "scenario-node"
 
 
 def node(scenario: ControllerScenario) -> None:
@@ -157,7 +157,7 @@ def has_no_selector(scenario: ControllerScenario) -> Object:
     return {"names": [each["metadata"]["name"] for each in scenario.all("endpoints")]}
 
 
-SCENES = (
+SCENARIOS = (
     has_nobody, has_ready_and_unready_pods, has_named_ports, is_headless, publishes_what_is_not_ready,
     shows_pods_that_are_going, follows_its_selector, goes, has_no_selector,
 )  # fmt: skip

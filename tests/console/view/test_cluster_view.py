@@ -10,7 +10,7 @@ from tests.console.view.test_view import LABELS, observed, stored
 
 from traincrew import errors
 from traincrew.console.contract.metrics import OutputSeries
-from traincrew.console.view import job_progress, metric_patches, nodes, passports, pods, queues, ranks
+from traincrew.console.view import job_progress, metric_patches, nodes, pods, queues, ranks, replica_variables
 from traincrew.console.view.points import Counted
 from traincrew.inspection import observed_job
 from traincrew.kinds import KINDS
@@ -193,12 +193,12 @@ def test_a_passport_has_the_variables_of_each_replica_before_the_job_exists() ->
         "metadata": {"name": "p"},
         "spec": {"pytorchReplicaSpecs": {"Master": role, "Worker": {**role, "replicas": 2}}},
     }
-    (found,) = passports.of_manifest(json.dumps(document)).jobs
+    (found,) = replica_variables.of_manifest(json.dumps(document)).jobs
     ranks_of = {each.replica: {env.name: env.value for env in each.env} for each in found.replicas}
     assert {name: env["RANK"] for name, env in ranks_of.items()} == {"master-0": "0", "worker-0": "1", "worker-1": "2"}
     assert {(env["WORLD_SIZE"], env["MASTER_ADDR"]) for env in ranks_of.values()} == {("3", "p-master-0")}
     with pytest.raises(errors.ManifestError, match="replicas"):
-        passports.of_manifest(json.dumps(document).replace('"replicas": 2', '"replicas": "two"'))
+        replica_variables.of_manifest(json.dumps(document).replace('"replicas": 2', '"replicas": "two"'))
 
 
 @pytest.mark.parametrize("kind", [each.kind for each in KINDS])
@@ -215,5 +215,5 @@ def test_every_kind_has_a_passport(kind: str) -> None:
         "metadata": {"name": "p"},
         "spec": {found.replicas_field: specs},
     }
-    (passport,) = passports.of_manifest(json.dumps(document)).jobs
+    (passport,) = replica_variables.of_manifest(json.dumps(document)).jobs
     assert passport.total == len(passport.replicas) == len(specs)

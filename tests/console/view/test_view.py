@@ -15,8 +15,8 @@ from multidict import CIMultiDict
 
 from traincrew import errors
 from traincrew.console import origins
-from traincrew.console.contract.jobs import JobDetail, JobSummary
-from traincrew.console.sessions import MAX_IDLE, Sessions
+from traincrew.console.contract.job_detail import JobDetail
+from traincrew.console.contract.jobs import JobSummary
 from traincrew.console.view import (
     job_details,
     job_filters,
@@ -322,14 +322,3 @@ def test_the_name_of_another_run(name: str, taken: set[str], result: str) -> Non
 )
 def test_only_the_own_page_and_programs_may_send_requests(headers: dict[str, str], refused: bool) -> None:
     assert bool(origins.objection(CIMultiDict(headers))) is refused
-
-
-def test_a_session_ends_after_twelve_idle_hours() -> None:
-    now = [0.0]
-    sessions = Sessions(clock=lambda: now[0])
-    session = sessions.sign_in(sessions.new_token())
-    assert session is not None
-    now[0] = MAX_IDLE
-    assert sessions.find(session.cookie, session.csrf_token) is session
-    now[0] = 2 * MAX_IDLE + 1
-    assert sessions.find(session.cookie, session.csrf_token) is None

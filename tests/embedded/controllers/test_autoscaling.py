@@ -24,15 +24,15 @@ def pod(number: int, phase: str = "Running", ready: str = "True") -> Pod:
     return msgspec.convert({"metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}, "status": status}, Pod)
 
 
-def measured(values: list[int | None], current: int | None = None) -> autoscaling_metrics.Measured:
+def measured(values: list[int | None], current: int | None = None) -> autoscaling_metrics.ResourceMetrics:
     """values: thousandths of a core for each pod. None: not measured."""
     pods = [pod(number) for number in range(len(values))]
     metrics = {
-        f"p{number}": autoscaling_metrics.Metric(value, NOW, dt.timedelta(seconds=15))
+        f"p{number}": autoscaling_metrics.PodMetric(value, NOW, dt.timedelta(seconds=15))
         for number, value in enumerate(values)
         if value is not None
     }
-    return autoscaling_metrics.Measured(pods, metrics, "cpu", len(values) if current is None else current)
+    return autoscaling_metrics.ResourceMetrics(pods, metrics, "cpu", len(values) if current is None else current)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_unmeasured_pods_never_make_the_change_larger(values: list[int | None], 
 
 
 def test_utilization_requires_requests() -> None:
-    bare = autoscaling_metrics.Measured(
+    bare = autoscaling_metrics.ResourceMetrics(
         [
             msgspec.convert(
                 {"metadata": {"name": "p0"}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": "Running"}}, Pod

@@ -22,7 +22,7 @@ from traincrew.embedded.apiserver.endpoints.watches import Watch, WatchEvent
 from traincrew.embedded.apiserver.http import server
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 
@@ -62,7 +62,7 @@ async def populate(daemon: ControlPlane) -> None:
         for each in objects:
             namespace = each["metadata"].get("namespace", "default") if info.namespaced else ""
             body = msgspec.json.encode(each | {"metadata": each["metadata"] | {"name": NAMES_BY_KIND.get(kind, "a")}})
-            call = Request(users.administrator(), "create", info, namespace, body=body)
+            call = ApiRequest(users.administrator(), "create", info, namespace, body=body)
             try:
                 await daemon.handler.handle(call)
             except api_errors.StatusError as error:
@@ -81,7 +81,7 @@ async def send(daemon: ControlPlane, request: RawRequest) -> Result:
         verb = routing.verb(request.method, target, query)
         content_type, accept, agent = (request.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent"))
         where = (target.namespace if info.namespaced else "", target.name, target.subresource)
-        sent = Request(users.administrator(), verb, info, *where, query, request.body, content_type, accept, agent)
+        sent = ApiRequest(users.administrator(), verb, info, *where, query, request.body, content_type, accept, agent)
         return await _handled(daemon, sent)
     except api_errors.PlainTextError:
         return NOT_HANDLED
@@ -89,7 +89,7 @@ async def send(daemon: ControlPlane, request: RawRequest) -> Result:
         return Result(error.code, json.dumps(error.status()).encode())
 
 
-async def _handled(daemon: ControlPlane, call: Request) -> Result:
+async def _handled(daemon: ControlPlane, call: ApiRequest) -> Result:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":

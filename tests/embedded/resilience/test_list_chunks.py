@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.endpoints import reads
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.control_plane import ControlPlane
 from traincrew.model.resources import CONFIG_MAPS
 
@@ -34,11 +34,11 @@ async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
         yield running.control_plane
 
 
-def list_request(cluster: ControlPlane, accept: str, query: Query | None = None) -> Request:
+def list_request(cluster: ControlPlane, accept: str, query: Query | None = None) -> ApiRequest:
     info = cluster.registry.find("", "v1", "configmaps")
     assert info
     user = users.User("somebody", (users.MASTERS,))
-    return Request(user, "list", info, "default", query=query or Query({"labelSelector": ["many=yes"]}), accept=accept)
+    return ApiRequest(user, "list", info, "default", query=query or Query({"labelSelector": ["many=yes"]}), accept=accept)
 
 
 async def create(cluster: ControlPlane, count: int) -> None:

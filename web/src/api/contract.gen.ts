@@ -10,6 +10,8 @@ export type ActionName = "suspend" | "resume" | "scale" | "rerun" | "delete"
 
 export type Level = "" | "debug" | "info" | "warning" | "error"
 
+export type SignInMethod = "link" | "token" | "kubeconfig" | "proxy"
+
 export interface Action {
   name: ActionName
   allowed: boolean
@@ -44,8 +46,8 @@ export interface ApiError {
 export interface Capabilities {
   /** Version of traincrew. */
   version: string
-  /** `embedded`: the cluster of this machine that `traincrew up` runs. */
-  mode: "cluster" | "embedded"
+  /** `embedded`: the cluster of this machine that `traincrew up` runs. `recording`: no cluster, only recording files. */
+  mode: "cluster" | "embedded" | "recording"
   /** Name of the kubeconfig context. Empty: none. */
   context: string
   /** Address of the API server. */
@@ -80,6 +82,20 @@ export interface Condition {
   reason: string
   message: string
   since: string | null
+}
+
+/** A condition of a job had this status and reason from then on. */
+export interface ConditionChange {
+  time: string
+  type: string
+  status: string
+  reason: string
+  message: string
+}
+
+/** The oldest first; of many, the last 200. */
+export interface ConditionHistory {
+  changes: ConditionChange[]
 }
 
 export interface Container {
@@ -160,6 +176,16 @@ export interface EndOfInput {
   type: "end-of-input"
 }
 
+/** The answer to `GET environments`. */
+export interface EnvironmentList {
+  /** Empty on a cluster. */
+  environments: RuntimeEnvironment[]
+  /** Names of the volume claims of the namespace, one of which may contain environments. Empty on one machine. */
+  claims: string[]
+  /** What could not be read, and why. */
+  notes: string[]
+}
+
 export interface EnvironmentVariable {
   name: string
   /** Empty if the value comes from another object. */
@@ -235,10 +261,28 @@ export interface FieldError {
   level: "error" | "warning"
 }
 
+/** The answer to `POST fit`. Jobs that wait already come first, as in the scheduler. */
+export interface Fits {
+  jobs: JobFit[]
+  /** The scheduler of the cluster is not ours: the answer comes from allocatable resources, requests, taints and affinity. */
+  estimate: boolean
+  /** What could not be read, and why. */
+  notes: string[]
+}
+
 /** Every 15 seconds. A page that gets nothing for 35 seconds connects again. */
 export interface Heartbeat {
   type: "heartbeat"
   time: string
+}
+
+/** A job with pods on nodes. */
+export interface Holder {
+  namespace: string
+  kind: string
+  name: string
+  pods: number
+  requests: Record<string, string>
 }
 
 export interface JobChanges {
@@ -251,8 +295,10 @@ export interface JobChanges {
 export interface JobDetail {
   summary: JobSummary
   roles: RoleSummary[]
-  /** In the order of the roles of the kind, then by index. */
+  /** In the order of the roles of the kind, then by index. At most 500: those that do not run, then the first ones. */
   replicas: Replica[]
+  /** Number of replicas that are in neither `replicas` nor `timeline`. `GET JOB/replicas` has all of them. */
+  moreReplicas: number
   timeline: ReplicaTimeline[]
   diagnosis: Diagnosis
   /** Of the job and its pods, the oldest first. */
@@ -264,6 +310,29 @@ export interface JobDetail {
   /** Whether a terminal of its replicas can be opened. One of the replicas must run. */
   terminal: Permission
   annotations: Record<string, string>
+  /** When the job was deleted: this is its record. Null: it exists. */
+  deleted: string | null
+  /** The page shows a recording file. Null: the job itself, or its record in the history. */
+  recording: RecordingInfo | null
+}
+
+export interface JobFit {
+  namespace: string
+  kind: string
+  name: string
+  /** Of the job in the manifest. 0: the job exists already. */
+  line: number
+  verdict: "fits" | "preempts" | "waits"
+  /** Replicas of the job. */
+  total: number
+  /** Replicas without which the job does not run: fewer than all if it is elastic. */
+  required: number
+  /** Replicas that have a place now. */
+  placed: number
+  nodes: NodeReplicas[]
+  unplaced: UnplacedReplicas[]
+  /** `namespace/name` of pods that would have to leave. */
+  preempted: string[]
 }
 
 export interface JobKey {
@@ -322,7 +391,9 @@ export interface JobPatch {
   roles: RoleSummary[] | null
   /** New and changed replicas, complete. */
   replicas: Replica[]
+  /** Those that are gone, or no longer among the ones that are sent. */
   removedReplicas: string[]
+  moreReplicas: number | null
   /** New and changed timelines, complete. */
   timeline: ReplicaTimeline[]
   diagnosis: Diagnosis | null
@@ -334,6 +405,19 @@ export interface JobPatch {
   actions: Action[] | null
   terminal: Permission | null
   annotations: Record<string, string> | null
+}
+
+/** Everything that is recorded of one job, but for its logs. */
+export interface JobRecording {
+  format: number
+  job: RecordedObject
+  statuses: RecordedStatus[]
+  /** In the order of their creation. Several pods of a replica have the same name. */
+  pods: RecordedObject[]
+  events: (Record<string, unknown>)[]
+  samples: RecordedSamples[]
+  /** What the user may not read, in the words of the API server. */
+  unreadable: string[]
 }
 
 export interface JobSnapshot {
@@ -543,6 +627,29 @@ export interface NodeList {
   notes: string[]
 }
 
+export interface NodeReplicas {
+  node: string
+  /** Such as `["worker-0", "worker-1"]`. */
+  replicas: string[]
+}
+
+/** A recording file that the user has opened. */
+export interface OpenedRecording {
+  /** `NAME@ID` stands for the name of its job in paths and topics. */
+  id: string
+  namespace: string
+  kind: string
+  name: string
+  exported: string | null
+  /** Bytes of the file. */
+  size: number
+}
+
+export interface OpenedRecordingList {
+  /** The one that was looked at last is the first one. */
+  recordings: OpenedRecording[]
+}
+
 /** Numbers that a replica has printed, such as its loss. They are guessed from its output: say so where they are shown. */
 export interface OutputSeries {
   /** Such as `loss` or `images/sec`. */
@@ -589,6 +696,11 @@ export interface Phase {
   end: string | null
   /** Such as `exit code 1` or `waits for an image`. */
   text: string
+}
+
+export interface PriorityClass {
+  name: string
+  value: number
 }
 
 export interface Progress {
@@ -659,6 +771,63 @@ export interface QueuedJob {
   since: string | null
 }
 
+export interface RecordedJob {
+  /** As it was last seen. */
+  summary: JobSummary
+  /** When the job was deleted, as the recorder saw it. Null: it exists. */
+  deleted: string | null
+}
+
+/** The newest first. */
+export interface RecordedJobList {
+  jobs: RecordedJob[]
+  /** There are more. */
+  truncated: boolean
+}
+
+/** A job or a pod as it was last seen, without secret values of environment variables. */
+export interface RecordedObject {
+  uid: string
+  /** The lowercase singular of a job; `pod`. */
+  kind: string
+  deleted: string | null
+  object: Record<string, unknown>
+}
+
+export interface RecordedObjectList {
+  objects: RecordedObject[]
+}
+
+/** What a pod used. The lists have one value for each of `times`. */
+export interface RecordedSamples {
+  /** UID. */
+  pod: string
+  /** Milliseconds since 1970. */
+  times: number[]
+  /** Cores. */
+  cpu: number[]
+  /** Bytes. */
+  memory: number[]
+}
+
+export interface RecordedStatus {
+  /** Milliseconds since 1970, when the recorder saw it. */
+  time: number
+  status: Record<string, unknown>
+}
+
+/** A recording file that was opened. */
+export interface RecordingInfo {
+  /** The job is shown as of this time. */
+  exported: string | null
+  /** Of traincrew, which wrote the file. */
+  version: string
+  /** The API server of the cluster. Empty: unknown. */
+  server: string
+  /** What is not in the recording, and why. */
+  missing: string[]
+}
+
 export interface Replica {
   /** Role and index in lower case, such as `worker-1` or `launcher`. URLs and logs use it. */
   name: string
@@ -702,6 +871,17 @@ export interface ReplicaDetail {
   yaml: string
 }
 
+/** The answer to `GET JOB/replicas`. */
+export interface ReplicaPage {
+  /** In the order of the roles of the kind, then by index. */
+  replicas: Replica[]
+  offset: number
+  /** Number of replicas that match the filters. */
+  total: number
+  /** By state: the replicas that match all filters but `state`. */
+  counts: Record<string, number>
+}
+
 export interface ReplicaPassport {
   /** Such as `worker-1`. */
   replica: string
@@ -742,6 +922,13 @@ export interface RoleSummary {
   restartPolicy: string
 }
 
+/** A virtual or conda environment of this machine. */
+export interface RuntimeEnvironment {
+  directory: string
+  /** Image names that are mapped to it, as `traincrew image list` prints them. */
+  images: string[]
+}
+
 export interface Scale {
   /** Number of workers. */
   replicas: number
@@ -750,13 +937,48 @@ export interface Scale {
 }
 
 export interface SessionInfo {
+  /** How the user has signed in. */
+  method: SignInMethod
+  /** Name of the user, as the API server says (SelfSubjectReview). Empty: all sessions are those of the console's own user. */
+  user: string
+  groups: string[]
   /** Value of the header X-CSRF-Token of every request but the sign-in. The page keeps it in localStorage: unlike the cookie, it is not sent to other servers of this machine. */
   csrfToken: string
 }
 
 export interface SignIn {
-  /** From the fragment of the link that `traincrew console` prints. It is valid once. */
-  token: string
+  /** `link`: from the fragment of the link that `traincrew console` prints; it is valid once. `token`: a bearer token of the cluster. */
+  token?: string
+  /** The text of a kubeconfig. Only the token or the client certificate of its current context is used. */
+  kubeconfig?: string
+  /** The namespace to show if the user may not list jobs of all namespaces. Empty: that of the kubeconfig or service account. */
+  namespace?: string
+}
+
+/** How users sign in to this console. */
+export interface SignInOptions {
+  methods: SignInMethod[]
+}
+
+/** The answer to `POST JOB:simulate`. */
+export interface Simulation {
+  fit: JobFit
+  estimate: boolean
+  /** Null: the job has no workers. */
+  workers: WorkerRange | null
+  /** Name of the priority class that the job has. Empty: none. */
+  priority: string
+  priorityClasses: PriorityClass[]
+  /** Other jobs that hold resources, those with most pods first. */
+  holders: Holder[]
+  notes: string[]
+}
+
+export interface StartTensorBoard {
+  /** A path in the replicas, or a URL such as s3://bucket/logs. Empty: from the command of the job, else its shared volume. */
+  logDirectory?: string
+  /** An image that has TensorBoard. Empty: the image of the job. */
+  image?: string
 }
 
 export interface StreamError {
@@ -798,6 +1020,14 @@ export interface Subscribe {
   positions?: Record<string, string>
 }
 
+export interface TensorBoardInfo {
+  state: "absent" | "ended" | "serving" | "starting"
+  /** Why it does not serve, and what to do. */
+  message: string
+  /** Where the page shows it, for a frame with the sandbox `allow-scripts`. Empty: it does not serve. */
+  path: string
+}
+
 /** The command could not be started, or the connection to it was lost. The console closes the connection. */
 export interface TerminalError {
   type: "error"
@@ -809,6 +1039,12 @@ export interface TryPattern {
   pattern?: string
   /** Lines of output. */
   text: string
+}
+
+export interface UnplacedReplicas {
+  /** The words of the scheduler, such as `0/1 nodes are available: 1 Insufficient memory.` */
+  message: string
+  replicas: string[]
 }
 
 /** Jobs of this kind are not in the list, for example because the user may not list them. */
@@ -850,11 +1086,26 @@ export interface UsageSeries {
   gpuMemory: (number | null)[]
 }
 
+/** The body of `POST JOB:simulate`: what is different. Nothing is changed. */
+export interface WhatIf {
+  workers?: number | null
+  /** Name of a priority class. Empty: none. */
+  priority?: string | null
+  /** `namespace/kind/name` of jobs that would have ended. */
+  without?: string[]
+}
+
 /** Why a job does not run as wanted. */
 export interface Why {
   reason: string
   message: string
   since: string | null
+}
+
+export interface WorkerRange {
+  wanted: number
+  /** The most workers with which the job would start now. Null: it would start with none. */
+  startable: number | null
 }
 
 export interface YamlDocument {

@@ -2,8 +2,15 @@
 
 import type { JobDetail, JobKey, JobList, JobListPatch, JobPatch, JobSummary } from './contract.gen';
 
+const ids = new WeakMap<JobKey | JobSummary, string>();
+
+/** Kept with the job, which never changes: a message about one of thousands does not write the names of all others again. */
 export function jobId(job: JobKey | JobSummary): string {
-  return `${job.namespace}/${job.kind}/${job.name}`;
+  const kept = ids.get(job);
+  if (kept !== undefined) return kept;
+  const id = `${job.namespace}/${job.kind}/${job.name}`;
+  ids.set(job, id);
+  return id;
 }
 
 export function patchJobs(list: JobList, patch: JobListPatch): JobList {
@@ -36,6 +43,7 @@ export function patchJob(job: JobDetail, patch: JobPatch): JobDetail {
       replicas,
       roles.map((role) => role.name),
     ),
+    moreReplicas: patch.moreReplicas ?? job.moreReplicas,
     timeline: timeline.filter((each) => !removed.has(each.replica)),
     diagnosis: patch.diagnosis ?? job.diagnosis,
     events: merged(job.events, patch.events, (each) => each.uid),
@@ -45,5 +53,7 @@ export function patchJob(job: JobDetail, patch: JobPatch): JobDetail {
     actions: patch.actions ?? job.actions,
     terminal: patch.terminal ?? job.terminal,
     annotations: patch.annotations ?? job.annotations,
+    deleted: job.deleted,
+    recording: job.recording,
   };
 }

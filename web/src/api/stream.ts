@@ -35,6 +35,7 @@ export class Stream {
 
   connect(): void {
     window.clearTimeout(this.timer);
+    if (this.state.connection === 'signedOut') this.change({ connection: 'connecting' });
     const address = apiUrl('stream');
     address.protocol = address.protocol.replace('http', 'ws');
     const socket = new WebSocket(address, ['traincrew.v1', `csrf.${csrfToken()}`]);
@@ -100,7 +101,7 @@ export class Stream {
 
   private async isSignedOut(): Promise<boolean> {
     try {
-      await request('GET', 'session');
+      await request('GET', 'session', { once: true });
       return false;
     } catch (error) {
       return error instanceof RequestError && error.problem.reason === 'SignInRequired';

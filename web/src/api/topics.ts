@@ -47,7 +47,13 @@ function useTopic<T>(topic: string, reduce: Reduce<T>): Live<T> {
       }),
     [client, topic, reduce],
   );
-  const query = useQuery<Live<T>>({ queryKey: ['topic', topic], queryFn: () => NOTHING, enabled: false });
+  const query = useQuery<Live<T>>({
+    queryKey: ['topic', topic],
+    queryFn: () => NOTHING,
+    enabled: false,
+    // A patch keeps what it does not change: there is nothing to compare.
+    structuralSharing: false,
+  });
   return query.data ?? NOTHING;
 }
 

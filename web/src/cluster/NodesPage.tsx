@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { Node, NodeDevices, NodeList } from '../api/contract.gen';
 import { asProblem } from '../api/http';
+import { say } from '../i18n/say';
 import { SucceededIcon, WarningIcon } from '../icons';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
@@ -21,7 +22,7 @@ export function NodesPage() {
       <h1 className="page-title">{t('nodes.title')}</h1>
       {data?.notes.map((note) => (
         <p key={note} className="note warning">
-          {note}
+          {say(note)}
         </p>
       ))}
       {!data && <Skeleton height={200} />}

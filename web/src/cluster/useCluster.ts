@@ -1,6 +1,7 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { Feature } from '../api/contract.gen';
 import { request } from '../api/http';
+import { useSay } from '../i18n/say';
 import { useCapabilities } from '../shell/useCapabilities';
 
 const INTERVAL = 5_000;
@@ -18,5 +19,6 @@ export function useClusterList<T>(path: string): UseQueryResult<T> {
 /** Why a part of the console has nothing to show. Empty: it has. */
 export function useObjection(name: Feature['name']): string {
   const feature = useCapabilities()?.features.find((each) => each.name === name);
-  return feature && !feature.available ? feature.reason : '';
+  const say = useSay();
+  return feature && !feature.available ? say(feature.reason) : '';
 }

@@ -25,21 +25,34 @@ export function between(start: string | null, end: string | null, now: number): 
   return start === null ? '' : duration((end === null ? now : Date.parse(end)) - Date.parse(start));
 }
 
+const LEAST_KNOWN = 0.02;
+
+/** The time that is left if the rest goes on as what was done. Empty: too little is done to say. */
+export function timeLeft(started: string | null, fraction: number, now: number): string {
+  if (started === null || fraction < LEAST_KNOWN || fraction >= 1) return '';
+  return duration(Math.round(((now - Date.parse(started)) * (1 - fraction)) / fraction));
+}
+
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const DATE_AND_TIME = { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' } as const;
+
 export function clock(time: string | number, language: string): string {
-  const format: Intl.DateTimeFormatOptions = {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-  };
-  return new Intl.DateTimeFormat(language, format).format(new Date(time));
+  return formatter(language, CLOCK).format(new Date(time));
 }
 
 export function dateAndTime(time: string | null, language: string): string {
-  if (time === null) return '';
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(
-    new Date(time),
-  );
+  return time === null ? '' : formatter(language, DATE_AND_TIME).format(new Date(time));
+}
+
+const formatters = new Map<Intl.DateTimeFormatOptions, { language: string; format: Intl.DateTimeFormat }>();
+
+/** To make a formatter takes a hundred times as long as to use it. */
+function formatter(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const kept = formatters.get(options);
+  if (kept?.language === language) return kept.format;
+  const format = new Intl.DateTimeFormat(language, options);
+  formatters.set(options, { language, format });
+  return format;
 }
 
 /** `14:02:31.204` of a time with nanoseconds, in the time zone of the browser. */

@@ -1,7 +1,7 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import en from './en.json';
-import chinese from './zh-CN.json';
+import { loadSentences } from './say';
 
 export const LANGUAGES = ['en', 'zh-CN'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -21,19 +21,31 @@ function preferred(): Language {
   return wanted?.startsWith('zh') ? 'zh-CN' : 'en';
 }
 
+/** English is part of the first file: it is what remains if another one cannot be loaded. */
+async function load(language: Language): Promise<void> {
+  if (language === 'zh-CN')
+    i18next.addResourceBundle(language, 'translation', (await import('./zh-CN.json')).default, true, true);
+  await loadSentences(language);
+}
+
 export async function startTranslations(): Promise<void> {
   await i18next.use(initReactI18next).init({
-    lng: preferred(),
+    lng: 'en',
     fallbackLng: 'en',
-    resources: { en: { translation: en }, 'zh-CN': { translation: chinese } },
+    resources: { en: { translation: en } },
     // React escapes text by itself.
     interpolation: { escapeValue: false },
   });
-  document.documentElement.lang = i18next.language;
+  await show(preferred());
+}
+
+async function show(language: Language): Promise<void> {
+  await load(language);
+  document.documentElement.lang = language;
+  await i18next.changeLanguage(language);
 }
 
 export function setLanguage(language: Language): void {
   localStorage.setItem(KEY, language);
-  document.documentElement.lang = language;
-  void i18next.changeLanguage(language);
+  void show(language);
 }

@@ -2,9 +2,8 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Event } from '../api/contract.gen';
 import { dateAndTime, since } from '../format/time';
-import { useNow } from '../format/useNow';
 import { WarningIcon } from '../icons';
-import { useCurrentJob } from './jobContext';
+import { useCurrentJob, useJobNow } from './jobContext';
 
 export function EventsTab() {
   const { t } = useTranslation();
@@ -19,7 +18,7 @@ export function EventsTab() {
 
 export function EventTable({ events }: { readonly events: readonly Event[] }) {
   const { t, i18n } = useTranslation();
-  const now = useNow();
+  const now = useJobNow();
   const newestFirst = [...events].sort((a, b) => (b.last ?? '').localeCompare(a.last ?? ''));
   return (
     <table className="plain wide">

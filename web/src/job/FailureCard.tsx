@@ -2,10 +2,12 @@ import { Button, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Failure, JobDetail } from '../api/contract.gen';
 import { clock, dateAndTime } from '../format/time';
+import { say } from '../i18n/say';
 import { CopyIcon, FailedIcon } from '../icons';
 import { ButtonLink } from '../shell/ButtonLink';
-import { useJobAddress } from './jobContext';
-import { Card, Remedies, Sentences } from './OverviewTab';
+import { Card } from './Card';
+import { useJobAddress, useMomentSearch } from './jobContext';
+import { Remedies, Sentences } from './OverviewTab';
 
 interface Props {
   readonly job: JobDetail;
@@ -17,7 +19,11 @@ export function FailureCard({ job, failure }: Props) {
   const { t, i18n } = useTranslation();
   const params = useJobAddress();
   const evidence = failure.evidence.length > 0 ? failure.evidence : failure.message === '' ? [] : [failure.message];
-  const since = failure.time === null ? {} : { t: new Date(Date.parse(failure.time) - 5000).toISOString() };
+  const moment = useMomentSearch();
+  const isRecord = job.deleted !== null || job.recording !== null;
+  // The logs of a record end at the moment of the address; those of a job begin there.
+  const since =
+    isRecord || failure.time === null ? moment : { t: new Date(Date.parse(failure.time) - 5000).toISOString() };
   return (
     <Card
       title={failure.final ? t('failure.final') : t('failure.restarted')}
@@ -38,7 +44,7 @@ export function FailureCard({ job, failure }: Props) {
           </time>
         )}
       </p>
-      {failure.cause !== '' && <p className="failure-cause">{failure.cause}</p>}
+      {failure.cause !== '' && <p className="failure-cause">{say(failure.cause)}</p>}
       {evidence.length > 0 && (
         <pre className="evidence" tabIndex={0} role="region" aria-label={t('failure.evidence')}>
           {evidence.join('\n')}
@@ -50,7 +56,7 @@ export function FailureCard({ job, failure }: Props) {
         </p>
       )}
       {failure.advice !== '' && !job.diagnosis.remedies.includes(failure.advice) && (
-        <p className="failure-advice">{failure.advice}</p>
+        <p className="failure-advice">{say(failure.advice)}</p>
       )}
       <Remedies diagnosis={job.diagnosis} />
       <details className="data-table">

@@ -3,9 +3,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ActionName, ActionResult, JobDetail } from '../api/contract.gen';
+import { say } from '../i18n/say';
 import { RestartingIcon, RunningIcon, ScaleIcon, SuspendedIcon, TrashIcon } from '../icons';
 import { ConfirmAction } from '../jobs/ConfirmAction';
+import { ExportRecording } from '../recordings/ExportRecording';
 import { ButtonLink } from '../shell/ButtonLink';
+import { useJobAddress } from './jobContext';
 import { ScaleDialog } from './ScaleDialog';
 
 const ICONS = {
@@ -30,7 +33,10 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
         params: { namespace: result.namespace, kind: result.kind, name: result.name },
       });
   };
-  const shown = job.actions.filter((action) => action.name !== 'resume' || action.allowed);
+  const address = useJobAddress();
+  if (job.recording !== null) return null;
+  const possible = job.deleted === null ? job.actions : [];
+  const shown = possible.filter((action) => action.name !== 'resume' || action.allowed);
   const withoutSuspend = shown.some((action) => action.name === 'resume');
   return (
     <Group gap="xs" className="job-actions">
@@ -39,7 +45,7 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
         .map((action) => {
           const Icon = ICONS[action.name];
           return (
-            <Tooltip key={action.name} label={action.reason} disabled={action.reason === ''} multiline maw={360}>
+            <Tooltip key={action.name} label={say(action.reason)} disabled={action.reason === ''} multiline maw={360}>
               <Button
                 size="xs"
                 variant="default"
@@ -53,11 +59,12 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
             </Tooltip>
           );
         })}
+      <ExportRecording />
       <ButtonLink
         size="xs"
         variant="default"
         to="/jobs/new"
-        search={{ from: `${job.summary.namespace}/${job.summary.kind}/${job.summary.name}` }}
+        search={{ from: `${address.namespace}/${address.kind}/${address.name}` }}
       >
         {t('wizard.copy')}
       </ButtonLink>

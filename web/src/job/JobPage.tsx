@@ -2,17 +2,19 @@ import { Skeleton, Stack } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import type { JobDetail } from '../api/contract.gen';
 import { useIsAway, useJob } from '../api/topics';
 import { between, dateAndTime, since } from '../format/time';
-import { useNow } from '../format/useNow';
 import { WarningIcon } from '../icons';
 import { statusOf } from '../jobs/jobFilters';
+import { plainName, recordedName } from '../jobs/recorded';
 import { StatusWord } from '../jobs/StatusBadge';
+import { RecordingNote } from '../recordings/RecordingNote';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
 import { JobActions } from './JobActions';
-import { JobContext, useJobAddress } from './jobContext';
+import { JobContext, useCurrentJob, useJobAddress, useJobNow, useMomentSearch } from './jobContext';
+import { RecordedJob } from './RecordedJob';
+import { TimeBar } from './TimeBar';
 
 const BASE = '/jobs/$namespace/$kind/$name';
 const TABS = [
@@ -20,16 +22,17 @@ const TABS = [
   { name: 'replicas', to: `${BASE}/replicas` },
   { name: 'logs', to: `${BASE}/logs` },
   { name: 'metrics', to: `${BASE}/metrics` },
+  { name: 'tensorboard', to: `${BASE}/tensorboard` },
   { name: 'events', to: `${BASE}/events` },
   { name: 'yaml', to: `${BASE}/yaml` },
 ] as const;
 
 export function JobPage() {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const address = useJobAddress();
   const { data, error, end } = useJob(address.namespace, address.kind, address.name);
   const away = useIsAway();
-  useTitle(address.name);
+  useTitle(plainName(address.name));
   if (data === null)
     return error ? (
       <ProblemState problem={error} />
@@ -39,28 +42,42 @@ export function JobPage() {
         <Skeleton height={240} />
       </Stack>
     );
+  const isRecord = data.deleted !== null || data.recording !== null;
+  const Provider = isRecord ? RecordedJob : JobContext;
   return (
-    <JobContext value={data}>
+    <Provider value={data}>
       <div className={`page job-page${away ? ' stale' : ''}`}>
-        <Head job={data} />
+        <Head />
         {end?.reason === 'Deleted' && (
           <div className="note warning" role="status">
             <WarningIcon />
             <span>
-              {t('job.deleted')} {end.message} <Link to="/jobs">{t('notFound.step')}</Link>
+              {t('job.deleted')} {end.message} <Link to="/jobs">{t('notFound.step')}</Link>{' '}
+              <Link to={BASE} params={{ ...address, name: recordedName(data.summary) }}>
+                {t('job.openRecord')}
+              </Link>
             </span>
           </div>
         )}
-        <Tabs job={data} />
+        {data.recording !== null && <RecordingNote recording={data.recording} />}
+        {data.deleted !== null && data.recording === null && (
+          <div className="note warning" role="status">
+            <WarningIcon />
+            <span>{t('job.recorded', { time: dateAndTime(data.deleted, i18n.language) })}</span>
+          </div>
+        )}
+        <TimeBar />
+        <Tabs />
         <Outlet />
       </div>
-    </JobContext>
+    </Provider>
   );
 }
 
-function Head({ job }: { readonly job: JobDetail }) {
+function Head() {
+  const job = useCurrentJob();
   const { t, i18n } = useTranslation();
-  const now = useNow();
+  const now = useJobNow();
   const { summary } = job;
   return (
     <div className="job-head">
@@ -97,31 +114,36 @@ function Head({ job }: { readonly job: JobDetail }) {
   );
 }
 
-function Tabs({ job }: { readonly job: JobDetail }) {
+function Tabs() {
+  const job = useCurrentJob();
+  const search = useMomentSearch();
   const { t } = useTranslation();
   const navigate = useNavigate();
   const matches = useMatchRoute();
   const params = useJobAddress();
-  const current = TABS.findIndex((tab) => matches({ to: tab.to, params, fuzzy: tab.name === 'replicas' }) !== false);
+  // TensorBoard runs beside a job that exists.
+  const tabs = job.deleted === null && job.recording === null ? TABS : TABS.filter((tab) => tab.name !== 'tensorboard');
+  const current = tabs.findIndex((tab) => matches({ to: tab.to, params, fuzzy: tab.name === 'replicas' }) !== false);
   const go = (step: number) => {
-    const tab = TABS[current + step];
-    if (tab) void navigate({ to: tab.to, params });
+    const tab = tabs[current + step];
+    if (tab) void navigate({ to: tab.to, params, search });
   };
   useHotkeys([
     ['[', () => go(-1)],
     [']', () => go(1)],
   ]);
   const counts: Partial<Record<(typeof TABS)[number]['name'], number>> = {
-    replicas: job.replicas.length,
+    replicas: job.replicas.length + job.moreReplicas,
     events: job.events.length,
   };
   return (
     <nav className="tabs" aria-label={t('job.tabs')}>
-      {TABS.map((tab, index) => (
+      {tabs.map((tab, index) => (
         <Link
           key={tab.name}
           to={tab.to}
           params={params}
+          search={search}
           className={index === current ? 'tab current' : 'tab'}
           aria-current={index === current ? 'page' : undefined}
         >

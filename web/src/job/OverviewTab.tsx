@@ -1,15 +1,18 @@
 import { Code, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Diagnosis, JobDetail } from '../api/contract.gen';
 import { since } from '../format/time';
-import { useNow } from '../format/useNow';
-import { Devices, ProgressBar } from '../jobs/JobCell';
+import { say, useSay } from '../i18n/say';
+import { Devices, JobProgress } from '../jobs/JobCell';
 import { ReplicaStatus } from '../jobs/StatusBadge';
+import { Card } from './Card';
+import { ConditionsCard } from './ConditionsCard';
 import { FailureCard } from './FailureCard';
-import { useCurrentJob, useJobAddress } from './jobContext';
+import { useCurrentJob, useJobAddress, useJobNow, useMomentSearch } from './jobContext';
 import { Timeline } from './Timeline';
+import { UsageCard } from './UsageCard';
 
 export function OverviewTab() {
   const job = useCurrentJob();
@@ -17,28 +20,29 @@ export function OverviewTab() {
     <div className="overview">
       {job.diagnosis.failure && <FailureCard job={job} failure={job.diagnosis.failure} />}
       <Why job={job} />
+      {waits(job) && (
+        <Suspense>
+          <WhatIf job={job.summary} said={[...job.diagnosis.causes, ...job.diagnosis.pods].join('\n')} />
+        </Suspense>
+      )}
       <Timeline job={job} />
+      <UsageCard job={job} />
       <div className="columns">
         <Ranks job={job} />
         <Facts job={job} />
       </div>
+      <ConditionsCard job={job} />
     </div>
   );
 }
 
-interface CardProps {
-  readonly title: string;
-  readonly children: ReactNode;
-  readonly tone?: 'failed' | 'warning';
-}
+const WhatIf = lazy(() => import('../fit/WhatIf').then((module) => ({ default: module.WhatIf })));
 
-export function Card({ title, children, tone }: CardProps) {
-  return (
-    <section className={tone ? `card ${tone}` : 'card'} aria-label={title}>
-      <h2 className="card-title">{title}</h2>
-      {children}
-    </section>
-  );
+/** Some replicas have no node: the scheduler can be asked why. */
+function waits(job: JobDetail): boolean {
+  // A deleted job, or one of a recording, waits for nothing.
+  if (job.recording !== null || job.deleted !== null) return false;
+  return job.replicas.some((replica) => replica.state === 'Pending' && replica.node === '');
 }
 
 function isEmpty(diagnosis: Diagnosis): boolean {
@@ -47,7 +51,7 @@ function isEmpty(diagnosis: Diagnosis): boolean {
 
 function Why({ job }: { readonly job: JobDetail }) {
   const { t } = useTranslation();
-  const now = useNow();
+  const now = useJobNow();
   const { summary, diagnosis } = job;
   // The card of the failure has it all.
   if (diagnosis.failure?.final === true) return null;
@@ -55,13 +59,14 @@ function Why({ job }: { readonly job: JobDetail }) {
   return (
     <Card title={t('why.title')} {...(summary.stalled !== '' ? { tone: 'warning' as const } : {})}>
       <Stack gap={6}>
-        {summary.stalled !== '' && <Text size="sm">{summary.stalled}</Text>}
-        {summary.why && (
+        {diagnosis.causes.length === 0 && summary.stalled !== '' && <Text size="sm">{say(summary.stalled)}</Text>}
+        {diagnosis.causes.length === 0 && summary.why && (
           <Text size="sm" className="wrap">
-            <strong>{summary.why.reason}</strong> {summary.why.message}
+            <strong>{summary.why.reason}</strong> {say(summary.why.message)}
             {summary.why.since !== null && <span className="quiet"> {since(summary.why.since, now)}</span>}
           </Text>
         )}
+        {/* They name the reason of the job, too. */}
         <Sentences lines={diagnosis.causes} />
         <Sentences lines={diagnosis.pods} />
         <Sentences lines={diagnosis.warnings} />
@@ -73,11 +78,12 @@ function Why({ job }: { readonly job: JobDetail }) {
 }
 
 export function Sentences({ lines }: { readonly lines: readonly string[] }) {
+  const say = useSay();
   return (
     <>
       {lines.map((line) => (
         <Text size="sm" key={line} className="wrap">
-          {line}
+          {say(line)}
         </Text>
       ))}
     </>
@@ -100,24 +106,37 @@ export function Remedies({ diagnosis }: { readonly diagnosis: Diagnosis }) {
   );
 }
 
+/** Of one node; the list of replicas has them all. */
+const MOST_CELLS = 200;
+
 /** Every replica as a cell, grouped by node: which one is different is seen at once. */
 function Ranks({ job }: { readonly job: JobDetail }) {
   const { t } = useTranslation();
   const params = useJobAddress();
+  const search = useMomentSearch();
   const nodes = Map.groupBy(job.replicas, (replica) => replica.node);
   return (
     <Card title={t('ranks.title')}>
+      {job.moreReplicas > 0 && (
+        <p className="quiet">
+          {t('ranks.some', { count: job.replicas.length })}{' '}
+          <Link to="/jobs/$namespace/$kind/$name/replicas" params={params} search={search}>
+            {t('ranks.all', { count: job.replicas.length + job.moreReplicas })}
+          </Link>
+        </p>
+      )}
       {[...nodes].map(([node, replicas]) => (
         <div key={node} className="rank-node">
           <h3>{node === '' ? t('ranks.noNode') : node}</h3>
           <div className="rank-cells">
-            {replicas.map((replica) => (
+            {replicas.slice(0, MOST_CELLS).map((replica) => (
               <Link
                 key={replica.name}
                 to="/jobs/$namespace/$kind/$name/replicas/$replica"
                 params={{ ...params, replica: replica.name }}
+                search={search}
                 className="rank-cell"
-                title={replica.why || replica.name}
+                title={say(replica.why) || replica.name}
               >
                 <span className="rank-name">
                   {replica.name}
@@ -126,6 +145,11 @@ function Ranks({ job }: { readonly job: JobDetail }) {
                 <ReplicaStatus state={replica.state} />
               </Link>
             ))}
+            {replicas.length > MOST_CELLS && (
+              <Link to="/jobs/$namespace/$kind/$name/replicas" params={params} search={search}>
+                {t('ranks.more', { count: replicas.length - MOST_CELLS })}
+              </Link>
+            )}
           </div>
         </div>
       ))}
@@ -156,7 +180,7 @@ function Facts({ job }: { readonly job: JobDetail }) {
     [t('facts.disruptions'), restarts.disruptions > 0 && String(restarts.disruptions)],
     [t('facts.elastic'), job.elastic && `${job.elastic.role} ${job.elastic.min}–${job.elastic.max}`],
     [t('columns.priority'), summary.priority],
-    [t('columns.progress'), summary.progress && <ProgressBar progress={summary.progress} />],
+    [t('columns.progress'), summary.progress && <JobProgress job={summary} />],
   ];
   return (
     <Card title={t('facts.title')}>

@@ -5,21 +5,26 @@ import { useTranslation } from 'react-i18next';
 import type { Container, ContainerSpec, ReplicaDetail } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
 import { dateAndTime } from '../format/time';
+import { say } from '../i18n/say';
 import { jobPath } from '../jobs/actions';
 import { ReplicaStatus } from '../jobs/StatusBadge';
 import { ProblemState } from '../shell/ProblemState';
 import { ReplicaTerminal } from '../terminal/ReplicaTerminal';
 import { YamlEditor } from '../yaml/YamlEditor';
+import { Card } from './Card';
 import { EventTable } from './EventsTab';
-import { useCurrentJob } from './jobContext';
-import { Card } from './OverviewTab';
+import { isBy } from './jobAt';
+import { useCurrentJob, useMoment, useMomentSearch } from './jobContext';
 
 export function ReplicaTab() {
   const { t } = useTranslation();
   const params = useParams({ from: '/jobs/$namespace/$kind/$name/replicas/$replica' });
+  const moment = useMoment();
+  const search = useMomentSearch();
   const live = useCurrentJob().replicas.find((each) => each.name === params.replica);
   const { data, error, refetch } = useQuery({
-    queryKey: ['replica', params, live?.uid, live?.state, live?.restarts],
+    // A record does not change with the moment.
+    queryKey: ['replica', params, ...(moment === null ? [live?.uid, live?.state, live?.restarts] : [])],
     queryFn: ({ signal }) =>
       request<ReplicaDetail>('GET', `${jobPath(params)}/replicas/${encodeURIComponent(params.replica)}`, { signal }),
     placeholderData: (before) => before,
@@ -27,6 +32,7 @@ export function ReplicaTab() {
   if (error) return <ProblemState problem={asProblem(error)} retry={() => void refetch()} />;
   if (!data) return <Skeleton height={240} />;
   const replica = live ?? data.replica;
+  const events = data.events.filter((each) => moment === null || isBy(each.first, moment));
   return (
     <div className="overview">
       <p className="job-facts">
@@ -35,11 +41,11 @@ export function ReplicaTab() {
         {replica.rank !== null && <span>{t('ranks.rank', { rank: replica.rank })}</span>}
         <span>{replica.node}</span>
         <span className="quiet">{replica.pod}</span>
-        <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name }}>
+        <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name, ...search }}>
           {t('tabs.logs')}
         </Link>
       </p>
-      {replica.why !== '' && <p className="note warning">{replica.why}</p>}
+      {replica.why !== '' && <p className="note warning">{say(replica.why)}</p>}
       <Card title={t('replica.containers')}>
         {[...replica.containers]
           .sort((a, b) => Number(a.init) - Number(b.init))
@@ -56,9 +62,9 @@ export function ReplicaTab() {
         replica={replica.name}
         running={replica.state === 'Running'}
       />
-      {data.events.length > 0 && (
+      {events.length > 0 && (
         <Card title={t('tabs.events')}>
-          <EventTable events={data.events} />
+          <EventTable events={events} />
         </Card>
       )}
       <Card title={t('replica.yaml')}>

@@ -1,94 +1,183 @@
-import { SegmentedControl } from '@mantine/core';
+import { Group, NativeSelect, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Replica } from '../api/contract.gen';
 import { since } from '../format/time';
-import { useNow } from '../format/useNow';
+import { say } from '../i18n/say';
 import { ReplicaStatus } from '../jobs/StatusBadge';
-import { useCurrentJob, useJobAddress } from './jobContext';
+import { shown } from '../metrics/charts';
+import { ProblemText } from '../shell/ProblemState';
+import { useCurrentJob, useJobAddress, useJobNow, useMoment, useMomentSearch } from './jobContext';
+import { REPLICA_STATES, type ReplicaRows, replicaState, searchOf, useReplicaRows } from './replicaRows';
+import { useUsage } from './UsageCard';
+import type { Used } from './usageNow';
 
 const FROM = '/jobs/$namespace/$kind/$name/replicas';
 
 export function ReplicasTab() {
   const { t } = useTranslation();
   const job = useCurrentJob();
-  const { role = '' } = useSearch({ from: FROM });
+  const { role = '', state } = useSearch({ from: FROM });
   const navigate = useNavigate({ from: FROM });
-  const shown = job.replicas.filter((replica) => role === '' || replica.role === role);
+  const moment = useMomentSearch();
+  const rows = useReplicaRows(job, { role, state: state ?? '' }, useMoment() === null);
   return (
     <>
-      {job.roles.length > 1 && (
-        <SegmentedControl
+      <Group gap="xs">
+        {job.roles.length > 1 && (
+          <SegmentedControl
+            size="xs"
+            aria-label={t('replicas.role')}
+            value={role}
+            onChange={(value) => void navigate({ search: { ...searchOf(value, state), ...moment }, replace: true })}
+            data={[{ value: '', label: t('replicas.all') }, ...job.roles.map((each) => each.name)]}
+          />
+        )}
+        <NativeSelect
           size="xs"
-          aria-label={t('replicas.role')}
-          value={role}
-          onChange={(value) => void navigate({ search: value === '' ? {} : { role: value }, replace: true })}
-          data={[{ value: '', label: t('replicas.all') }, ...job.roles.map((each) => each.name)]}
+          aria-label={t('columns.state')}
+          value={state ?? ''}
+          onChange={(event) =>
+            void navigate({
+              search: { ...searchOf(role, replicaState(event.currentTarget.value)), ...moment },
+              replace: true,
+            })
+          }
+          data={[
+            { value: '', label: t('replicas.anyState') },
+            ...REPLICA_STATES.map((each) => ({ value: each, label: t(`replicaState.${each}`) })),
+          ]}
         />
-      )}
-      <div className="table-box">
-        <table className="plain wide">
-          <thead>
-            <tr>
-              <th>{t('columns.replica')}</th>
-              <th>{t('columns.rank')}</th>
-              <th>{t('columns.state')}</th>
-              <th>{t('columns.node')}</th>
-              <th>{t('columns.ip')}</th>
-              <th>{t('columns.restarts')}</th>
-              <th>{t('columns.exitCode')}</th>
-              <th>{t('columns.requests')}</th>
-              <th>{t('columns.age')}</th>
-              <th>{t('tabs.logs')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((replica) => (
-              <ReplicaRow key={replica.name} replica={replica} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+        <span className="quiet" role="status">
+          {t('replicas.count', { count: rows.total })}
+        </span>
+      </Group>
+      {rows.problem && <ProblemText problem={rows.problem} />}
+      <ReplicaTable rows={rows} />
     </>
   );
 }
 
-function ReplicaRow({ replica }: { readonly replica: Replica }) {
+const ROW = 50;
+const COLUMNS =
+  'minmax(120px, 2fr) 40px minmax(104px, 2fr) minmax(76px, 1fr) 84px 58px 62px 44px 62px minmax(76px, 1fr) 54px 40px';
+const HEADINGS = [
+  'replica',
+  'rank',
+  'state',
+  'node',
+  'ip',
+  'restarts',
+  'exitCode',
+  'cpu',
+  'memory',
+  'requests',
+  'age',
+] as const;
+
+/** Only the rows in view are in the document: ten thousand pods scroll like ten. */
+function ReplicaTable({ rows: { total, at, show } }: { readonly rows: ReplicaRows }) {
+  const { t } = useTranslation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const { byReplica } = useUsage();
+  const rows = useVirtualizer({
+    count: total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
+  const visible = rows.getVirtualItems();
+  const [first, last] = [visible[0]?.index ?? 0, visible.at(-1)?.index ?? 0];
+  useEffect(() => show(first, last), [show, first, last]);
+  return (
+    <div
+      className="table-scroller replica-table"
+      ref={scroller}
+      role="table"
+      aria-label={t('tabs.replicas')}
+      aria-rowcount={total + 1}
+    >
+      <div className="table-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: COLUMNS }}>
+        {HEADINGS.map((name) => (
+          <span key={name} role="columnheader">
+            {t(`columns.${name}`)}
+          </span>
+        ))}
+        <span role="columnheader">{t('tabs.logs')}</span>
+      </div>
+      <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
+        {visible.map((item) => {
+          const replica = at(item.index);
+          return (
+            replica && (
+              <div
+                key={item.key}
+                role="row"
+                aria-rowindex={item.index + 2}
+                className="table-row"
+                style={{ gridTemplateColumns: COLUMNS, height: ROW, transform: `translateY(${item.start}px)` }}
+              >
+                <ReplicaCells replica={replica} used={byReplica.get(replica.name)} />
+              </div>
+            )
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface CellsProps {
+  readonly replica: Replica;
+  readonly used: Used | undefined;
+}
+
+function ReplicaCells({ replica, used }: CellsProps) {
   const { t } = useTranslation();
   const params = useJobAddress();
-  const now = useNow();
+  const now = useJobNow();
+  const search = useMomentSearch();
   return (
-    <tr>
-      <td>
+    <>
+      <span role="cell">
         <Link
           to="/jobs/$namespace/$kind/$name/replicas/$replica"
           params={{ ...params, replica: replica.name }}
+          search={search}
           className="job-link"
         >
           {replica.name}
         </Link>
         {replica.pod !== '' && <span className="second">{replica.pod}</span>}
-      </td>
-      <td>{replica.rank ?? '–'}</td>
-      <td>
+      </span>
+      <span role="cell">{replica.rank ?? '–'}</span>
+      <span role="cell">
         <ReplicaStatus state={replica.state} />
-        {replica.why !== '' && <span className="second wrap">{replica.why}</span>}
-      </td>
-      <td>{replica.node}</td>
-      <td>{replica.ip}</td>
-      <td>{replica.restarts}</td>
-      <td>{replica.exitCode ?? ''}</td>
-      <td>
+        {replica.why !== '' && (
+          <span className="second" title={say(replica.why)}>
+            {say(replica.why)}
+          </span>
+        )}
+      </span>
+      <span role="cell">{replica.node}</span>
+      <span role="cell">{replica.ip}</span>
+      <span role="cell">{replica.restarts}</span>
+      <span role="cell">{replica.exitCode ?? ''}</span>
+      <span role="cell">{used ? shown(used.cpu, 'cores') : ''}</span>
+      <span role="cell">{used ? shown(used.memory, 'bytes') : ''}</span>
+      <span role="cell">
         {Object.entries(replica.requests)
           .map(([name, value]) => `${name.split('/').at(-1)} ${value}`)
           .join(' · ')}
-      </td>
-      <td>{since(replica.created, now)}</td>
-      <td>
-        <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name }}>
+      </span>
+      <span role="cell">{since(replica.created, now)}</span>
+      <span role="cell">
+        <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name, ...search }}>
           {t('tabs.logs')}
         </Link>
-      </td>
-    </tr>
+      </span>
+    </>
   );
 }

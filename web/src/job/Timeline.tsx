@@ -1,26 +1,36 @@
 import { useElementSize } from '@mantine/hooks';
+import { useContext } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobDetail } from '../api/contract.gen';
 import { clock, duration } from '../format/time';
-import { useNow } from '../format/useNow';
-import { Card } from './OverviewTab';
+import { Card } from './Card';
+import { RecordContext, useJobNow } from './jobContext';
 import { type Bar, type Chart, chartOf, ticks } from './timelineScale';
 
 const ROW = 22;
 const HEAD = 20;
 const LABEL = 120;
 const SMALLEST = 480;
+const MOST_ROWS = 200;
 
 /** The phases of every replica over time. The table below it has the same facts. */
 export function Timeline({ job }: { readonly job: JobDetail }) {
   const { t } = useTranslation();
-  const now = useNow();
-  if (job.timeline.every((row) => row.phases.length === 0)) return null;
-  const chart = chartOf(job, now);
+  const now = useJobNow();
+  const record = useContext(RecordContext);
+  const moment = record?.at ?? null;
+  if (moment === null && job.timeline.every((row) => row.phases.length === 0)) return null;
+  const total = job.timeline.length + job.moreReplicas;
+  const chart = chartOf(
+    { ...job, timeline: job.timeline.slice(0, MOST_ROWS) },
+    now,
+    moment === null ? undefined : record?.time,
+  );
   return (
     <Card title={t('timeline.title')}>
-      <Gantt chart={chart} />
+      <Gantt chart={chart} moment={moment} />
       <Legend chart={chart} />
+      {total > MOST_ROWS && <p className="quiet">{t('timeline.first', { count: MOST_ROWS, total })}</p>}
       <details className="data-table">
         <summary>{t('timeline.table')}</summary>
         <PhaseTable chart={chart} />
@@ -29,7 +39,12 @@ export function Timeline({ job }: { readonly job: JobDetail }) {
   );
 }
 
-function Gantt({ chart }: { readonly chart: Chart }) {
+interface GanttProps {
+  readonly chart: Chart;
+  readonly moment: number | null;
+}
+
+function Gantt({ chart, moment }: GanttProps) {
   const { t, i18n } = useTranslation();
   // One unit is one pixel: the text has its size at every width.
   const { ref, width: available } = useElementSize();
@@ -53,6 +68,7 @@ function Gantt({ chart }: { readonly chart: Chart }) {
             </text>
           </g>
         ))}
+        {moment !== null && <line className="gantt-moment" x1={x(moment)} x2={x(moment)} y1={HEAD - 4} y2={height} />}
         {chart.rows.map((row, index) => (
           <g key={row.replica} transform={`translate(0 ${HEAD + index * ROW})`}>
             <text x={0} y={ROW / 2 + 4} className="gantt-name">

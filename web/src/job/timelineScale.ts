@@ -20,7 +20,7 @@ export interface Chart {
 }
 
 /** Phases in milliseconds. What lasts ends now. A phase that ended the replica is a mark, not a bar until now. */
-export function chartOf(job: JobDetail, now: number): Chart {
+export function chartOf(job: JobDetail, now: number, whole?: { readonly start: number; readonly end: number }): Chart {
   const ended = job.summary.ended === null ? now : Date.parse(job.summary.ended);
   const rows = job.timeline.map(({ replica, phases }) => ({
     replica,
@@ -37,6 +37,8 @@ export function chartOf(job: JobDetail, now: number): Chart {
       };
     }),
   }));
+  // The axis of a record stays the same at every moment.
+  if (whole) return { ...whole, rows };
   const bars = rows.flatMap((row) => row.bars);
   const start = Math.min(...bars.map((bar) => bar.start));
   const end = Math.max(...bars.map((bar) => bar.end), bars.some((bar) => bar.lasts) ? now : Math.min(ended, now));

@@ -7,6 +7,7 @@ import { asProblem } from '../api/http';
 import { jobId } from '../api/patches';
 import { ProblemText } from '../shell/ProblemState';
 import { act, isFinished } from './actions';
+import { deleteLater, UNDO_SECONDS } from './deleteLater';
 
 export type ListAction = Exclude<ActionName, 'scale'>;
 
@@ -29,6 +30,12 @@ export function ConfirmAction({ action, jobs, onClose, onDone }: Props) {
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
+    if (action === 'delete') {
+      deleteLater(jobs, t);
+      onDone?.([]);
+      onClose();
+      return;
+    }
     setBusy(true);
     const results = await Promise.allSettled(jobs.map((job) => act(action, job)));
     const failed = results.flatMap((each) => (each.status === 'rejected' ? [asProblem(each.reason)] : []));
@@ -50,7 +57,7 @@ export function ConfirmAction({ action, jobs, onClose, onDone }: Props) {
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
-          <Text size="sm">{t(`confirm.${action}Text`)}</Text>
+          <Text size="sm">{t(`confirm.${action}Text`, { seconds: UNDO_SECONDS })}</Text>
           <List size="sm">
             {jobs.slice(0, LISTED).map((job) => (
               <List.Item key={jobId(job)}>

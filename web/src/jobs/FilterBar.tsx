@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Checkbox, Menu, TextInput, Tooltip } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { useRef } from 'react';
+import { useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobList, JobSummary } from '../api/contract.gen';
 import { ChevronIcon, CloseIcon, ColumnsIcon, SearchIcon } from '../icons';
@@ -32,8 +32,7 @@ export function FilterBar({ list, counts, search, change }: Props) {
   const { t } = useTranslation();
   const input = useRef<HTMLInputElement>(null);
   useHotkeys([['/', () => input.current?.focus()]]);
-  const values = (field: (job: JobList['jobs'][number]) => string) =>
-    [...new Set(list.jobs.map(field))].filter((each) => each !== '').sort();
+  const values = useMemo(() => valuesOf(list.jobs), [list.jobs]);
   return (
     <div className="filters">
       <TextInput
@@ -48,11 +47,9 @@ export function FilterBar({ list, counts, search, change }: Props) {
         onChange={(event) => change({ q: event.currentTarget.value })}
         onKeyDown={(event) => event.key === 'Escape' && input.current?.blur()}
       />
-      <Choice name="kind" values={values((job) => job.kind)} search={search} change={change} />
-      <Choice name="ns" values={values((job) => job.namespace)} search={search} change={change} />
-      <Choice name="queue" values={values((job) => job.queue)} search={search} change={change} />
-      <Choice name="owner" values={values((job) => job.owner)} search={search} change={change} />
-      <Choice name="label" values={labelsOf(list.jobs)} search={search} change={change} />
+      {CHOICES.map((name) => (
+        <Choice key={name} name={name} values={values[name]} search={search} change={change} />
+      ))}
       <Since search={search} change={change} />
       {hasFilters(search) && (
         <Button
@@ -76,17 +73,39 @@ export function FilterBar({ list, counts, search, change }: Props) {
         </Button>
       )}
       <span className="grow" />
+      <Checkbox
+        size="xs"
+        label={t('jobs.showDeleted')}
+        checked={search.deleted === '1'}
+        onChange={(event) => change({ deleted: event.currentTarget.checked ? '1' : undefined })}
+      />
       <Columns search={search} change={change} />
       <StatusChips counts={counts} search={search} change={change} />
     </div>
   );
 }
 
+const CHOICES = ['kind', 'ns', 'queue', 'owner', 'label'] as const;
+type ChoiceName = (typeof CHOICES)[number];
 const MOST_LABELS = 40;
 
+/** What can be chosen: the values that occur. */
+function valuesOf(jobs: readonly JobSummary[]): Record<ChoiceName, readonly string[]> {
+  const among = (field: (job: JobSummary) => string) =>
+    [...new Set(jobs.map(field))].filter((each) => each !== '').sort();
+  return {
+    kind: among((job) => job.kind),
+    ns: among((job) => job.namespace),
+    queue: among((job) => job.queue),
+    owner: among((job) => job.owner),
+    label: labelsOf(jobs),
+  };
+}
+
 function labelsOf(jobs: readonly JobSummary[]): string[] {
-  const found = jobs.flatMap((job) => Object.entries(job.labels).map(([key, value]) => `${key}=${value}`));
-  return [...new Set(found)].sort().slice(0, MOST_LABELS);
+  const found = new Set<string>();
+  for (const { labels } of jobs) for (const key in labels) found.add(`${key}=${labels[key]}`);
+  return [...found].sort().slice(0, MOST_LABELS);
 }
 
 function StatusChips({ counts, search, change }: Omit<Props, 'list'>) {
@@ -114,7 +133,7 @@ function StatusChips({ counts, search, change }: Omit<Props, 'list'>) {
 }
 
 interface ChoiceProps {
-  readonly name: 'kind' | 'ns' | 'queue' | 'owner' | 'label';
+  readonly name: ChoiceName;
   readonly values: readonly string[];
   readonly search: JobSearch;
   readonly change: ChangeSearch;

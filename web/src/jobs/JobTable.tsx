@@ -1,25 +1,35 @@
 import { Checkbox } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type Dispatch,
+  memo,
+  type SetStateAction,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobSummary } from '../api/contract.gen';
 import { jobId } from '../api/patches';
 import { ChevronIcon, UpIcon } from '../icons';
-import { JobCell } from './JobCell';
+import { ConfirmAction, type ListAction } from './ConfirmAction';
+import { JobRows } from './JobRows';
 import type { ChangeSearch } from './JobsPage';
 import { type Column, columnsOf, type JobSearch, nextSort, type SortKey, sortOf } from './jobFilters';
+import { isRecorded } from './recorded';
+import { useListKeys } from './useListKeys';
+
+type Marked = ReadonlySet<string>;
 
 interface Props {
   readonly jobs: readonly JobSummary[];
   readonly search: JobSearch;
   readonly change: ChangeSearch;
-  readonly marked: ReadonlySet<string>;
-  readonly setMarked: (marked: ReadonlySet<string>) => void;
+  readonly marked: Marked;
+  readonly setMarked: Dispatch<SetStateAction<Marked>>;
 }
 
-const ROW = 50;
 const SORT: Partial<Record<Column, SortKey>> = {
   name: 'name',
   status: 'status',
@@ -29,127 +39,78 @@ const SORT: Partial<Record<Column, SortKey>> = {
   replicas: 'replicas',
 };
 const WIDTHS: Record<Column, string> = {
-  name: 'minmax(200px, 2.2fr)',
-  status: 'minmax(220px, 3fr)',
-  kind: '110px',
+  name: 'minmax(170px, 2.2fr)',
+  status: 'minmax(180px, 3fr)',
+  kind: '96px',
   progress: '150px',
-  replicas: '92px',
-  devices: '130px',
+  replicas: '64px',
+  devices: '104px',
   resources: '150px',
-  age: '84px',
-  duration: '92px',
+  age: '64px',
+  duration: '72px',
   queue: '120px',
   priority: '110px',
   owner: '120px',
 };
 
-/** Only the rows in view are in the document: thousands of jobs scroll like ten. */
-export function JobTable({ jobs, search, change, marked, setMarked }: Props) {
+function toggled(marked: Marked, id: string): Marked {
+  const after = new Set(marked);
+  if (!after.delete(id)) after.add(id);
+  return after;
+}
+
+/** Memorized: a message that changes no job of the list renders no row. */
+export const JobTable = memo(function JobTable({ jobs, search, change, marked, setMarked }: Props) {
   const { t } = useTranslation();
-  const navigate = useNavigate();
   const scroller = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState(-1);
-  const columns = columnsOf(search);
-  const rows = useVirtualizer({
-    count: jobs.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-    getItemKey: (index) => (jobs[index] ? jobId(jobs[index]) : index),
-  });
-  const mark = (id: string) => {
-    const after = new Set(marked);
-    if (!after.delete(id)) after.add(id);
-    setMarked(after);
-  };
-  const move = (step: number) => {
-    const next = Math.max(0, Math.min(jobs.length - 1, at + step));
-    setAt(next);
-    rows.scrollToIndex(next);
-  };
-  const current = jobs[at];
-  useHotkeys([
-    ['j', () => move(1)],
-    ['k', () => move(-1)],
-    ['x', () => current && mark(jobId(current))],
-    ['Enter', () => current && void navigate({ to: '/jobs/$namespace/$kind/$name', params: address(current) })],
-  ]);
-  const all = jobs.length > 0 && jobs.every((job) => marked.has(jobId(job)));
-  const grid = { gridTemplateColumns: `34px ${columns.map((column) => WIDTHS[column]).join(' ')}` };
+  const [menu, setMenu] = useState<string | null>(null);
+  const [asked, setAsked] = useState<{ action: ListAction; job: JobSummary } | null>(null);
+  const mark = useCallback((id: string) => setMarked((before) => toggled(before, id)), [setMarked]);
+  const current = useListKeys(jobs, scroller, mark);
+  const columns = useMemo(() => columnsOf(search), [search]);
+  const widths = { '--columns': `34px ${columns.map((column) => WIDTHS[column]).join(' ')} 34px` } as CSSProperties;
   return (
     <div
-      className="table-scroller"
+      className="table-scroller job-table"
       ref={scroller}
       role="grid"
       aria-label={t('jobs.title')}
       aria-rowcount={jobs.length + 1}
+      tabIndex={-1}
+      style={widths}
     >
-      <div className="table-head" role="row" aria-rowindex={1} style={grid}>
+      <div className="table-head" role="row" aria-rowindex={1}>
         <span role="columnheader">
-          <Checkbox
-            size="xs"
-            aria-label={t('jobs.selectAll')}
-            checked={all}
-            indeterminate={!all && marked.size > 0}
-            onChange={() => setMarked(all ? new Set() : new Set(jobs.map(jobId)))}
-          />
+          <MarkAll jobs={jobs} marked={marked} setMarked={setMarked} />
         </span>
         {columns.map((column) => (
           <Heading key={column} column={column} search={search} change={change} />
         ))}
+        <span role="columnheader">
+          <span className="hidden-text">{t('jobs.actions')}</span>
+        </span>
       </div>
-      <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
-        {rows.getVirtualItems().map((item) => {
-          const job = jobs[item.index];
-          if (!job) return null;
-          const id = jobId(job);
-          return (
-            <div
-              key={id}
-              role="row"
-              aria-rowindex={item.index + 2}
-              aria-selected={marked.has(id)}
-              className={`table-row${item.index === at ? ' current' : ''}`}
-              style={{ ...grid, height: ROW, transform: `translateY(${item.start}px)` }}
-            >
-              <span role="gridcell">
-                {/* A native control: rows are made anew while the list scrolls. */}
-                <input
-                  type="checkbox"
-                  className="row-check"
-                  aria-label={t('jobs.select', { name: job.name })}
-                  checked={marked.has(id)}
-                  onChange={() => mark(id)}
-                />
-              </span>
-              {columns.map((column) => (
-                <span role="gridcell" key={column} className={`cell-${column}`}>
-                  {column === 'name' ? <Name job={job} /> : <JobCell job={job} column={column} />}
-                </span>
-              ))}
-            </div>
-          );
-        })}
-      </div>
+      <JobRows
+        {...{ jobs, columns, scroller, current, marked, mark, menu, setMenu }}
+        ask={(action, job) => setAsked({ action, job })}
+      />
+      {asked !== null && <ConfirmAction action={asked.action} jobs={[asked.job]} onClose={() => setAsked(null)} />}
     </div>
   );
-}
+});
 
-function address(job: JobSummary): { namespace: string; kind: string; name: string } {
-  return { namespace: job.namespace, kind: job.kind, name: job.name };
-}
-
-function Name({ job }: { readonly job: JobSummary }) {
+function MarkAll({ jobs, marked, setMarked }: Pick<Props, 'jobs' | 'marked' | 'setMarked'>) {
+  const { t } = useTranslation();
+  const markable = (job: JobSummary) => !isRecorded(job.name);
+  const all = marked.size > 0 && jobs.every((job) => !markable(job) || marked.has(jobId(job)));
   return (
-    <>
-      <Link to="/jobs/$namespace/$kind/$name" params={address(job)} className="job-link" title={job.name}>
-        {job.name}
-      </Link>
-      <span className="second" title={job.description}>
-        {job.namespace}
-        {job.description !== '' && ` · ${job.description}`}
-      </span>
-    </>
+    <Checkbox
+      size="xs"
+      aria-label={t('jobs.selectAll')}
+      checked={all}
+      indeterminate={!all && marked.size > 0}
+      onChange={() => setMarked(new Set(all ? [] : jobs.filter(markable).map(jobId)))}
+    />
   );
 }
 

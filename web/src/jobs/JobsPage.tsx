@@ -1,20 +1,29 @@
-import { Button, Center, Code, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useDeferredValue, useMemo, useState } from 'react';
+import { Button, Center, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Navigate, useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useDeferredValue, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobList } from '../api/contract.gen';
 import { jobId } from '../api/patches';
 import { useIsAway, useJobs } from '../api/topics';
 import { PlusIcon, WarningIcon } from '../icons';
+import { OpenRecording } from '../recordings/OpenRecording';
 import { ButtonLink } from '../shell/ButtonLink';
 import { ProblemState } from '../shell/ProblemState';
+import { useCapabilities } from '../shell/useCapabilities';
 import { useTitle } from '../shell/useTitle';
 import { BulkActions } from './BulkActions';
 import { FilterBar } from './FilterBar';
 import { JobTable } from './JobTable';
 import { hasFilters, type JobSearch, select } from './jobFilters';
+import { useDeletedJobs } from './recorded';
 
+/** A console that shows recordings has no jobs. */
 export function JobsPage() {
+  const capabilities = useCapabilities();
+  return capabilities?.mode === 'recording' ? <Navigate to="/recordings" replace /> : <ClusterJobs />;
+}
+
+function ClusterJobs() {
   const { t } = useTranslation();
   useTitle(t('jobs.title'));
   const { data, error } = useJobs();
@@ -25,9 +34,12 @@ export function JobsPage() {
         <Title order={1} className="page-title">
           {t('jobs.title')}
         </Title>
-        <ButtonLink to="/jobs/new" size="xs" leftSection={<PlusIcon size={13} />}>
-          {t('wizard.title')}
-        </ButtonLink>
+        <Group gap="xs">
+          <OpenRecording />
+          <ButtonLink to="/jobs/new" size="xs" leftSection={<PlusIcon size={13} />}>
+            {t('wizard.title')}
+          </ButtonLink>
+        </Group>
       </div>
       {data === null ? error ? <ProblemState problem={error} /> : <Waiting /> : <Jobs list={data} />}
     </div>
@@ -52,15 +64,28 @@ function Jobs({ list }: { readonly list: JobList }) {
   const navigate = useNavigate({ from: '/jobs' });
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const deferred = useDeferredValue(search);
-  const selected = useMemo(() => select(list.jobs, deferred, Date.now()), [list.jobs, deferred]);
-  const markedJobs = useMemo(() => list.jobs.filter((job) => marked.has(jobId(job))), [list.jobs, marked]);
-  const change: ChangeSearch = (part) =>
-    void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true });
+  const deleted = useDeletedJobs(search.deleted === '1');
+  const latest = useMemo(
+    () => (deleted.jobs.length === 0 ? list : { ...list, jobs: [...list.jobs, ...deleted.jobs] }),
+    [list, deleted.jobs],
+  );
+  // Thousands of jobs are sorted when the page is idle: scrolling and typing come first.
+  const all = useDeferredValue(latest);
+  const selected = useMemo(() => select(all.jobs, deferred, Date.now()), [all.jobs, deferred]);
+  const markedJobs = useMemo(
+    () => (marked.size === 0 ? [] : list.jobs.filter((job) => marked.has(jobId(job)))),
+    [list.jobs, marked],
+  );
+  const change = useCallback<ChangeSearch>(
+    (part) => void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true }),
+    [navigate],
+  );
 
-  if (list.jobs.length === 0 && list.unreadable.length === 0) return <NoJobs />;
+  if (all.jobs.length === 0 && list.unreadable.length === 0 && search.deleted === undefined)
+    return <NoJobs showDeleted={() => change({ deleted: '1' })} />;
   return (
     <>
-      <FilterBar list={list} counts={selected.counts} search={search} change={change} />
+      <FilterBar list={all} counts={selected.counts} search={search} change={change} />
       {list.unreadable.map((each) => (
         <div className="note warning" key={`${each.kind}/${each.namespace}`}>
           <WarningIcon />
@@ -69,6 +94,12 @@ function Jobs({ list }: { readonly list: JobList }) {
           </span>
         </div>
       ))}
+      {(deleted.error || deleted.truncated) && (
+        <div className="note warning" role="status">
+          <WarningIcon />
+          <span>{deleted.error ? `${t('jobs.deletedUnknown')} ${deleted.error.message}` : t('jobs.deletedMore')}</span>
+        </div>
+      )}
       {selected.jobs.length === 0 ? (
         <NoMatch clear={() => void navigate({ search: {} })} />
       ) : (
@@ -79,8 +110,8 @@ function Jobs({ list }: { readonly list: JobList }) {
         <span className="grow" />
         <span className="quiet" role="status">
           {hasFilters(search)
-            ? t('jobs.shown', { shown: selected.jobs.length, count: list.jobs.length })
-            : t('jobs.total', { count: list.jobs.length })}
+            ? t('jobs.shown', { shown: selected.jobs.length, count: all.jobs.length })
+            : t('jobs.total', { count: all.jobs.length })}
         </span>
       </footer>
     </>
@@ -91,7 +122,7 @@ function withoutUndefined(search: { [K in keyof JobSearch]: JobSearch[K] | undef
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 }
 
-function NoJobs() {
+function NoJobs({ showDeleted }: { readonly showDeleted: () => void }) {
   const { t } = useTranslation();
   return (
     <Center mih={360}>
@@ -104,6 +135,9 @@ function NoJobs() {
         </Text>
         <Code block>{'traincrew run --kind PyTorchJob --workers 2 -- python train.py'}</Code>
         <Code block>{'kubectl create -f examples/pytorch-minimal.yaml'}</Code>
+        <Button variant="default" onClick={showDeleted}>
+          {t('jobs.showDeleted')}
+        </Button>
       </Stack>
     </Center>
   );

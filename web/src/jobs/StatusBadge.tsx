@@ -1,3 +1,4 @@
+import type { TFunction } from 'i18next';
 import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobSummary, ReplicaState } from '../api/contract.gen';
@@ -32,7 +33,10 @@ const REPLICA: Record<ReplicaState, [Icon, string]> = {
 };
 
 export function StatusWord({ status }: { readonly status: StatusFilter }) {
-  const { t } = useTranslation();
+  return <Word status={status} t={useTranslation().t} />;
+}
+
+function Word({ status, t }: { readonly status: StatusFilter; readonly t: TFunction }) {
   const [Icon, color] = JOB[status];
   return (
     <span className={`status ${color}`}>
@@ -53,11 +57,18 @@ export function StatusIcon({ job }: { readonly job: JobSummary }) {
   );
 }
 
+interface BadgeProps {
+  readonly job: JobSummary;
+  /** The whole reason, in the language of the page. */
+  readonly text: string;
+  readonly t: TFunction;
+}
+
 /** The status; its whole reason is shown on hover, and on the page of the job. */
-export function StatusBadge({ job }: { readonly job: JobSummary }) {
+export function StatusBadge({ job, text, t }: BadgeProps) {
   return (
-    <span className="status-line" title={job.stalled !== '' ? job.stalled : (job.why?.message ?? '')}>
-      <StatusWord status={statusOf(job)} />
+    <span className="status-line" title={text}>
+      <Word status={statusOf(job)} t={t} />
       {job.attempt > 1 && <span className="quiet">{`#${job.attempt}`}</span>}
     </span>
   );

@@ -52,6 +52,8 @@ export interface JobSearch {
   readonly since?: string;
   readonly sort?: string;
   readonly cols?: string;
+  /** `1`: deleted jobs are shown, too. */
+  readonly deleted?: string;
 }
 
 export function readSearch(raw: Record<string, unknown>): JobSearch {
@@ -68,6 +70,7 @@ export function readSearch(raw: Record<string, unknown>): JobSearch {
   if (columns.length > 0) search.cols = columns.join(',');
   if (typeof raw.since === 'string' && SINCE.test(raw.since)) search.since = raw.since;
   if (typeof raw.sort === 'string' && isSort(raw.sort) && raw.sort !== DEFAULT_SORT) search.sort = raw.sort;
+  if (raw.deleted === '1') search.deleted = '1';
   return search;
 }
 

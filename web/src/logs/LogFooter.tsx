@@ -2,13 +2,15 @@ import { Button, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { LogPage, LogSource } from '../api/contract.gen';
+import type { LogPage, LogSource, Replica } from '../api/contract.gen';
 import { asProblem, download, request } from '../api/http';
 import { clockOfLine } from '../format/time';
 import { CopyIcon, DownloadIcon, LinkIcon } from '../icons';
-import { useCurrentJob } from '../job/jobContext';
+import { linesAt } from '../job/jobAt';
+import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
 import { jobPath } from '../jobs/actions';
 import type { ChangeLogSearch } from './LogsTab';
+import { endOf } from './logEnd';
 import { type LogSearch, logQuery, MOST_OF_THE_PAST } from './logSearch';
 import { plainText } from './terminalLine';
 import type { Logs } from './useLogs';
@@ -23,11 +25,14 @@ interface Props {
 export function LogFooter({ feed, search, change, chosen }: Props) {
   const { t } = useTranslation();
   const { window: logs } = feed;
-  const sources = [...logs.sources.values()];
+  const moment = useMoment();
+  const { replicas } = useCurrentJob();
+  const sources = [...logs.sources.values()].filter((each) => moment === null || hasEnded(each, replicas));
+  const count = moment === null ? logs.lines.length : linesAt(logs.lines, moment);
   const whole = search.all === '1' || search.t !== undefined;
   return (
     <footer className="log-footer">
-      {feed.end?.reason === 'Finished' && (
+      {feed.end?.reason === 'Finished' && moment === null && (
         <span className="log-end" role="status">
           {t('logs.ended')}
         </span>
@@ -36,7 +41,7 @@ export function LogFooter({ feed, search, change, chosen }: Props) {
         <SourceEnd key={source.source} source={source} />
       ))}
       <Matches search={search} />
-      <span className="quiet">{t('logs.lines', { count: logs.lines.length })}</span>
+      <span className="quiet">{t('logs.lines', { count })}</span>
       {whole && logs.lines.length >= MOST_OF_THE_PAST && <span className="quiet">{t('logs.older')}</span>}
       {logs.dropped > 0 && <span className="quiet">{t('logs.dropped', { count: logs.dropped })}</span>}
       {logs.skipped > 0 && <span className="quiet">{t('logs.skipped', { count: logs.skipped })}</span>}
@@ -52,14 +57,23 @@ export function LogFooter({ feed, search, change, chosen }: Props) {
   );
 }
 
+/** At the moment that the page shows. */
+function hasEnded(source: LogSource, replicas: readonly Replica[]): boolean {
+  const containers = replicas.find((each) => each.name === source.replica)?.containers ?? [];
+  return containers.some((each) => each.name === source.container && each.state === 'Terminated');
+}
+
 function SourceEnd({ source }: { readonly source: LogSource }) {
   const { t } = useTranslation();
+  const job = useCurrentJob();
   if (source.error !== '') return <span className="status warning">{`${source.source}: ${source.error}`}</span>;
   if (!source.ended || source.exitCode === null) return null;
+  const end = endOf(source, job);
+  if (end === 'stopped') return <span className="tag">{t('logs.stopped', { replica: source.replica })}</span>;
   return (
-    <span className={`tag ${source.exitCode === 0 ? '' : 'failed'}`}>
+    <span className={`tag ${end === 'failed' ? 'failed' : ''}`}>
       {t('logs.exit', { replica: source.replica, code: source.exitCode })}
-      {source.exitCode !== 0 && source.reason !== '' && ` ${source.reason}`}
+      {end === 'failed' && source.reason !== '' && ` ${source.reason}`}
     </span>
   );
 }
@@ -68,11 +82,12 @@ function SourceEnd({ source }: { readonly source: LogSource }) {
 function Matches({ search }: { readonly search: LogSearch }) {
   const { t } = useTranslation();
   const { summary } = useCurrentJob();
+  const address = useJobAddress();
   const query = logQuery(search, true);
   query.set('limit', '1');
   const { data, error } = useQuery({
     queryKey: ['matches', summary.uid, query.toString()],
-    queryFn: ({ signal }) => request<LogPage>('GET', `${jobPath(summary)}/logs?${query}`, { signal }),
+    queryFn: ({ signal }) => request<LogPage>('GET', `${jobPath(address)}/logs?${query}`, { signal }),
     enabled: search.q !== undefined,
   });
   if (search.q === undefined) return null;
@@ -116,11 +131,12 @@ function Chosen({ feed, chosen }: Pick<Props, 'feed' | 'chosen'>) {
 function Downloads({ search }: Pick<Props, 'search'>) {
   const { t } = useTranslation();
   const { summary } = useCurrentJob();
+  const address = useJobAddress();
   const save = async (query: URLSearchParams, name: string) => {
     query.set('format', 'text');
     query.set('download', '1');
     try {
-      await download(`${jobPath(summary)}/logs?${query}`, name);
+      await download(`${jobPath(address)}/logs?${query}`, name);
     } catch (error) {
       notifications.show({ color: 'red', message: asProblem(error).message });
     }

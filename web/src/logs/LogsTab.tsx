@@ -4,13 +4,15 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
-import { useCurrentJob, useJobAddress } from '../job/jobContext';
+import { linesAt } from '../job/jobAt';
+import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
+import { isRecorded } from '../jobs/recorded';
 import { ProblemState } from '../shell/ProblemState';
 import { consensus } from './consensus';
 import { LogFooter } from './LogFooter';
 import { LogList } from './LogList';
 import { LogToolbar } from './LogToolbar';
-import { type LogSearch, lineFragment, lineOfFragment, logQuery, matcherOf } from './logSearch';
+import { type LogSearch, lineFragment, lineOfFragment, logQuery, matcherOf, ofRecord } from './logSearch';
 import { type Logs, useLogs } from './useLogs';
 import { usePreviousLogs } from './usePreviousLogs';
 import { WrappedList } from './WrappedList';
@@ -21,7 +23,8 @@ export type ChangeLogSearch = (part: { [K in keyof LogSearch]: LogSearch[K] | un
 
 export function LogsTab() {
   const { namespace, kind, name } = useJobAddress();
-  const search = useSearch({ from: FROM });
+  const address = useSearch({ from: FROM });
+  const search = isRecorded(name) ? ofRecord(address) : address;
   const navigate = useNavigate({ from: FROM });
   const live = useLogs(search.previous ? null : `logs:${namespace}/${kind}/${name}?${logQuery(search)}`);
   const previous = usePreviousLogs({ namespace, kind, name }, search);
@@ -48,11 +51,13 @@ function LogView({ feed, search, change }: ViewProps) {
   const [follow, setFollow] = useState(linked.current === null);
   const [chosen, setChosen] = useState<readonly [number, number] | null>(null);
   const [target, setTarget] = useState<{ index: number } | null>(null);
+  const moment = useMoment();
   const compared = search.mode === 'consensus';
   const version = feed.window.lines.length + feed.window.dropped;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the window changes in place; its size says that it did.
-  const folded = useMemo(() => (compared ? consensus(feed.window.lines) : []), [compared, feed, version]);
-  const lines: readonly LogLine[] = compared ? folded : feed.window.lines;
+  const received = useMemo(() => linesOf(feed, moment), [feed, moment, version]);
+  const folded = useMemo(() => (compared ? consensus(received) : []), [compared, received]);
+  const lines: readonly LogLine[] = compared ? folded : received;
   const matcher = useMemo(() => matcherOf(search), [search]);
   const colors = useMemo(
     () => new Map(replicas.map((replica, index) => [replica.name, index % RANK_COLORS])),
@@ -122,6 +127,12 @@ function LogView({ feed, search, change }: ViewProps) {
       <LogFooter feed={feed} search={search} change={change} chosen={chosen} />
     </div>
   );
+}
+
+/** The list itself where it is whole: a copy of a million lines would cost too much. */
+function linesOf(feed: Logs, moment: number | null): readonly LogLine[] {
+  const { lines } = feed.window;
+  return moment === null ? lines : lines.slice(0, linesAt(lines, moment));
 }
 
 /** Scrolls to the line of the address. A line that is older than the window needs all lines. */

@@ -12,7 +12,7 @@ export interface LogSearch {
   readonly regex?: '1';
   /** Other lines are shown, too; matches are only marked. */
   readonly context?: '1';
-  /** Lines from this time on. */
+  /** Lines from this time on. Of a recorded job: lines until then, as on all of its page. */
   readonly t?: string;
   /** All lines that are kept, not only the last ones. */
   readonly all?: '1';
@@ -41,6 +41,11 @@ export function readLogSearch(raw: Record<string, unknown>): LogSearch {
   if (raw.mode === 'consensus') search.mode = 'consensus';
   if (typeof raw.t === 'string' && !Number.isNaN(Date.parse(raw.t))) search.t = raw.t;
   return search;
+}
+
+/** The page has the lines of a recorded job and cuts them at the moment: it is no part of the query. */
+export function ofRecord({ t, ...search }: LogSearch): LogSearch {
+  return t === undefined ? search : { ...search, all: '1' };
 }
 
 /** Parameters of the topic and of the REST path. `everything` ignores the limits of the window. */

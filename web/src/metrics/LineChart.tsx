@@ -2,7 +2,8 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
-import { aligned, type Chart, shown } from './charts';
+import { clockOfLine } from '../format/time';
+import { aligned, type Chart, rangeOf, shown } from './charts';
 
 const HEIGHT = 170;
 /** All charts of the page show the same time under the pointer. */
@@ -19,14 +20,26 @@ function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** As everywhere on the page: 24 hours, in the time zone of the browser. */
+function label(seconds: number, step: number): string {
+  const time = clockOfLine(new Date(seconds * 1000).toISOString());
+  return step >= 60 ? time.slice(0, 5) : step >= 1 ? time.slice(0, 8) : time;
+}
+
 function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Options {
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
   return {
     width,
     height: HEIGHT,
+    // Room for the half of the last time that is right of its tick.
+    padding: [8, 30, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: CURSOR.key }, drag: { x: false, y: false } },
-    axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) }],
+    axes: [
+      { ...axis, space: 76, values: (_, times, __, ___, step) => times.map((time) => label(time, step)) },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) },
+    ],
+    scales: { y: { range: (_, low, high) => rangeOf(chart.unit, low, high) } },
     series: [
       {},
       ...chart.lines.map((line, index) => ({

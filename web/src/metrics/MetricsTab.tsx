@@ -5,8 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { useMetrics } from '../api/topics';
 import { saveText } from '../format/saveText';
 import { DownloadIcon } from '../icons';
-import { useCurrentJob, useJobAddress } from '../job/jobContext';
-import { Card } from '../job/OverviewTab';
+import { Card } from '../job/Card';
+import { metricsAt } from '../job/jobAt';
+import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
 import { ProblemState } from '../shell/ProblemState';
 import { type Chart, chartsOf, csv, latest, shown } from './charts';
 import { LineChart } from './LineChart';
@@ -19,7 +20,11 @@ export function MetricsTab() {
   const { t } = useTranslation();
   const { namespace, kind, name } = useJobAddress();
   const { data, error } = useMetrics(namespace, kind, name);
-  const charts = useMemo(() => (data ? chartsOf(data) : []), [data]);
+  const moment = useMoment();
+  const charts = useMemo(() => {
+    if (!data) return [];
+    return chartsOf(moment === null ? data : metricsAt(data, moment));
+  }, [data, moment]);
   if (!data) return error ? <ProblemState problem={error} /> : <Text c="dimmed">{t('logs.loading')}</Text>;
   return (
     <div className="overview">

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobMetrics } from '../api/contract.gen';
-import { aligned, chartsOf, csv, latest, shown } from './charts';
+import { aligned, chartsOf, csv, latest, rangeOf, shown } from './charts';
 
 const usage = {
   replica: 'worker-0',
@@ -35,6 +35,16 @@ test('there is a chart for each quantity that was measured, and the printed ones
   ]);
 });
 
+test('a replica that prints later than the others stands where it stands in the job', () => {
+  const loss = { name: 'loss', times: [1, 2], values: [1, 2], steps: [1, 2], line: 'loss 2' };
+  const output = ['worker-2', 'worker-1', 'worker-0'].map((replica) => ({ ...loss, replica }));
+  expect(chartsOf({ ...metrics, output })[0]?.lines.map((each) => each.replica)).toEqual([
+    'worker-0',
+    'worker-1',
+    'worker-2',
+  ]);
+});
+
 test('lines with different times share one axis', () => {
   const a = { replica: 'a', times: [1000, 3000], values: [1, 3] };
   const b = { replica: 'b', times: [2000], values: [2] };
@@ -61,4 +71,18 @@ test('all points as CSV', () => {
     '1970-01-01T00:00:01.500Z,worker-0,"lo,ss",2.3',
     '1970-01-01T00:00:01.600Z,worker-0,"lo,ss",2.2',
   ]);
+});
+
+test.each([
+  ['cores', 0.0001, 0.0002, [0, 0.1]],
+  ['cores', 1, 2, [0, 2.2]],
+  ['bytes', 3_000_000, 3_000_100, [0, 3_300_110]],
+  ['number', 1, 2, [0.9, 2.1]],
+  ['number', 2, 2, [1.8, 2.2]],
+  ['number', 0, 0, [0, 1]],
+  ['number', -1, 1, [-1.2, 1.2]],
+] as const)('the y axis of %s from %d to %d', (unit, low, high, [first, last]) => {
+  const found = rangeOf(unit, low, high);
+  expect(found[0]).toBeCloseTo(first);
+  expect(found[1]).toBeCloseTo(last);
 });

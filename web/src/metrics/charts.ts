@@ -36,6 +36,13 @@ function least(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.min(...known);
 }
 
+/** In the order of the job: a replica that prints later than the others arrives later. */
+function inOrder<T extends { readonly replica: string }>(series: readonly T[], replicas: readonly string[]): T[] {
+  const position = new Map(replicas.map((replica, index) => [replica, index]));
+  const of = (each: T) => position.get(each.replica) ?? replicas.length;
+  return [...series].sort((one, other) => of(one) - of(other));
+}
+
 export function chartsOf(metrics: JobMetrics): Chart[] {
   const usage = USAGE.map(([name, unit, limit]) => ({
     name,
@@ -51,7 +58,10 @@ export function chartsOf(metrics: JobMetrics): Chart[] {
     name,
     unit: 'number' as const,
     guessed: true,
-    lines: metrics.output.filter((series) => series.name === name),
+    lines: inOrder(
+      metrics.output.filter((series) => series.name === name),
+      metrics.usage.map((series) => series.replica),
+    ),
     limit: null,
   }));
   // A number that was printed once is no series.
@@ -87,6 +97,16 @@ export function shown(value: number | null, unit: Unit): string {
   const step = Math.min(STEPS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, value)) / 10)));
   const text = `${Number((value / 2 ** (10 * step)).toPrecision(3))}${STEPS[step] ?? ''}`;
   return unit === 'bytesPerSecond' ? `${text}/s` : text;
+}
+
+const LEAST: Partial<Record<Unit, number>> = { cores: 0.1, bytes: 2 ** 20, bytesPerSecond: 2 ** 10 };
+
+/** What the y axis shows. Amounts begin at zero, and a replica that uses next to nothing is not drawn as one that uses a lot. */
+export function rangeOf(unit: Unit, low: number, high: number): [number, number] {
+  const least = LEAST[unit];
+  if (least !== undefined) return [0, Math.max(least, high * 1.1)];
+  const spare = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
+  return [low >= 0 ? Math.max(0, low - spare) : low - spare, high + spare];
 }
 
 function cell(value: string | number | null): string {

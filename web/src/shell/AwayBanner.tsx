@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { useIsAway, useStreamState } from '../api/topics';
 import { since } from '../format/time';
 import { useNow } from '../format/useNow';
+import { say } from '../i18n/say';
 import { WarningIcon } from '../icons';
 
 /** The console or its cluster does not respond. What is shown below is the last known state. */
@@ -20,7 +21,8 @@ function Banner() {
       <WarningIcon />
       <span>
         <strong>{consoleLost ? t('away.console') : t('away.cluster')}</strong>{' '}
-        {t('away.lastState', { age: since(from, now) })} {consoleLost ? t('away.consoleStep') : cluster?.message}
+        {t('away.lastState', { age: since(from, now) })}{' '}
+        {consoleLost ? t('away.consoleStep') : say(cluster?.message ?? '')}
       </span>
     </div>
   );

@@ -11,18 +11,22 @@ import { AwayBanner } from './AwayBanner';
 import { Palette } from './Palette';
 import { Rail } from './Rail';
 import { ShortcutSheet } from './ShortcutSheet';
-import { useCapabilities } from './useCapabilities';
+import { UserMenu } from './UserMenu';
+import { useCapabilities, useRenewedCapabilities } from './useCapabilities';
+import { useGoKeys } from './useGoKeys';
 
 export function Frame() {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [shortcuts, setShortcuts] = useState(false);
   const [palette, setPalette] = useState(false);
+  useRenewedCapabilities();
+  useGoKeys();
+  const noCluster = useCapabilities()?.mode === 'recording';
   useHotkeys([
-    ['mod+K', () => setPalette(true)],
+    ['mod+K', () => setPalette(!noCluster)],
     ['shift+?', () => setShortcuts(true)],
-    ['g', () => void navigate({ to: '/jobs' })],
-    ['n', () => void navigate({ to: '/jobs/new' })],
+    ['n', () => void (noCluster || navigate({ to: '/jobs/new' }))],
   ]);
   return (
     <div className="frame">
@@ -37,11 +41,13 @@ export function Frame() {
         <ClusterBadge />
         <span className="grow" />
         <ConnectionState />
-        <button type="button" className="find" onClick={() => setPalette(true)}>
-          <SearchIcon size={14} />
-          <span>{t('palette.open')}</span>
-          <kbd>{'⌘K'}</kbd>
-        </button>
+        {!noCluster && (
+          <button type="button" className="find" onClick={() => setPalette(true)}>
+            <SearchIcon size={14} />
+            <span>{t('palette.open')}</span>
+            <kbd>{'⌘K'}</kbd>
+          </button>
+        )}
         <Tooltip label={t('shortcuts.title')}>
           <ActionIcon
             variant="subtle"
@@ -54,6 +60,7 @@ export function Frame() {
         </Tooltip>
         <LanguageSwitch />
         <ThemeSwitch />
+        <UserMenu />
       </header>
       <Rail />
       <main className="main" id="main" tabIndex={-1}>
@@ -70,8 +77,11 @@ function ClusterBadge() {
   const { t } = useTranslation();
   const capabilities = useCapabilities();
   if (!capabilities) return null;
+  if (capabilities.mode === 'recording') return <span className="cluster-badge">{t('cluster.recording')}</span>;
   const text =
-    capabilities.mode === 'embedded' ? t('cluster.embedded') : t('cluster.named', { name: capabilities.context });
+    capabilities.mode === 'embedded'
+      ? t('cluster.embedded')
+      : t('cluster.named', { name: capabilities.context || capabilities.server });
   return (
     <Tooltip label={`${capabilities.server} · Kubernetes ${capabilities.serverVersion} · ${capabilities.user}`}>
       <span className="cluster-badge">{text}</span>
@@ -82,6 +92,8 @@ function ClusterBadge() {
 function ConnectionState() {
   const { t } = useTranslation();
   const { connection, cluster } = useStreamState();
+  const noCluster = useCapabilities()?.mode === 'recording';
+  if (noCluster && connection === 'open') return null;
   const state = connection === 'open' && cluster?.state === 'away' ? 'away' : connection;
   return (
     <span className={`connection ${state}`} role="status">

@@ -2,6 +2,7 @@ import { Button, Center, Code, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ApiError } from '../api/contract.gen';
 import { CONSOLE_AWAY } from '../api/http';
+import { say } from '../i18n/say';
 import { FailedIcon } from '../icons';
 
 interface Props {
@@ -43,7 +44,7 @@ export function ProblemText({ problem }: { readonly problem: ApiError }) {
   return (
     <Stack gap={4}>
       <Text size="sm" className="wrap">
-        {problem.reason === CONSOLE_AWAY ? t('problem.awayStep') : problem.message}
+        {problem.reason === CONSOLE_AWAY ? t('problem.awayStep') : say(problem.message)}
       </Text>
       {right && (
         <Text size="sm">
@@ -60,7 +61,7 @@ export function ProblemText({ problem }: { readonly problem: ApiError }) {
       ))}
       {problem.nextStep !== '' && (
         <Text size="sm" fw={600} className="wrap">
-          {problem.nextStep}
+          {say(problem.nextStep)}
         </Text>
       )}
     </Stack>

@@ -1,7 +1,8 @@
 import { Link, useMatchRoute } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useObjection } from '../cluster/useCluster';
-import { JobsIcon, NodesIcon, PlusIcon, QueueIcon, TemplateIcon } from '../icons';
+import { JobsIcon, NodesIcon, PlusIcon, QueueIcon, RecordingIcon, TemplateIcon } from '../icons';
+import { useCapabilities } from './useCapabilities';
 
 const PAGES = [
   { to: '/jobs', label: 'jobs.title', Icon: JobsIcon },
@@ -9,17 +10,20 @@ const PAGES = [
   { to: '/templates', label: 'templates.title', Icon: TemplateIcon },
   { to: '/nodes', label: 'nodes.title', Icon: NodesIcon },
   { to: '/queues', label: 'queues.title', Icon: QueueIcon },
+  { to: '/recordings', label: 'recordings.title', Icon: RecordingIcon },
 ] as const;
 
 /** The pages of the console. The page of a job belongs to the list of jobs. */
 export function Rail() {
   const { t } = useTranslation();
   const matches = useMatchRoute();
-  const fits = PAGES.filter((page) => matches({ to: page.to, fuzzy: true }) !== false);
+  const noCluster = useCapabilities()?.mode === 'recording';
+  const pages = noCluster ? PAGES.filter((page) => page.to === '/recordings') : PAGES;
+  const fits = pages.filter((page) => matches({ to: page.to, fuzzy: true }) !== false);
   const current = fits.sort((a, b) => b.to.length - a.to.length)[0];
   return (
     <nav className="rail" aria-label={t('frame.navigation')}>
-      {PAGES.map((page) => (
+      {pages.map((page) => (
         <RailLink key={page.to} page={page} current={page === current} />
       ))}
     </nav>

@@ -1,15 +1,16 @@
-import { Button, Center, Code, Loader, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Center, Loader } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useState } from 'react';
-import { useTranslation } from 'react-i18next';
-import type { ApiError, SessionInfo } from '../api/contract.gen';
-import { asProblem, CONSOLE_AWAY, keepSession, request } from '../api/http';
+import { useEffect, useState } from 'react';
+import type { ApiError, SessionInfo, SignIn } from '../api/contract.gen';
+import { asProblem, CONSOLE_AWAY, keepSession, onSignedOut, request } from '../api/http';
 import { stream } from '../api/stream';
-import { useStreamState } from '../api/topics';
 import { router } from '../router';
 import { ProblemState } from './ProblemState';
+import { SignInPage } from './SignInPage';
 
-type State = 'starting' | 'signedIn' | ApiError;
+/** `ended`: there was a session; its page comes back after the sign-in. */
+type State = 'starting' | 'signedIn' | { readonly problem: ApiError; readonly ended: boolean };
 
 /** The token of the link is in the fragment, which no server sees. It leaves the address bar at once. */
 function takeToken(): string {
@@ -18,33 +19,49 @@ function takeToken(): string {
   return token;
 }
 
-async function signIn(token: string): Promise<State> {
+/** null: continue the session of the cookie. */
+async function signIn(wanted: SignIn | null): Promise<ApiError | null> {
   try {
     const session =
-      token === ''
+      wanted === null
         ? await request<SessionInfo>('GET', 'session')
-        : await request<SessionInfo>('POST', 'session', { body: JSON.stringify({ token }) });
+        : await request<SessionInfo>('POST', 'session', { body: JSON.stringify(wanted) });
     keepSession(session);
     stream.connect();
-    return 'signedIn';
+    return null;
   } catch (error) {
     return asProblem(error);
   }
 }
 
-// Outside of the component: a token is valid once, and React may mount a component twice.
-let first: Promise<State> | null = null;
+const stateOf = (problem: ApiError | null): State => (problem === null ? 'signedIn' : { problem, ended: false });
 
-function firstSignIn(): Promise<State> {
-  first ??= signIn(takeToken());
+// Outside of the component: a token is valid once, and React may mount a component twice.
+let first: Promise<ApiError | null> | null = null;
+
+function firstSignIn(): Promise<ApiError | null> {
+  const token = takeToken();
+  first ??= signIn(token === '' ? null : { token });
   return first;
 }
 
+/** The address and the drafts stay while the user signs in again. */
 export function Session() {
   const [state, setState] = useState<State>('starting');
-  const { connection } = useStreamState();
-  useEffect(() => void firstSignIn().then(setState), []);
-  const again = (token: string) => void signIn(token).then(setState);
+  const queries = useQueryClient();
+  useEffect(() => void firstSignIn().then((problem) => setState(stateOf(problem))), []);
+  useEffect(
+    () => onSignedOut((problem) => setState((before) => (before === 'signedIn' ? { problem, ended: true } : before))),
+    [],
+  );
+  const again = async (wanted: SignIn | null): Promise<ApiError | null> => {
+    const problem = await signIn(wanted);
+    if (problem === null) {
+      queries.clear(); // it may be another user
+      setState('signedIn');
+    }
+    return problem;
+  };
 
   if (state === 'starting')
     return (
@@ -52,53 +69,13 @@ export function Session() {
         <Loader />
       </Center>
     );
-  if (state === 'signedIn' && connection !== 'signedOut') return <RouterProvider router={router} />;
-  if (state !== 'signedIn' && state.reason === CONSOLE_AWAY)
-    return <ProblemState problem={state} retry={() => again('')} />;
-  return <SignIn onToken={again} problem={state === 'signedIn' ? null : state} />;
-}
-
-/** The whole link may be pasted, or the token alone. */
-export function tokenOf(text: string): string {
-  return /[#&]token=([^&\s]+)/.exec(text)?.[1] ?? text.trim();
-}
-
-interface SignInProps {
-  readonly onToken: (token: string) => void;
-  readonly problem: ApiError | null;
-}
-
-function SignIn({ onToken, problem }: SignInProps) {
-  const { t } = useTranslation();
-  const [text, setText] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onToken(tokenOf(text));
-  };
-  const other = problem !== null && problem.reason !== 'SignInRequired' ? problem.message : '';
-  return (
-    <Center h="100vh" component="main" p="md">
-      <Paper withBorder p="xl" w={460} maw="100%">
-        <form onSubmit={submit}>
-          <Stack>
-            <Title order={1} size="h3">
-              {t('signIn.title')}
-            </Title>
-            <Text size="sm">{t('signIn.how')}</Text>
-            <Code block>{'traincrew console'}</Code>
-            <TextInput
-              label={t('signIn.link')}
-              value={text}
-              error={other}
-              onChange={(event) => setText(event.currentTarget.value)}
-              autoComplete="off"
-            />
-            <Button type="submit" disabled={text.trim() === ''}>
-              {t('signIn.submit')}
-            </Button>
-          </Stack>
-        </form>
-      </Paper>
-    </Center>
-  );
+  if (state === 'signedIn') return <RouterProvider router={router} />;
+  if (state.problem.reason === CONSOLE_AWAY)
+    return (
+      <ProblemState
+        problem={state.problem}
+        retry={() => void again(null).then((problem) => setState(stateOf(problem)))}
+      />
+    );
+  return <SignInPage problem={state.problem} ended={state.ended} signIn={again} />;
 }

@@ -4,7 +4,10 @@ import { useTranslation } from 'react-i18next';
 const KEYS = [
   ['⌘K', 'palette'],
   ['?', 'sheet'],
-  ['g', 'jobs'],
+  ['g j', 'jobs'],
+  ['g n', 'nodes'],
+  ['g q', 'queues'],
+  ['g t', 'templates'],
   ['n', 'newJob'],
   ['/', 'find'],
   ['j k', 'move'],

@@ -3,8 +3,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capabilities } from '../api/contract.gen';
+import { asProblem } from '../api/http';
 import { ButtonLink } from '../shell/ButtonLink';
-import { useCapabilities } from '../shell/useCapabilities';
+import { ProblemState } from '../shell/ProblemState';
+import { useCapabilitiesQuery } from '../shell/useCapabilities';
 import { useTitle } from '../shell/useTitle';
 import { totalOf } from '../wizard/checks';
 import { parse } from '../wizard/manifest';
@@ -15,7 +17,7 @@ import { allTemplates, deleteTemplate, loadSaved, nameOfFile, saveTemplate } fro
 export function TemplatesPage() {
   const { t } = useTranslation();
   useTitle(t('templates.title'));
-  const capabilities = useCapabilities();
+  const { data: capabilities, error, refetch } = useCapabilitiesQuery();
   const navigate = useNavigate();
   const [saved, setSaved] = useState(loadSaved);
   const open = async (file: File | null) => {
@@ -24,6 +26,7 @@ export function TemplatesPage() {
     saveTemplate(name, await file.text());
     void navigate({ to: '/jobs/new', search: { from: `template:${name}` } });
   };
+  if (error && !capabilities) return <ProblemState problem={asProblem(error)} retry={() => void refetch()} />;
   const all = capabilities ? allTemplates(capabilities, saved) : [];
   const remove = (name: string) => {
     deleteTemplate(name);

@@ -1,6 +1,7 @@
 // Templates that the user has saved. They stay in this browser.
 
 import type { Capabilities } from '../api/contract.gen';
+import { userKey } from '../api/http';
 import { builtInTemplates, type Template } from './builtIn';
 
 const KEY = 'traincrew.templates';
@@ -17,10 +18,10 @@ export function readSaved(stored: string | null): Saved {
   }
 }
 
-export const loadSaved = (): Saved => readSaved(localStorage.getItem(KEY));
+export const loadSaved = (): Saved => readSaved(localStorage.getItem(userKey(KEY)));
 
 function store(saved: Saved): void {
-  localStorage.setItem(KEY, JSON.stringify(saved));
+  localStorage.setItem(userKey(KEY), JSON.stringify(saved));
 }
 
 export function saveTemplate(name: string, text: string): void {

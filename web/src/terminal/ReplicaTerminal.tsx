@@ -1,8 +1,9 @@
 import { Button, Loader, Tooltip } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { say } from '../i18n/say';
+import { Card } from '../job/Card';
 import { useCurrentJob } from '../job/jobContext';
-import { Card } from '../job/OverviewTab';
 
 const Terminal = lazy(async () => ({ default: (await import('./Terminal')).Terminal }));
 
@@ -17,7 +18,7 @@ export function ReplicaTerminal({ path, replica, running }: Props) {
   const { t } = useTranslation();
   const { terminal } = useCurrentJob();
   const [opened, setOpened] = useState(false);
-  const reason = terminal.allowed ? (running ? '' : t('terminal.notRunning')) : terminal.reason;
+  const reason = terminal.allowed ? (running ? '' : t('terminal.notRunning')) : say(terminal.reason);
   return (
     <Card title={t('terminal.title')}>
       {opened ? (

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { Capabilities, YamlDocument } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
 import { ProblemState } from '../shell/ProblemState';
-import { useCapabilities } from '../shell/useCapabilities';
+import { useCapabilitiesQuery } from '../shell/useCapabilities';
 import { useTitle } from '../shell/useTitle';
 import { allTemplates, loadSaved } from '../templates/saved';
 import { draftOf, loadDrafts, type Origin, originKey, originOf, sourceOf } from './drafts';
@@ -19,7 +19,7 @@ const FROM = '/jobs/new';
 export function NewJobPage() {
   const { t } = useTranslation();
   useTitle(t('wizard.title'));
-  const capabilities = useCapabilities();
+  const { data: capabilities, error, refetch } = useCapabilitiesQuery();
   const origin: Origin = useSearch({ from: FROM });
   const { job, template } = sourceOf(origin);
   const copied = useQuery({
@@ -30,7 +30,9 @@ export function NewJobPage() {
   });
   const [left, setLeft] = useState<Origin | null>(null);
   const waits = job !== undefined && !copied.data && draftOf(loadDrafts(), origin) === null;
-  if (copied.error && waits) return <ProblemState problem={asProblem(copied.error)} />;
+  if (copied.error && waits)
+    return <ProblemState problem={asProblem(copied.error)} retry={() => void copied.refetch()} />;
+  if (error && !capabilities) return <ProblemState problem={asProblem(error)} retry={() => void refetch()} />;
   if (!capabilities || waits) return <Skeleton height={400} m="lg" />;
   const found = allTemplates(capabilities, loadSaved()).find((each) => each.name === template);
   if (template !== undefined && !found) return <p className="page">{t('templates.missing', { name: template })}</p>;

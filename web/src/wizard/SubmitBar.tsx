@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../api/http';
+import { say } from '../i18n/say';
 import { ProblemText } from '../shell/ProblemState';
 import { rememberImages } from './recentImages';
 import { type DryRun, submit } from './useDryRun';
@@ -13,10 +14,12 @@ interface Props {
   readonly manifest: Manifest;
   readonly namespace: string;
   readonly dryRun: DryRun;
+  /** Other buttons. */
+  readonly children: ReactNode;
 }
 
 /** What the API server says, and the button that creates the job. */
-export function SubmitBar({ manifest, namespace, dryRun }: Props) {
+export function SubmitBar({ manifest, namespace, dryRun, children }: Props) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const [busy, setBusy] = useState(false);
@@ -33,7 +36,7 @@ export function SubmitBar({ manifest, namespace, dryRun }: Props) {
           params: { namespace: job.namespace, kind: job.kind, name: job.name },
         });
     } catch (error) {
-      notifications.show({ color: 'red', message: asProblem(error).message });
+      notifications.show({ color: 'red', message: say(asProblem(error).message) });
     }
     setBusy(false);
   };
@@ -49,6 +52,7 @@ export function SubmitBar({ manifest, namespace, dryRun }: Props) {
             </p>
           ))}
       </div>
+      {children}
       <Button onClick={() => void create()} loading={busy} disabled={manifest.broken || dryRun.state !== 'accepted'}>
         {t('wizard.submit')}
       </Button>

@@ -8,6 +8,8 @@ import { SaveTemplate } from '../templates/SaveTemplate';
 import type { Origin } from './drafts';
 import { JobForm } from './JobForm';
 import { ManifestEditor, type Mark } from './ManifestEditor';
+import { ReviewSection } from './ReviewSection';
+import { RunHere } from './RunHere';
 import { SubmitBar } from './SubmitBar';
 import type { Edit } from './sections/section';
 import { hasStarter } from './starters';
@@ -34,6 +36,11 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
   const namespace = manifest.form.namespace || capabilities.namespace;
   const dryRun = useDryRun(manifest.text, namespace, !manifest.broken);
   const marks = useMarks(manifest, dryRun);
+  const [replaced, setReplaced] = useState<string | null>(null);
+  const replace = (text: string) => {
+    setReplaced(manifest.text);
+    manifest.change(text);
+  };
   const edit: Edit = (...changes) => {
     try {
       manifest.edit(...changes);
@@ -43,7 +50,11 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
   };
   return (
     <div className="page wizard">
-      <WizardHead {...{ manifest, beginning, left, onLeave }} kinds={kinds} kind={kind?.kind ?? ''} />
+      <WizardHead
+        {...{ manifest, beginning, left, onLeave, replaced, replace }}
+        kinds={kinds}
+        kind={kind?.kind ?? ''}
+      />
       <div className="wizard-columns">
         <section className="card" aria-label={t('wizard.form')}>
           <BrokenText manifest={manifest} />
@@ -64,7 +75,16 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
           <ManifestEditor text={manifest.text} label={t('tabs.yaml')} marks={marks} onChange={manifest.change} />
         </section>
       </div>
-      <SubmitBar manifest={manifest} namespace={namespace} dryRun={dryRun} />
+      <ReviewSection capabilities={capabilities} manifest={manifest} namespace={namespace} dryRun={dryRun} />
+      <SubmitBar manifest={manifest} namespace={namespace} dryRun={dryRun}>
+        {kind && (
+          <RunHere
+            {...{ capabilities, kind, form: manifest.form, text: manifest.text }}
+            disabled={manifest.broken}
+            onShrink={replace}
+          />
+        )}
+      </SubmitBar>
     </div>
   );
 }
@@ -98,19 +118,17 @@ interface HeadProps extends Pick<Props, 'beginning' | 'left' | 'onLeave'> {
   readonly manifest: Manifest;
   readonly kinds: Capabilities['kinds'];
   readonly kind: string;
+  /** The text before it was replaced as a whole. */
+  readonly replaced: string | null;
+  readonly replace: (text: string) => void;
 }
 
-function WizardHead({ manifest, beginning, left, onLeave, kinds, kind }: HeadProps) {
+function WizardHead({ manifest, beginning, left, onLeave, kinds, kind, replaced, replace }: HeadProps) {
   const { t } = useTranslation();
   const navigate = useNavigate({ from: '/jobs/new' });
-  const [discarded, setDiscarded] = useState<string | null>(null);
   const choose = (name: string) => {
     onLeave();
     void navigate({ search: { kind: name } });
-  };
-  const startOver = () => {
-    setDiscarded(manifest.text);
-    manifest.change(beginning);
   };
   return (
     <>
@@ -118,7 +136,7 @@ function WizardHead({ manifest, beginning, left, onLeave, kinds, kind }: HeadPro
         <h1 className="page-title">{t('wizard.title')}</h1>
         <Group gap="xs">
           <SaveTemplate text={manifest.text} name={manifest.form.name} />
-          <Button size="xs" variant="subtle" disabled={manifest.text === beginning} onClick={startOver}>
+          <Button size="xs" variant="subtle" disabled={manifest.text === beginning} onClick={() => replace(beginning)}>
             {t('wizard.startOver')}
           </Button>
         </Group>
@@ -129,8 +147,8 @@ function WizardHead({ manifest, beginning, left, onLeave, kinds, kind }: HeadPro
         onChange={choose}
         data={kinds.map((each) => ({ value: each.kind, label: each.kindName }))}
       />
-      {discarded !== null && discarded !== manifest.text ? (
-        <Kept text={t('wizard.startedOver')} back={() => manifest.change(discarded)} />
+      {replaced !== null && replaced !== manifest.text ? (
+        <Kept text={t('wizard.replaced')} back={() => manifest.change(replaced)} />
       ) : (
         left && <Kept text={t('wizard.kept')} back={() => void navigate({ search: left })} />
       )}

@@ -1,6 +1,8 @@
 // Texts that are not submitted yet, by what they began with: a kind, a job, a template, a file. None overwrites another, and a
 // reload of the page shows the text as it was left.
 
+import { userKey } from '../api/http';
+
 const KEY = 'traincrew.drafts';
 const KEPT = 12;
 
@@ -72,8 +74,8 @@ export function readDrafts(stored: string | null): Drafts {
   }
 }
 
-export const loadDrafts = (): Drafts => readDrafts(localStorage.getItem(KEY));
+export const loadDrafts = (): Drafts => readDrafts(localStorage.getItem(userKey(KEY)));
 
 export function storeDrafts(drafts: Drafts): void {
-  localStorage.setItem(KEY, JSON.stringify(drafts));
+  localStorage.setItem(userKey(KEY), JSON.stringify(drafts));
 }

@@ -1,5 +1,7 @@
 // Images of jobs that were submitted from this browser, the latest first.
 
+import { userKey } from '../api/http';
+
 const KEY = 'traincrew.images';
 const KEPT = 12;
 
@@ -16,8 +18,8 @@ export function readImages(stored: string | null): string[] {
   }
 }
 
-export const recentImages = (): string[] => readImages(localStorage.getItem(KEY));
+export const recentImages = (): string[] => readImages(localStorage.getItem(userKey(KEY)));
 
 export function rememberImages(images: readonly string[]): void {
-  localStorage.setItem(KEY, JSON.stringify(withImages(recentImages(), images)));
+  localStorage.setItem(userKey(KEY), JSON.stringify(withImages(recentImages(), images)));
 }

@@ -1,31 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { KindInfo } from '../api/contract.gen';
 import { deviceRows, PRESETS, presetChanges, presetOf, setAmount } from './devices';
 import { beforeStart, lacksStart, setBeforeStart, setEnvironment } from './environments';
 import { type Change, edited, parse } from './manifest';
-import { type Form, policyPath, project, type RoleForm } from './projection';
+import { form, MPI, role, starter } from './mpiManifest';
+import { type Form, policyPath } from './projection';
 import { readImages, withImages } from './recentImages';
 import { readStart, withShell, writeStart } from './startCommand';
-import { starterText } from './starters';
 import { addVolume, changeVolume, removeVolume, setSharedMemory, sharedMemory, volumeRows } from './volumes';
 
-const MPI: KindInfo = {
-  kind: 'mpijob',
-  kindName: 'MPIJob',
-  apiVersions: ['kubeflow.org/v1'],
-  replicasField: 'mpiReplicaSpecs',
-  roles: ['Launcher', 'Worker'],
-  installed: true,
-  scalable: false,
-};
-const form = (text: string): Form => project(parse(text).document, [MPI]);
-const starter = starterText(MPI, 'kubeflow.org/v1', 'default');
 const change = (text: string, changes: (form: Form) => readonly Change[]) => edited(text, changes(form(text)));
-const role = (text: string, name: string): RoleForm => {
-  const found = form(text).roles.find((each) => each.name === name);
-  if (!found) throw new Error(name);
-  return found;
-};
 
 describe('what runs before the start command', () => {
   const installed = change(starter, (each) => setBeforeStart(MPI, each, { environment: '', install: 'pip install a' }));

@@ -1,9 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import type { ApiError, FieldError, SubmitResult } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
-
-const PAUSE = 500;
+import { useSettled } from './useSettled';
 
 export interface DryRun {
   readonly state: 'checking' | 'accepted' | 'refused';
@@ -13,11 +11,7 @@ export interface DryRun {
 
 /** What the API server says to the text, without creating anything. */
 export function useDryRun(text: string, namespace: string, enabled: boolean): DryRun {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(text), PAUSE);
-    return () => window.clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
   const query = useQuery({
     queryKey: ['dryRun', settled, namespace],
     queryFn: ({ signal }) => submit(settled, namespace, true, signal),

@@ -49,7 +49,7 @@ class PatternError(ValueError):
     def __init__(self, message: str, size: int = 0) -> None:
         super().__init__(f"error parsing regexp: {message}")
         self.size = size
-        """The number of instructions that were compiled in vain."""
+        """The number of instructions that were compiled without use."""
 
 
 def parsing_cost(pattern: str) -> int:

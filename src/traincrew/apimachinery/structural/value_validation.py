@@ -7,12 +7,12 @@ zero fraction is accepted for an integer. Integers beyond 64 bits are floats.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.structural import violations
-from traincrew.apimachinery.structural.schemas import NOTHING, AllowedValues, Structure
+from traincrew.apimachinery.structural.scalar_validation import is_integral, validate_enum, validate_number, validate_string
+from traincrew.apimachinery.structural.schemas import NOTHING, Structure
 from traincrew.apimachinery.structural.validation_cost import LimitExceeded, ValidationCost
 from traincrew.apimachinery.structural.violations import Path, SchemaViolation, Violations
 
@@ -38,15 +38,6 @@ def json_type(value: Any) -> str:
     return _TYPES[value.__class__]
 
 
-def is_integral(value: float) -> bool:
-    """Whether a float is accepted as an integer: exactly, or within the precision of the API server."""
-    if not -(2**53) <= value < 2**53:
-        return False
-    if value == int(value):
-        return True
-    return value >= 1 and (value - int(value)) / (value + int(value)) < 1e-9
-
-
 def _validate(value: Any, node: Structure, path: Path, errors: Violations, old: Any) -> int:
     """Returns a score of the valid parts, by which the best of several schemas is chosen."""
     before, score = len(errors), 1
@@ -55,19 +46,19 @@ def _validate(value: Any, node: Structure, path: Path, errors: Violations, old: 
     if node.types or node.format_check:
         score += 1 + _validate_type(value, node, path, errors)
     if value is None:
-        _validate_enum(value, node, path, errors)
+        validate_enum(value, node, path, errors)
         return score
     score += 2
     if node.combined:
         score += _validate_combined(value, node, path, errors)
     if value.__class__ is str:
-        _validate_string(value, node, path, errors)
+        validate_string(value, node, path, errors)
     elif value.__class__ is int or value.__class__ is float:
         score += 2
-        _validate_number(value, node, path, errors)
+        validate_number(value, node, path, errors)
     elif value.__class__ is list:
         score += 2 + _validate_list(value, node, path, errors, old)
-    _validate_enum(value, node, path, errors)
+    validate_enum(value, node, path, errors)
     if value.__class__ is dict:
         score += 1 + _validate_object(value, node, path, errors, old)
     if len(errors) > before and old is not NOTHING and json_equality.deep_equal(old, value):
@@ -96,46 +87,6 @@ def _validate_type(value: Any, node: Structure, path: Path, errors: Violations) 
         return 1
     errors.add(SchemaViolation(violations.TYPE, path, value, node))
     return 0
-
-
-def _validate_string(value: str, node: Structure, path: Path, errors: Violations) -> None:
-    schema = node.schema
-    most, least = schema.get("maxLength"), schema.get("minLength")
-    if most is not None and len(value) > most:
-        errors.add(SchemaViolation(violations.MAX_LENGTH, path, value, node, most))
-    elif least is not None and len(value) < least:
-        errors.add(SchemaViolation(violations.MIN_LENGTH, path, value, node, least))
-    elif node.pattern and not errors.cost.matches(node.pattern, value):
-        errors.add(SchemaViolation(violations.PATTERN, path, value, node, schema["pattern"]))
-    if node.format_check and not node.format_check(value):
-        errors.add(SchemaViolation(violations.FORMAT, path, value, node, schema["format"]))
-
-
-def _validate_number(value: float, node: Structure, path: Path, errors: Violations) -> None:
-    """Bounds of integers are read as integers, even if written as floats."""
-    schema, native = node.schema, int if value.__class__ is int else float
-    if (factor := schema.get("multipleOf")) is not None:
-        _validate_multiple(value, native(factor), node, path, errors)
-    if (least := schema.get("minimum")) is not None:
-        least = native(least)
-        if value < least or (schema.get("exclusiveMinimum") and value == least):
-            errors.add(SchemaViolation(violations.MINIMUM, path, value, node, least))
-    if (most := schema.get("maximum")) is not None:
-        most = native(most)
-        if value > most or (schema.get("exclusiveMaximum") and value == most):
-            errors.add(SchemaViolation(violations.MAXIMUM, path, value, node, most))
-
-
-def _validate_multiple(value: float, factor: float, node: Structure, path: Path, errors: Violations) -> None:
-    if factor <= 0:
-        errors.add(SchemaViolation(violations.INVALID_FACTOR, path, value, node, factor))
-        return
-    if value.__class__ is int:
-        multiple = value % factor == 0
-    else:
-        multiple = is_integral(1 / factor * value if factor < 1 else value / factor)
-    if not multiple:
-        errors.add(SchemaViolation(violations.MULTIPLE_OF, path, value, node, factor))
 
 
 def _validate_list(value: list[Any], node: Structure, path: Path, errors: Violations, old: Any) -> int:
@@ -180,31 +131,6 @@ def _validate_object(value: dict[str, Any], node: Structure, path: Path, errors:
         if key not in value:
             errors.add(SchemaViolation(violations.REQUIRED, (*path, key), None, node))
     return score
-
-
-def _validate_enum(value: Any, node: Structure, path: Path, errors: Violations) -> None:
-    if node.enum is not None and not _is_allowed(value, node, errors):
-        errors.add(SchemaViolation(violations.ENUM, path, value, node, node.enum))
-
-
-def _is_allowed(value: Any, node: Structure, errors: Violations) -> bool:
-    allowed = node.allowed_values()
-    if value.__class__ is str:
-        return value in allowed.strings
-    if value.__class__ is int or value.__class__ is float:
-        return _is_allowed_number(value, allowed)
-    if value is None or value.__class__ is bool:
-        return value is not None and value in allowed.flags
-    errors.cost.add_steps(len(allowed.others))
-    return value in allowed.others
-
-
-def _is_allowed_number(value: float, allowed: AllowedValues) -> bool:
-    """Numbers are converted to the type of the allowed value, even if that truncates them."""
-    try:
-        return (math.isfinite(value) and int(value) in allowed.integers) or float(value) in allowed.floats
-    except OverflowError:  # an integer that is no float
-        return value in allowed.integers
 
 
 def _validate_combined(value: Any, node: Structure, path: Path, errors: Violations) -> int:

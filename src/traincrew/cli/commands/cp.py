@@ -24,7 +24,7 @@ def cp(source: str, destination: str, target_options: cluster_target.TargetOptio
     \b
     traincrew cp mnist:checkpoints ./checkpoints
     traincrew cp mnist:/tmp/trace.json . --replica worker-1
-    traincrew cp data.csv mnist:/data/
+    traincrew cp data.csv mnist:/tmp/
     """
     from traincrew.cli.jobs import file_copy
 

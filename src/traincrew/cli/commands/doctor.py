@@ -21,7 +21,11 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @click.command()
 @click.option("--cluster", is_flag=True, help="Check a Kubernetes cluster and the operator on it instead of this machine.")
-@click.option("--fix", is_flag=True, help="First remove what clusters whose data directory is gone have left.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="First remove the processes, mounts and networks of clusters whose data directory no longer exists.",
+)
 @output_options.option()
 @cluster_target.options
 def doctor(cluster: bool, fix: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
@@ -34,6 +38,11 @@ def doctor(cluster: bool, fix: bool, form: str, target_options: cluster_target.T
 
     Each check prints ok, warn (works with restrictions) or fail, and what to do. The exit code is 1 if a check fails.
     -o name prints the names of the checks that are not ok.
+
+    \b
+    traincrew doctor
+    traincrew doctor --fix
+    traincrew doctor --cluster --kubeconfig ~/.kube/config
     """
     if cluster and fix:
         raise click.UsageError("--fix works on this machine. Do not combine it with --cluster.")

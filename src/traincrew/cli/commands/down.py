@@ -31,6 +31,11 @@ def down(data: str, leave_pods: bool, grace: float | None, form: str) -> None:
 
     The pods are stopped, as in a node shutdown. Their jobs continue after the next `traincrew up`, and the stop does not count
     as a failure. Pods and networks that a killed cluster has left running are stopped, too.
+
+    \b
+    traincrew down
+    traincrew down --leave-pods
+    traincrew down --grace 5
     """
     if leave_pods and grace is not None:
         raise errors.SettingsError("--grace cannot be used with --leave-pods, which stops no pods")

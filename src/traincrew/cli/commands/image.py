@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import click
@@ -81,10 +79,13 @@ def set_(pattern: str, data: str, cluster: bool, form: str, **flags: Any) -> Non
 
 
 @image.command("list")
-@output_options.option()
+@output_options.option("wide")
 @_file_options
 def list_(data: str, cluster: bool, form: str) -> None:
-    """List the image mappings of the user and of the cluster on this machine. The cluster's mappings override the user's."""
+    """List the image mappings of the user and of the cluster on this machine. The cluster's mappings override the user's.
+
+    -o wide prints the mounts, variables, commands and working directories that a mapping adds.
+    """
     from traincrew.cli.local_cluster import image_mappings
 
     found = image_mappings.entries(data, cluster)
@@ -95,7 +96,7 @@ def list_(data: str, cluster: bool, form: str) -> None:
     elif not found:
         terminal.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
     else:
-        terminal.echo(image_mappings.table(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else 0))
+        terminal.echo(image_mappings.table(found, wide=form == "wide"))
 
 
 @image.command("rm")

@@ -28,7 +28,13 @@ def render(document: dict[str, Any]) -> str:
 
 @click.group()
 def manifests() -> None:
-    """Print the CRDs and RBAC rules that a Kubernetes cluster needs to run training jobs."""
+    """Print the CRDs and RBAC rules that a Kubernetes cluster needs to run training jobs.
+
+    \b
+    traincrew manifests crds | kubectl apply --server-side -f -
+    traincrew manifests crds pytorchjob
+    traincrew manifests rbac
+    """
 
 
 @manifests.command("crds")

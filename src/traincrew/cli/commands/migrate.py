@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--apply", "apply_", is_flag=True, help="Execute the steps. Default: print them.")
-@click.option("--back", is_flag=True, help="From traincrew to the Go operator.")
+@click.option("--back", is_flag=True, help="Give the jobs back to the Go operator.")
 @output_options.option()
 @cluster_target.options
 def migrate(apply_: bool, back: bool, form: str, target_options: cluster_target.TargetOptions) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -13,8 +14,10 @@ from traincrew.app import log_format
 from traincrew.app import operator as app_operator
 from traincrew.cli import node_options, sharing_options
 from traincrew.cli.go_flags import GoFlags, ignored_flags
+from traincrew.cli.option_group import add_options
 from traincrew.client import kubeconfig
 from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
 from traincrew.kinds.option import Option
 
 
@@ -23,18 +26,14 @@ def _default_address(port: int) -> str:
     return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
 
 
-def _kind_options(command: Any) -> Any:
-    for kind in reversed(KINDS):
-        for option in reversed(kind.options):
-            name = option.flag.replace("-", "_")
-            command = click.option(
-                f"--{option.flag}",
-                name,
-                default=option.default,
-                show_default=bool(option.default),
-                help=f"{kind.kind}: {option.help}.",
-            )(command)
-    return command
+def _kind_option(kind: JobKind, option: Option) -> Callable[[Any], Any]:
+    return click.option(
+        f"--{option.flag}",
+        option.flag.replace("-", "_"),
+        default=option.default,
+        show_default=bool(option.default),
+        help=f"{kind.kind}: {option.help}.",
+    )
 
 
 @click.command("operator", cls=GoFlags)
@@ -93,7 +92,7 @@ def _kind_options(command: Any) -> Any:
 @click.option("--leftover-grace", default=settings.Planning.finished_job_pod_grace, show_default=True, metavar="SECONDS",
               help="Delete pods that still run this long after their job finished, if cleanPodPolicy is not set.")  # fmt: skip
 @click.option("--node-loss-grace", default=settings.Planning.node_loss_grace, show_default=True, metavar="SECONDS",
-              help="Wait this long for the loss of a node before a job fails of a replica that lost its peer. "
+              help="When a replica fails because it lost its peer, wait this long for a node loss to show before the job fails. "
                    "Use more than the node-monitor-grace-period of kube-controller-manager.")  # fmt: skip
 @click.option(
     "--host-ports",
@@ -115,12 +114,16 @@ def _kind_options(command: Any) -> Any:
                    "different namespaces.")  # fmt: skip
 @sharing_options.options
 @node_options.log_options
-@_kind_options
+@add_options([_kind_option(kind, option) for kind in KINDS for option in kind.options])
 @ignored_flags
 def operator(**flags: Any) -> None:
     """Run the operator: watch the jobs of a cluster and create their pods and services.
 
     Flags of the Go training and MPI operators that have no effect are accepted and reported.
+
+    \b
+    traincrew operator --kubeconfig ~/.kube/config
+    traincrew operator --leader-elect --log-format json
     """
     log_format.configure(flags["log_format"], flags["log_level"])
     options = settings.Operator(

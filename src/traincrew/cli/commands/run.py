@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from traincrew import errors
-from traincrew.cli import cluster_target, completions
+from traincrew.cli import cluster_target, completions, hang_options
+from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.render import terminal
 from traincrew.cli.whole_number import WholeNumber
 
@@ -21,10 +22,14 @@ from traincrew.cli.whole_number import WholeNumber
     metavar="KIND",
     default="",
     shell_complete=completions.kinds,
-    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND. May be omitted for a Python script with --elastic.",
+    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND. May be omitted for a Python script whose framework "
+    "decides.",
 )
 @click.option(
-    "--workers", type=WholeNumber(1, 20_000), metavar="N", help="Number of workers. Default: 1, or the minimum of --elastic."
+    "--workers",
+    type=WholeNumber(1, 20_000),
+    metavar="N",
+    help="Number of training replicas, the Master included. Default: 1, or the minimum of --elastic.",
 )
 @click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
 @click.option(
@@ -79,14 +84,18 @@ from traincrew.cli.whole_number import WholeNumber
 )
 @click.option("--wait-forever", is_flag=True, help="Wait also for a job that can never run here.")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")
+@hang_options.options
 @cluster_target.options
-def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.TargetOptions, **flags: Any) -> None:
+def run(
+    arguments: tuple[str, ...], kind: str, hang_options: HangOptions, target_options: cluster_target.TargetOptions, **flags: Any
+) -> None:
     """Run jobs and show their logs and state until they end.
 
     Submit all objects of the given FILEs (- is standard input), or a job of the given --kind that runs COMMAND. A Python script
-    with --elastic needs no --kind: the framework that it imports decides, or it is a PyTorchJob. The command runs in the
-    current directory, which is mounted in every replica at the same path, so its files are kept. Unless a kubeconfig is given,
-    the job runs on the cluster of this machine, which is started if necessary.
+    with options of its job, such as --workers or --name, needs no --kind if the framework that it imports decides; with
+    --elastic it is otherwise a PyTorchJob. The command runs in the current directory, which is mounted in every replica at the
+    same path, so its files are kept. Unless a kubeconfig is given, the job runs on the cluster of this machine, which is
+    started if necessary.
 
     The exit code is 0 if all jobs succeeded, or with --detach; else that of the container whose failure ended the job. It is 1 if
     none is known, if the job can never run here or if the cluster cannot be reached, 2 for invalid input, 124 after --timeout,
@@ -107,9 +116,9 @@ def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.Ta
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
     flags["form"] = flags["form"] or ""
     chosen = {name: flags.pop(name) for name in run_options.OPTION_NAMES}
-    options = run_options.RunOptions(**chosen, environment=run_input.environment_choice(flags))
-    if kind or run_input.is_elastic_script(arguments, flags):
-        parsed = run_input.from_command(kind, arguments, target_options, flags)
+    options = run_options.RunOptions(**chosen, hang=hang_options, environment=run_input.environment_choice(flags))
+    if chosen_kind := kind or run_input.guess_kind(arguments, flags):
+        parsed = run_input.from_command(chosen_kind, arguments, target_options, flags)
     else:
         parsed = run_input.from_files(arguments, flags)
     try:

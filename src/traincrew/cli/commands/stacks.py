@@ -12,7 +12,7 @@ from traincrew.cli import cluster_target, completions, output_options, replica_o
 
 
 @click.command()
-@click.argument("job", metavar="JOB", shell_complete=completions.jobs)
+@click.argument("job", metavar="[JOB]", default="", shell_complete=completions.jobs)
 @replica_options.replica("Show only this replica, such as worker-1, or all replicas of a role, such as worker.")
 @replica_options.container()
 @click.option(
@@ -31,9 +31,9 @@ from traincrew.cli import cluster_target, completions, output_options, replica_o
 @output_options.option()
 @cluster_target.options
 def stacks(job: str, target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
-    """Show where every replica of a job is at the moment: the Python stacks of its processes.
+    """Show the Python stacks of the processes of a job's replicas. Without JOB: of the job that was created last.
 
-    py-spy reads the stacks, without a change of the program. On the cluster of this machine it runs on this machine
+    py-spy reads the stacks; the program need not be changed. On the cluster of this machine it runs on this machine
     (`pip install py-spy`). On another cluster it runs in the container, which needs py-spy and the capability SYS_PTRACE, or in
     an ephemeral container (--image).
 

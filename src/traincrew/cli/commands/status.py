@@ -19,6 +19,10 @@ def status(data: str, form: str) -> None:
     """Show the state of the cluster on this machine: node, free resources, jobs and pods.
 
     The exit code is 1 if the cluster is not running. Run `traincrew doctor` to check this machine.
+
+    \b
+    traincrew status
+    traincrew status -o json
     """
     directory = data_directory.DataDirectory(data_directory.data_directory(data))
     announced = directory.running()

@@ -23,7 +23,7 @@ def top(target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
     """Show jobs and replicas with their CPU and memory, and GPUs and other devices with the jobs that hold them.
 
     On a terminal the page is kept current until q or Ctrl-C. CPU and memory come from metrics.k8s.io. A device is held by a pod
-    that requests it and has a node.
+    that requests it and is scheduled to a node.
 
     \b
     traincrew top

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from traincrew import errors
-from traincrew.cli import cluster_config, node_options, output_options
+from traincrew.cli import cluster_config, node_options, output_options, sharing_options
 from traincrew.cli.local_cluster import background, foreground
 from traincrew.cli.render import serialization, terminal
 from traincrew.embedded import data_directory
@@ -37,7 +37,7 @@ from traincrew.embedded import data_directory
 )
 @click.option("--no-operator", is_flag=True, help="Do not run the operator.")
 @click.option("--no-controllers", is_flag=True, help="Do not run the controllers and the scheduler.")
-@click.option("--no-console", is_flag=True, help="Do not serve the web console.")
+@click.option("--no-console", is_flag=True, help="Do not serve the web console, and do not record the history of jobs.")
 @click.option("--no-node", is_flag=True, help="Do not run pods: start without kubelet and scheduler.")
 @node_options.options
 @click.option(
@@ -48,6 +48,7 @@ from traincrew.embedded import data_directory
     show_default=True,
     help="Allow pods to request more of this resource than the machine has. May be repeated.",
 )
+@sharing_options.options
 @click.option("--audit-log", metavar="FILE", default="", help="Write an audit log in the format of kube-apiserver.")
 @node_options.log_options
 @output_options.option()

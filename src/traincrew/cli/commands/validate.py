@@ -19,6 +19,10 @@ def validate(files: tuple[str, ...], form: str) -> None:
     Each error is printed as file:line: path: message. The exit code is 0 if there are no errors, 1 if there are errors (warnings
     do not count), 2 if a file cannot be read. Objects of other kinds than training jobs are skipped.
     -o name prints the files that have errors.
+
+    \b
+    traincrew validate job.yaml manifests/
+    helm template chart | traincrew validate -
     """
     from traincrew.cli.jobs import manifest_files
     from traincrew.cli.render import validation_report

@@ -65,6 +65,5 @@ def _cgroups() -> Finding:
     why = hierarchies.discover().warning
     if not why:
         return ok("cgroups", "limits of CPU, memory and processes are enforced")
-    message, _, remedy = why.partition(" (")
-    default_remedy = "Limits of pods are not enforced. In a container, mount the cgroups writable."
-    return warn("cgroups", message, remedy.rstrip(")") or default_remedy)
+    message, _, remedy = why.rpartition(" (")
+    return warn("cgroups", message, f"{remedy[0].upper()}{remedy[1:].removesuffix(')')}.")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 
 from traincrew.apimachinery import times
+from traincrew.cli import py_spy
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.embedded import data_directory
 
@@ -29,6 +30,7 @@ _TOLERANCE = 60.0
 def check(directory: data_directory.DataDirectory) -> Iterator[Finding]:
     yield _python()
     yield _kubectl()
+    yield _py_spy()
     yield _port(directory)
     yield clock(directory.data, time.time())
     yield _open_files()
@@ -54,6 +56,15 @@ def _kubectl() -> Finding:
     if found is None or (int(found[1]), int(found[2])) < MIN_KUBECTL:
         return warn("kubectl", f"{message} ({program})", "This version is older than the tested ones. Install 1.27 or later.")
     return ok("kubectl", f"{message} ({program})")
+
+
+def _py_spy() -> Finding:
+    program = py_spy.find()
+    if program is None:
+        return ok(
+            "py-spy", f"optional, not installed: `traincrew stacks` needs it. Run `{py_spy.install_command()}` to install it."
+        )
+    return ok("py-spy", f"{program} (optional, for `traincrew stacks`)")
 
 
 def _port(directory: data_directory.DataDirectory) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from traincrew.cli.installation.deployments import Deployment, Installed
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 REPLICAS = "traincrew.kubeflow.org/replicas-before-migration"
 """Annotation on a Deployment that was scaled to zero."""

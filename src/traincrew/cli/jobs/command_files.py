@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from traincrew import errors
-from traincrew.cli.jobs import command_needs
+from traincrew.cli.jobs import command_scripts
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.images import default_environment
 
 
 def reject_missing(command: Sequence[str], mounted: str) -> None:
     """Raise SettingsError if the program or the script of the command should be in the mounted directory, and is not."""
-    for word in command_needs.files(command):
+    for word in command_scripts.find(command):
         path = os.path.normpath(os.path.join(mounted, word))
         if mounted and f"{path}/".startswith(f"{mounted}/") and not os.path.exists(path):
             raise errors.SettingsError(f"{word}: no such file in {mounted}, where the command runs. Nothing was created.")
@@ -44,7 +44,7 @@ def reject_hidden_in_pods(specs: Iterable[Mapping[str, Any]], data: data_directo
         for container in spec.get("containers") or ():
             command = [*(container.get("command") or ()), *(container.get("args") or ())]
             mounted = [mount["mountPath"].rstrip("/") for mount in container.get("volumeMounts") or ()]
-            for path in command_needs.files(command) if command else ():
+            for path in command_scripts.find(command):
                 if os.path.isabs(path) and _is_hidden_file(path, mounted):
                     directory = os.path.dirname(path)
                     raise errors.SettingsError(

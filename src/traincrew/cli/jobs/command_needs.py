@@ -50,22 +50,6 @@ def _pythons(command: Sequence[str]) -> list[str]:
     return [word for word in command if word.rpartition("/")[2] in ("python", "python3")][:1]
 
 
-def files(command: Sequence[str]) -> list[str]:
-    """The files without which the command cannot start: a program with a path, and the script of Python."""
-    found = [command[0]] if "/" in command[0] else []
-    if not command[0].rpartition("/")[2].startswith("python"):
-        return found
-    words = iter(command[1:])
-    for word in words:
-        if word in ("-c", "-m", "-"):
-            break
-        if word in ("-W", "-X"):
-            next(words, "")
-        elif not word.startswith("-"):
-            return [*found, word]
-    return found
-
-
 def _imports(code: python_imports.PythonCode, directory: pathlib.Path) -> python_imports.Imports:
     """The imports of the code, and of the local modules that it imports."""
     pending = [(directory, python_imports.of_source(source)) for source in code.code]

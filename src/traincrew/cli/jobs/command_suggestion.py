@@ -7,12 +7,15 @@ import pathlib
 import shlex
 import shutil
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from traincrew.cli.jobs import command_manifest, command_needs
+from traincrew.cli.jobs import command_manifest, command_needs, command_scripts
 from traincrew.kinds import KINDS, job_from_command
 
 PROGRAMS = {".py": "python", ".sh": "bash"}
 """By suffix: the program that runs a script."""
+ABOVE_FRAMEWORKS = frozenset(("horovod", "mpi4py"))
+"""Modules of scripts that also import a framework. They decide the kind alone."""
 
 
 def suggest(words: Sequence[str]) -> str:
@@ -32,15 +35,53 @@ def suggest(words: Sequence[str]) -> str:
     return f"{what}. To run it as a job with two workers, use:\n  {suggested}{others}"
 
 
-def elastic_kind(command: Sequence[str]) -> str:
-    """The kind of an elastic job that runs a Python script, if none is given: that of the framework which the script imports,
-    else the first that starts any script. Empty: the command is not a Python script."""
+class KindGuess(NamedTuple):
+    """A kind that the user has not named."""
+
+    kind: str
+    why: str = ""
+    """Such as `train.py imports torch`. Empty: it is the kind that starts any Python script."""
+
+    def __str__(self) -> str:
+        return f"{with_article(self.kind)}, because {self.why}" if self.why else with_article(self.kind)
+
+
+def guess(command: Sequence[str], *, elastic: bool) -> KindGuess | None:
+    """The kind of a job that runs a Python script: that of the framework which the script imports. None: the command is not a
+    Python script, or its imports do not tell. An elastic job of any script has a kind: the first that starts any script."""
     if not job_from_command.is_python(tuple(command)):
-        return ""
-    return framework_kind(command) or command_manifest.elastic_kinds(idle=True)[0]
+        return None
+    found = framework_kinds(command)
+    if len(found) == 1:
+        return found[0]
+    if elastic:
+        return KindGuess(framework_kind(command) or command_manifest.elastic_kinds(idle=True)[0])
+    return None
+
+
+def missing_kind(command: Sequence[str], flag: str) -> str:
+    """The message for a command whose kind is needed for the flag, and cannot be guessed."""
+    found = [each.kind for each in framework_kinds(command)]
+    kinds = found or [each.kind for each in KINDS]
+    several = f" The script imports frameworks of several kinds: {', '.join(found)}." if found else ""
+    return f"{flag} requires --kind.{several} Add --kind {kinds[0]} (or {', '.join(kinds[1:])})."
 
 
 def framework_kind(command: Sequence[str]) -> str:
-    """The kind of the framework that the script imports. Horovod scripts also import another framework: later kinds win."""
+    """The kind of the framework that the script imports. Empty: it imports none."""
+    return next((each.kind for each in framework_kinds(command)), "")
+
+
+def framework_kinds(command: Sequence[str]) -> list[KindGuess]:
+    """The kinds of the frameworks that the script imports. Later kinds come first."""
     modules = command_needs.find([command], os.getcwd()).modules
-    return next((kind.kind for kind in reversed(KINDS) if set(kind.modules) & set(modules)), "")
+    scripts = command_scripts.find(command)
+    script = os.path.basename(scripts[-1]) if scripts else "the command"
+    imported = [(kind.kind, [name for name in kind.modules if name in modules]) for kind in reversed(KINDS)]
+    above = [(kind, names) for kind, names in imported if set(names) & ABOVE_FRAMEWORKS]
+    return [KindGuess(kind, f"{script} imports {names[0]}") for kind, names in above or imported if names]
+
+
+def with_article(kind: str) -> str:
+    """`an MPIJob`: initials are spelt, and M is pronounced with a vowel."""
+    return f"{'an' if kind[:2].isupper() and kind[0] in 'AEFHILMNORSX' else 'a'} {kind}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from traincrew import errors
+from traincrew.cli import py_spy
 from traincrew.cli.render import stacks
 from traincrew.client import exec_websocket, pod_logs
 from traincrew.client.remote import RemoteClient
@@ -16,16 +17,16 @@ for directory in /proc/[0-9]*; do
   program=$(readlink "$directory/exe") || continue
   case ${program##*/} in python*) ;; *) continue ;; esac
   pid=${directory#/proc/}
-  case $(tr '\0' ' ' < "$directory/cmdline") in *traincrew.embedded.kubelet.runtime*|*py-spy*) continue ;; esac
+  case $(tr '\0' ' ' < "$directory/cmdline") in *traincrew.embedded.kubelet.*|*py-spy*) continue ;; esac
   echo "process $pid $(tr '\0\n' '  ' < "$directory/cmdline")"
-  py-spy dump --json --pid "$pid" 2>&1 | tr '\n' ' '
+  py-spy dump --json --pid "$pid" 2>&1 | tr '\n' '\036'
   echo
 done
 """
-"""Prints two lines for each Python process: its command, and its stacks or the error of py-spy."""
+"""Prints two lines for each Python process: its command, and its stacks or the error of py-spy, with \\x1e for its line ends."""
 
 
-async def run_script(client: RemoteClient, position: pod_logs.LogPosition, *argv: str) -> tuple[int, str, str]:
+async def run_script(client: RemoteClient, position: pod_logs.ContainerReference, *argv: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error. Raise SettingsError if the user may not use exec."""
     output = {exec_websocket.STDOUT: bytearray(), exec_websocket.STDERR: bytearray()}
 
@@ -44,7 +45,7 @@ async def run_script(client: RemoteClient, position: pod_logs.LogPosition, *argv
     return code, out, err
 
 
-async def read(client: RemoteClient, position: pod_logs.LogPosition) -> list[stacks.ProcessStacks]:
+async def read(client: RemoteClient, position: pod_logs.ContainerReference) -> list[stacks.ProcessStacks]:
     code, out, err = await run_script(client, position, "sh", "-c", SCRIPT)
     if code == NO_PY_SPY:
         raise errors.SettingsError(
@@ -58,13 +59,13 @@ async def read(client: RemoteClient, position: pod_logs.LogPosition) -> list[sta
 
 def parse(output: str) -> list[stacks.ProcessStacks]:
     """The output of SCRIPT."""
-    lines, found = output.splitlines(), []
+    lines, found = output.split("\n"), []
     for index, line in enumerate(lines):
         word, _, rest = line.partition(" ")
         if word != "process":
             continue
         pid, _, command = rest.partition(" ")
-        found.append(_process(int(pid), command.strip(), lines[index + 1] if index + 1 < len(lines) else ""))
+        found.append(_process(int(pid), command.strip(), "".join(lines[index + 1 : index + 2]).replace("\x1e", "\n")))
     return found
 
 
@@ -79,4 +80,4 @@ def _process(pid: int, command: str, dump: str) -> stacks.ProcessStacks:
             "to run py-spy in an ephemeral container, or use --signal with a registered faulthandler."
         )
         return stacks.ProcessStacks(pid, command, problem=problem)
-    return stacks.ProcessStacks(pid, command, problem=f"py-spy failed: {' '.join(dump.split()) or 'no output'}")
+    return stacks.ProcessStacks(pid, command, problem=f"py-spy cannot read the stacks: {py_spy.reason(dump)}")

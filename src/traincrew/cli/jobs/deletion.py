@@ -69,11 +69,11 @@ async def delete_jobs(request: DeletionRequest, target_options: cluster_target.T
 
 async def _find_all(
     client: interfaces.Client, namespace: str, names: tuple[str, ...]
-) -> tuple[list[job_references.JobObject], list[errors.UserError]]:
+) -> tuple[list[job_references.StoredJob], list[errors.UserError]]:
     """The jobs, and an error for each name that names no job or several."""
     if not names:
         return await job_references.list_jobs(client, namespace), []
-    found, missing = list[job_references.JobObject](), list[errors.UserError]()
+    found, missing = list[job_references.StoredJob](), list[errors.UserError]()
     for name in names:
         try:
             found.append(await job_references.find(client, namespace, name))

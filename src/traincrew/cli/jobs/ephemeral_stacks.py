@@ -32,7 +32,7 @@ def container(name: str, target: str, image: str) -> dict[str, Any]:
     }
 
 
-async def read(client: RemoteClient, position: pod_logs.LogPosition, image: str) -> list[stacks.ProcessStacks]:
+async def read(client: RemoteClient, position: pod_logs.ContainerReference, image: str) -> list[stacks.ProcessStacks]:
     name = f"stacks-{secrets.token_hex(3)}"
     body = msgspec.json.encode({"spec": {"ephemeralContainers": [container(name, position.container, image)]}})
     try:
@@ -58,7 +58,7 @@ async def read(client: RemoteClient, position: pod_logs.LogPosition, image: str)
     return found
 
 
-async def _wait(client: RemoteClient, position: pod_logs.LogPosition, name: str) -> tuple[int, str]:
+async def _wait(client: RemoteClient, position: pod_logs.ContainerReference, name: str) -> tuple[int, str]:
     """Exit code and message of the ephemeral container."""
     reason = "it has not started"
     try:
@@ -80,6 +80,6 @@ def _state(pod: dict[str, Any], name: str) -> dict[str, Any]:
     return next((each.get("state") or {} for each in statuses if each["name"] == name), {})
 
 
-async def _log(client: RemoteClient, position: pod_logs.LogPosition) -> str:
+async def _log(client: RemoteClient, position: pod_logs.ContainerReference) -> str:
     lines = [line async for batch in pod_logs.lines(client, position, pod_logs.PodLogOptions()) for line in batch]
     return "\n".join(line.text.decode(errors="replace") for line in lines)

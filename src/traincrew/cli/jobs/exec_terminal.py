@@ -57,7 +57,7 @@ def start_failure(message: str) -> int | None:
     return NOT_EXECUTABLE if re.search(r'exec: "[^"]*": permission denied', message) else None
 
 
-async def _run_session(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:
+async def _run_session(session: exec_websocket.ExecWebSocket, wanted: exec_websocket.Command) -> int:
     with _raw_terminal() if wanted.tty else contextlib.nullcontext():
         async with _terminal_size_sent(session) if wanted.tty else contextlib.nullcontext():
             forwarding = asyncio.create_task(_forward_stdin(session)) if wanted.stdin else None
@@ -81,7 +81,7 @@ async def _write_output(channel: int, data: bytes) -> None:
             await asyncio.sleep(0.01)
 
 
-async def _forward_stdin(session: exec_websocket.Session) -> None:
+async def _forward_stdin(session: exec_websocket.ExecWebSocket) -> None:
     with contextlib.suppress(OSError):  # the terminal was closed
         while data := await stdin.read():
             await session.write(data)
@@ -99,7 +99,7 @@ def _raw_terminal() -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _terminal_size_sent(session: exec_websocket.Session) -> AsyncIterator[None]:
+async def _terminal_size_sent(session: exec_websocket.ExecWebSocket) -> AsyncIterator[None]:
     """Send the size of the terminal now and on every change."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 

@@ -8,7 +8,8 @@ import dataclasses
 import pathlib
 import posixpath
 import re
-from collections.abc import Awaitable, Callable
+import shlex
+from collections.abc import Awaitable, Callable, Coroutine
 
 from traincrew import errors
 from traincrew.cli import cluster_target
@@ -17,6 +18,8 @@ from traincrew.cli.render import terminal
 from traincrew.client import exec_websocket, pod_logs
 from traincrew.client.remote import RemoteClient
 
+Send = Callable[[exec_websocket.ExecWebSocket], Coroutine[None, None, None]]
+Output = Callable[[int, bytes], Awaitable[None]]
 _REMOTE = re.compile(r"(?P<job>(?:[A-Za-z][A-Za-z0-9.-]*/)?[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>.+)", re.DOTALL)
 
 
@@ -54,11 +57,15 @@ async def copy(request: CopyRequest, target_options: cluster_target.TargetOption
         job, _ = await query.get_job(client, target.namespace, remote.job)
         pod = replica_selection.running_pods(job, request.replica)[0]
         copier = ContainerCopier(client, replica_selection.container(job, pod, request.container))
+        there = f"{job.replica(pod)}:"
         if isinstance(source, pathlib.Path):
-            await copier.upload(source, remote.path)
+            copied = f"{source} copied to {there}{await copier.upload(source, remote.path)}"
         else:
             assert isinstance(destination, pathlib.Path)
-            await copier.download(remote.path, download_target(remote.path, destination))
+            wanted = download_target(remote.path, destination)
+            await copier.download(remote.path, wanted)
+            copied = f"{there}{remote.path} copied to {wanted.path}"
+    terminal.echo(copied, err=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +90,7 @@ def download_target(path: str, destination: pathlib.Path) -> DownloadTarget:
 @dataclasses.dataclass(frozen=True)
 class ContainerCopier:
     client: RemoteClient
-    position: pod_logs.LogPosition
+    position: pod_logs.ContainerReference
 
     async def download(self, path: str, target: DownloadTarget) -> None:
         pieces = tar_streams.PieceQueue()
@@ -105,12 +112,13 @@ class ContainerCopier:
         for skipped in await extracting:
             terminal.echo(f"warning: skipped {skipped}", err=True)
 
-    async def upload(self, source: pathlib.Path, path: str) -> None:
+    async def upload(self, source: pathlib.Path, path: str) -> str:
+        """Return the path of the copy."""
         into = path.endswith("/") or await self._is_directory(path)
         parent, name = (path, _name(source)) if into else posixpath.split(path)
         archive = tar_streams.LocalArchive.of(source, name)
 
-        async def send(session: exec_websocket.Session) -> None:
+        async def send(session: exec_websocket.ExecWebSocket) -> None:
             pieces = tar_streams.PieceQueue()
             writing = asyncio.ensure_future(asyncio.to_thread(_write, archive, pieces))
             try:
@@ -121,7 +129,11 @@ class ContainerCopier:
             await writing
 
         script = 'head -c "$1" | tar xof - -C "$2"'
-        await self._run(("sh", "-c", script, "sh", str(archive.size), parent or "."), send=send)
+        try:
+            await self._run(("sh", "-c", script, "sh", str(archive.size), parent or "."), send=send)
+        except errors.SettingsError as error:
+            raise errors.SettingsError(f"{error}{_directory_advice(str(error), parent)}") from None
+        return posixpath.join(parent, name)
 
     async def _is_directory(self, path: str) -> bool:
         command = exec_websocket.Command(("sh", "-c", 'test -d "$1"', "sh", path))
@@ -132,7 +144,7 @@ class ContainerCopier:
         self,
         argv: tuple[str, ...],
         receive: Callable[[bytes], Awaitable[None]] | None = None,
-        send: Callable[[exec_websocket.Session], Awaitable[None]] | None = None,
+        send: Send | None = None,
     ) -> None:
         messages = bytearray()
 
@@ -144,19 +156,26 @@ class ContainerCopier:
 
         command = exec_websocket.Command(argv, stdin=send is not None)
         async with exec_websocket.opened(self.client, self.position, command) as session:
-            sending = asyncio.ensure_future(send(session)) if send is not None else None
             try:
-                code = await session.run(output)
-                if sending is not None and code == 0:
-                    await sending
+                code = await _exchange(session, output, send)
             except errors.ServerError as error:
                 raise errors.ServerError(f"{error.message}. The container needs `tar` and `sh` to copy files.") from None
-            finally:
-                if sending is not None:
-                    sending.cancel()
-                    await asyncio.gather(sending, return_exceptions=True)
         if code:
             raise errors.SettingsError(_failure(self.position.pod, messages.decode(errors="replace"), code))
+
+
+async def _exchange(session: exec_websocket.ExecWebSocket, output: Output, send: Send | None) -> int:
+    """Send the input while the output is read. Return the exit code of the command."""
+    sending = asyncio.ensure_future(send(session)) if send is not None else None
+    try:
+        code = await session.run(output)
+        if sending is not None and code == 0:
+            await sending
+        return code
+    finally:
+        if sending is not None:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 def _failure(pod: str, output: str, code: int) -> str:
@@ -166,6 +185,13 @@ def _failure(pod: str, output: str, code: int) -> str:
         return f"cannot copy in pod {pod}: tar exited with code {code}"
     text = re.sub(r"^(?:\S*/)?tar: ", "", lines[0]).replace(": Cannot stat: ", ": ").replace(": Cannot open: ", ": ")
     return f"cannot copy in pod {pod}: {text}"
+
+
+def _directory_advice(error: str, directory: str) -> str:
+    if not error.endswith("No such file or directory"):
+        return ""
+    command = f"mkdir -p {shlex.quote(posixpath.normpath(directory))}"
+    return f". Mount a volume there, or create the directory in the container: `traincrew exec JOB -- {command}`."
 
 
 def _name(path: pathlib.Path) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import pathlib
-import shutil
-import sys
 
 from traincrew import errors
+from traincrew.cli import py_spy
 from traincrew.cli.jobs import local_processes
 from traincrew.cli.render import stacks
 
@@ -16,22 +14,12 @@ TIMEOUT_SECONDS = 30.0
 PTRACE_SCOPE = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
-def _py_spy() -> str | None:
-    """py-spy beside this Python, else in the PATH."""
-    beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
-    return beside if os.access(beside, os.X_OK) else shutil.which("py-spy")
-
-
-def is_available() -> bool:
-    return _py_spy() is not None
-
-
 def find_py_spy() -> str:
     """Raise SettingsError if there is none."""
-    if (found := _py_spy()) is None:
+    if (found := py_spy.find()) is None:
         raise errors.SettingsError(
-            f"py-spy is not installed. Run `{sys.executable} -m pip install py-spy`, or register `faulthandler` in the program "
-            "and use --signal USR1."
+            f"py-spy, which reads the stacks, is not installed. Run `{py_spy.install_command()}`, or register `faulthandler` in "
+            "the program and use --signal USR1."
         )
     return found
 
@@ -61,7 +49,7 @@ async def _dump(program: str, process: local_processes.PodProcess) -> stacks.Pro
 
 def _problem(message: str, pid: int) -> str:
     if "permission" not in message.lower() and "not permitted" not in message.lower():
-        return f"py-spy failed: {' '.join(message.split())}"
+        return f"py-spy cannot read the stacks: {py_spy.reason(message)}"
     restricted = _ptrace_scope()
     rule = f" (kernel.yama.ptrace_scope={restricted})" if restricted not in ("", "0") else ""
     return (

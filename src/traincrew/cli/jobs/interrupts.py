@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 from traincrew.cli.jobs import stdin
-from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.terminal_output import TerminalOutput
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Interrupts:
                 task.cancel()
             await asyncio.gather(running, signalled, return_exceptions=True)
 
-    async def ask(self, number: int, jobs: str, console: Console) -> InterruptChoice:
+    async def ask(self, number: int, jobs: str, console: TerminalOutput) -> InterruptChoice:
         """Ask what to do. SIGTERM, and an interrupt without a terminal, delete the jobs."""
         if number != signal.SIGINT or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return InterruptChoice.DELETE

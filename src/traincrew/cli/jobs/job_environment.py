@@ -15,7 +15,7 @@ from traincrew.apimachinery import suggestions
 from traincrew.cli.jobs import python_environment, requirements_environment
 from traincrew.cli.jobs.command_needs import CommandNeeds
 from traincrew.cli.jobs.pod_environment import PodEnvironment
-from traincrew.cli.local_cluster import environments
+from traincrew.cli.local_cluster import environments, framework_environments
 from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.envvars import process_config
@@ -107,6 +107,8 @@ def _directory_of_image(image: str, data: pathlib.Path) -> str:
 
 def _not_mapped(image: str, known: Sequence[str]) -> str:
     """People leave out the first part of the name, or the tag."""
+    if build := framework_environments.on_image(image):
+        return f"image {image} has no mapping. Nothing was created. {build}"
     by_last_part = {_last_part(name): name for name in reversed(known)}
     similar = suggestions.nearest(image, known) or by_last_part.get(suggestions.nearest(_last_part(image), by_last_part), "")
     return (
@@ -128,13 +130,14 @@ def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data
     suitable = environments.with_modules(others, missing) if missing else []
     for program in needs.programs:
         if not suitable and shutil.which(program, path=path) is None:
-            raise errors.SettingsError(_no_program(program, found, path, others))
+            raise errors.SettingsError(_no_program(program, found, path, others, needs.modules))
     if not missing:
         return []
     what = f"The command imports {', '.join(missing)}. {found} does not have {_it(missing)}"
     if suitable:
         raise errors.SettingsError(f"{what}, but image {suitable[0].image} does. {_run_instead(suitable[0])}")
-    return [f"warning: {what}. Install what is missing, or choose another environment with --env-dir, --requirements or --image."]
+    remedy = "Install what is missing, or choose another environment with --env-dir, --requirements or --image."
+    return [" ".join(filter(None, (f"warning: {what}. {remedy}", framework_environments.on_modules(missing))))]
 
 
 def missing_modules_of_image(image: str, found: JobEnvironment, data: data_directory.DataDirectory) -> str:
@@ -150,19 +153,31 @@ def missing_modules_of_image(image: str, found: JobEnvironment, data: data_direc
             f"{what}, but the environment of image {each.image} does. Nothing was created. Map the image to it, and run again:\n"
             f"  {mapping} {shlex.quote(each.directory)}"
         )
-    return f"warning: {what}. Install what is missing there, or map the image to another environment: `{mapping} DIR`."
+    remedy = f"Install what is missing there, or map the image to another environment: `{mapping} DIR`."
+    return " ".join(filter(None, (f"warning: {what}. {remedy}", framework_environments.on_modules(missing))))
 
 
 def _it(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "them"
 
 
-def _no_program(program: str, found: JobEnvironment, path: str, others: Sequence[environments.ImageEnvironment]) -> str:
+def _no_program(
+    program: str,
+    found: JobEnvironment,
+    path: str,
+    others: Sequence[environments.ImageEnvironment],
+    modules: Sequence[str],
+) -> str:
+    if program.partition("=")[0].isidentifier() and "=" in program:
+        return f"{program} is not a program. Write `--env {program}` before `--` to set a variable."
     what = f"{program} is not in the PATH of {found}"
     if program == "python" and shutil.which("python3", path=path):
         return f"{what}. Use python3."
     suitable = next((each for each in others if each.has_program(program)), None)
-    return f"{what}, but image {suitable.image} has it. {_run_instead(suitable)}" if suitable else f"{what}. Install it there."
+    if suitable:
+        return f"{what}, but image {suitable.image} has it. {_run_instead(suitable)}"
+    build = framework_environments.on_program(program, modules)
+    return f"{what}. Install it there." if not build else f"{what}. Install it there, or build an environment: {build}"
 
 
 def _run_instead(environment: environments.ImageEnvironment) -> str:

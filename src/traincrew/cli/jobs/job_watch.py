@@ -7,11 +7,11 @@ import contextlib
 import dataclasses
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from traincrew.cli import cluster_target
 from traincrew.cli.hang_options import HangOptions
-from traincrew.cli.jobs import inspection, interrupts, live_screen, query
+from traincrew.cli.jobs import hang_search, interrupts, live_screen, query
 from traincrew.cli.jobs.job_selection import JobSelection
 from traincrew.cli.render import serialization, tables, terminal
 from traincrew.client import clock
@@ -37,7 +37,7 @@ async def watch(request: WatchRequest, target_options: cluster_target.TargetOpti
         namespace = request.selection.namespace(target.namespace)
         if namespace is not None:
             await query.require_namespace(client, namespace)
-        search = activity_query.HangSearch(inspection.limits(request.hang), logs=False)
+        search = hang_search.for_target(request.hang, target, logs=False)
         jobs = WatchedJobs(client, namespace, search, request.selection)
         caught = interrupts.Interrupts()
         with caught.caught(), contextlib.suppress(interrupts.Interrupted):
@@ -107,7 +107,7 @@ def _page(watched: WatchedJobs, request: WatchRequest) -> live_screen.Draw:
 
 
 async def _print_changes(watched: WatchedJobs, request: WatchRequest) -> None:
-    printer = ChangePrinter(request)
+    printer = ChangePrinter(request, watched.all())
     while True:
         for job, raw in watched.all():
             printer.print(job, raw)
@@ -116,31 +116,29 @@ async def _print_changes(watched: WatchedJobs, request: WatchRequest) -> None:
 
 
 class ChangePrinter:
-    def __init__(self, request: WatchRequest) -> None:
-        self._request = request
+    def __init__(self, request: WatchRequest, jobs: Sequence[tuple[observed_job.ObservedJob, bytes]]) -> None:
+        """jobs: those that exist. The columns are as wide as they need, and stay so."""
+        self._form, self._namespaces = request.form, request.selection.all_namespaces
         self._printed: dict[str, object] = {}
         """By UID: what was printed last, without the times that change by themselves."""
-        self._widths: list[int] = []
+        self._widths = tables.watched_widths([self._cells(job) for job, _ in jobs], namespaces=self._namespaces)
+
+    def _cells(self, job: observed_job.ObservedJob) -> list[str]:
+        return tables.job_cells(job, clock.now(), namespaces=self._namespaces)
 
     def print(self, job: observed_job.ObservedJob, raw: bytes) -> None:
         """Print the job if it has changed."""
-        cells = tables.job_cells(job, clock.now(), namespaces=self._request.selection.all_namespaces)
-        documents = self._request.form in ("json", "yaml")
+        cells = self._cells(job)
+        documents = self._form in ("json", "yaml")
         state = job.job.metadata.resource_version if documents else tables.without_times(cells)
         if self._printed.get(job.job.metadata.uid) == state:
             return
+        if not self._printed and self._form in ("text", "wide"):
+            terminal.echo(tables.aligned(tables.job_head(namespaces=self._namespaces), self._widths))
         self._printed[job.job.metadata.uid] = state
         if documents:
-            terminal.echo_unchanged(serialization.list_entry(json.loads(raw), self._request.form), nl=False)
-        elif self._request.form == "name":
+            terminal.echo_unchanged(serialization.list_entry(json.loads(raw), self._form), nl=False)
+        elif self._form == "name":
             terminal.echo(serialization.name(json.loads(raw)))
         else:
-            self._print_row(cells)
-
-    def _print_row(self, cells: list[str]) -> None:
-        if not self._widths:
-            head = tables.job_head(namespaces=self._request.selection.all_namespaces)
-            self._widths = [max(len(name), len(cell)) for name, cell in zip(head, cells, strict=True)]
-            terminal.echo(tables.aligned(head, self._widths))
-        self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
-        terminal.echo(tables.aligned(cells, self._widths))
+            terminal.echo(tables.aligned(cells, self._widths))

@@ -16,6 +16,8 @@ from traincrew.cli.render import terminal
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 HOME, ERASE_LINE, ERASE_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+CUT, WRAP = "\x1b[?7l", "\x1b[?7h"
+"""What becomes of lines that are longer than a narrow terminal. Wrapped ones would push the first lines off the screen."""
 ALTERNATE, NORMAL = "\x1b[?1049h", "\x1b[?1049l"
 
 Draw = Callable[[int, int], str]
@@ -52,7 +54,7 @@ def _show(page: str) -> None:
 
 
 def _leave(page: str) -> None:
-    terminal.write(f"{SHOW}{NORMAL}{page}\n")
+    terminal.write(f"{SHOW}{WRAP}{NORMAL}{page}\n")
 
 
 async def _quit_typed() -> None:
@@ -68,7 +70,7 @@ async def _quit_typed() -> None:
 def _prepared() -> Iterator[None]:
     """The alternate screen, and keys without Enter. Ctrl-C still interrupts."""
     saved = termios.tcgetattr(0) if sys.stdin.isatty() else None
-    terminal.write(f"{ALTERNATE}{HIDE}")
+    terminal.write(f"{ALTERNATE}{CUT}{HIDE}")
     try:
         if saved is not None:
             tty.setcbreak(0, termios.TCSADRAIN)

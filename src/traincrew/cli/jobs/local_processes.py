@@ -12,7 +12,7 @@ from typing import NamedTuple
 from traincrew.embedded.kubelet.runtime.shim import lock
 
 _PYTHON = re.compile(r"python[\d.]*")
-_RUNTIME = "traincrew.embedded.kubelet.runtime"
+_KUBELET = "traincrew.embedded.kubelet."
 PROC = pathlib.Path("/proc")
 
 
@@ -48,8 +48,8 @@ def _python_process(pid: int) -> PodProcess | None:
         words = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
         program = os.path.basename(os.readlink(PROC / str(pid) / "exe"))
         command = " ".join(words).strip()
-        # The init process of a container is Python, too.
-        if _PYTHON.fullmatch(program) and _RUNTIME not in command:
+        # The init process of a container is Python, too, and so are the commands that the kubelet brings, such as kubectl.
+        if _PYTHON.fullmatch(program) and _KUBELET not in command:
             return PodProcess(pid, int((_status(pid).get("NSpid") or str(pid)).split()[-1]), command)
     return None
 

@@ -7,11 +7,12 @@ import contextlib
 import dataclasses
 import pathlib
 
-from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.terminal_output import TerminalOutput
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import container_runs, job_informer, log_follower, observed_job, stored_logs
-from traincrew.model import objects
+from traincrew.inspection import container_runs, job_informer, log_files, log_follower, observed_job
+from traincrew.model import meta, objects
+from traincrew.model.meta import Time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +36,28 @@ class LogStreams:
         self,
         client: RemoteClient,
         informer: job_informer.JobInformer,
-        console: Console,
+        console: TerminalOutput,
         choice: LogSelection,
         log_root: pathlib.Path | None = None,
     ) -> None:
         self._client, self._informer, self._console, self._choice = client, informer, console, choice
         self._log_root = log_root
         self._logs: dict[tuple[str, str], tuple[log_follower.LogFollower, asyncio.Task[None]]] = {}
+        self._last_output: dict[str, Time] = {}
+        """By UID of the pod: the time of its latest line."""
+
+    def add_missed_pods(self) -> None:
+        """Add the pods of the job that were deleted before the first list, whose logs are stored on this machine."""
+        job = self._informer.observe()
+        if self._log_root is None or job is None or job.job.metadata.creation_timestamp is None:
+            return
+        key, earliest = self._informer.key, f"{job.job.metadata.creation_timestamp:%Y-%m-%dT%H:%M:%S}".encode()
+        missed = {
+            stored.uid: objects.Pod(metadata=meta.Meta(name=stored.pod, namespace=key.namespace, uid=stored.uid))
+            for stored in log_files.of_job(self._log_root, key.namespace, key.kind, key.name)
+            if stored.began >= earliest
+        }
+        self._informer.pods = {**missed, **self._informer.pods}
 
     async def run(self) -> None:
         """Run until cancelled."""
@@ -54,6 +70,14 @@ class LogStreams:
                         self._start(uid, pod, container, first)
             first = False
             await self._informer.changed(seen_changes)
+
+    def last_output(self, pod: objects.Pod) -> Time | None:
+        """The time of the latest line of the pod; None: it has printed nothing."""
+        return self._last_output.get(pod.metadata.uid)
+
+    def latest_output(self) -> Time | None:
+        """The time of the latest line of any pod."""
+        return max(self._last_output.values(), default=None)
 
     async def drain(self, max_wait: float) -> None:
         """Wait until the logs of terminated containers are read to the end."""
@@ -90,7 +114,7 @@ class LogStreams:
         names = [each.name for each in pod.status.container_statuses]
         if not names and uid not in self._informer.existing and self._log_root is not None:
             # The pod was deleted before the watch showed its containers.
-            names = stored_logs.of_pod(self._log_root, pod.metadata.namespace, pod.name, uid)
+            names = log_files.of_pod(self._log_root, pod.metadata.namespace, pod.name, uid)
         return names
 
     def _replica(self, pod: objects.Pod) -> str:
@@ -99,10 +123,13 @@ class LogStreams:
     def _start(self, uid: str, pod: objects.Pod, container: str, first: bool) -> None:
         if (uid, container) in self._logs:
             return
-        source = log_follower.ContainerLog(pod_logs.LogPosition(pod.metadata.namespace, pod.name, container), uid)
+        source = log_follower.ContainerLog(pod_logs.ContainerReference(pod.metadata.namespace, pod.name, container), uid)
         name = self._name(pod, container)
 
-        def print_lines(lines: list[pod_logs.Line]) -> None:
+        def print_lines(lines: list[pod_logs.PodLogLine]) -> None:
+            times = [pod_logs.timestamp(line) for line in lines if line.nanoseconds]
+            if times:
+                self._last_output[uid] = max(times)
             self._console.lines(name, lines, timestamps=self._choice.timestamps)
 
         log = log_follower.LogFollower(self._client, self._informer, source, print_lines, self._log_root)

@@ -49,7 +49,7 @@ async def pods(reader: interfaces.Reader, namespace: str | None, labels: str) ->
 
 async def get_job(
     reader: interfaces.Reader, namespace: str, name: str
-) -> tuple[observed_job.ObservedJob, job_references.JobObject]:
+) -> tuple[observed_job.ObservedJob, job_references.StoredJob]:
     reference = await job_references.find(reader, namespace, name)
     name = observed_job.observe(reference.kind, reference.raw).job.name
     candidates = await pods(reader, namespace, observed_job.selector(name))

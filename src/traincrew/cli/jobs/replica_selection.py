@@ -23,9 +23,9 @@ def running_pods(job: observed_job.ObservedJob, replica: str) -> list[objects.Po
     raise errors.NoJob(f'replica "{replica}" not found in {job.reference}. Its replicas: {known or "none"}.')
 
 
-def container(job: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> pod_logs.LogPosition:
+def container(job: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> pod_logs.ContainerReference:
     """The container of that name, else the training container, else the first one."""
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
         raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
-    return pod_logs.LogPosition(pod.metadata.namespace, pod.name, wanted or job.training_container(pod))
+    return pod_logs.ContainerReference(pod.metadata.namespace, pod.name, wanted or job.training_container(pod))

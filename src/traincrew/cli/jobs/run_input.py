@@ -36,12 +36,12 @@ FILE_FLAGS = ("env_dir", "requirements")
 
 def from_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.ParsedManifests:
     """Read the files. Flags of generated jobs are an error."""
-    unset = (None, "", 0, (), False)
-    given = [name for name, value in flags.items() if value not in unset and name not in FILE_FLAGS]
-    if given:
-        flag = given[0].replace("_", "-")
-        raise errors.SettingsError(f"--{flag} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
-    if suggestion := command_suggestion.suggest(names):
+    suggestion = command_suggestion.suggest(names)
+    if given := _flags_of_commands(flags):
+        if suggestion:
+            raise errors.SettingsError(command_suggestion.missing_kind(names, given[0]))
+        raise errors.SettingsError(f"{given[0]} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
+    if suggestion:
         raise errors.SettingsError(suggestion)
     missing = [name for name in names if name != manifest_files.STDIN and not pathlib.Path(name).is_file()]
     if missing:
@@ -55,26 +55,47 @@ def _missing_file(name: str) -> str:
     return f"{name}: no such file"
 
 
-def is_elastic_script(words: tuple[str, ...], flags: dict[str, Any]) -> bool:
-    """Whether the words are a command of an elastic job that needs no --kind."""
-    return bool(flags["elastic"]) and bool(command_suggestion.elastic_kind(words))
+def _flags_of_commands(flags: dict[str, Any]) -> list[str]:
+    """The given options that generated jobs have and files do not."""
+    unset = (None, "", 0, (), False)
+    given = [name for name, value in flags.items() if value not in unset and name not in FILE_FLAGS]
+    return [f"--{name.replace('_', '-')}" for name in given]
+
+
+def guess_kind(words: tuple[str, ...], flags: dict[str, Any]) -> command_suggestion.KindGuess | None:
+    """None: the words are files, or a command without options of a job, or one that does not tell its kind."""
+    return command_suggestion.guess(words, elastic=bool(flags["elastic"])) if _flags_of_commands(flags) else None
 
 
 def from_command(
-    kind: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, flags: dict[str, Any]
+    kind: str | command_suggestion.KindGuess,
+    command: tuple[str, ...],
+    target_options: cluster_target.TargetOptions,
+    flags: dict[str, Any],
 ) -> manifests.ParsedManifests:
-    """Generate a job of the kind that runs the command. The kind is empty if the command decides."""
-    elastic = command_manifest.parse_elastic(flags["elastic"])
-    workers = command_manifest.number_of_workers(flags["workers"], elastic)
+    """Generate a job of the kind that runs the command."""
     local = _local_cluster(target_options)
     if local is None:
         _reject_environment(flags)
+    guess = None if isinstance(kind, str) else kind
+    job = _command_job(kind if isinstance(kind, str) else kind.kind, command, target_options.namespace, flags)
+    document = command_manifest.manifest(job)
+    found, warnings = _set_environment(document, job, flags, local) if local is not None else (None, [])
+    notes = [*_notes(guess, str(found or "")), *warnings]
+    parsed = manifests.parse({unmapped_images.GENERATED: serialization.dump(document, "yaml")})
+    parsed = _with_flag_names(parsed)
+    return parsed if parsed.errors else dataclasses.replace(parsed, warnings=(*notes, *parsed.warnings))
+
+
+def _command_job(kind: str, command: tuple[str, ...], namespace: str, flags: dict[str, Any]) -> command_manifest.CommandJob:
+    elastic = command_manifest.parse_elastic(flags["elastic"])
+    workers = command_manifest.number_of_workers(flags["workers"], elastic)
     suffix = "".join(random.choice(SUFFIX_CHARACTERS) for _ in range(5))
-    job = command_manifest.CommandJob(
-        kind=job_references.find_kind(kind or command_suggestion.elastic_kind(command)),
+    return command_manifest.CommandJob(
+        kind=job_references.find_kind(kind),
         request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"], flags["idle"]),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
-        namespace=target_options.namespace,
+        namespace=namespace,
         image=flags["image"] or advice.LOCAL_IMAGE,
         cpu=command_manifest.parse_quantity("cpu", flags["cpu"]),
         memory=command_manifest.parse_quantity("memory", flags["memory"]),
@@ -82,13 +103,6 @@ def from_command(
         retries=flags["retries"] if flags["retries"] is not None else ELASTIC_RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _current_directory(),
     )
-    document = command_manifest.manifest(job)
-    found, warnings = _set_environment(document, job, flags, local) if local is not None else (None, [])
-    notes = [*_notes(job.kind.kind if not kind else "", str(found or "")), *warnings]
-    parsed = manifests.parse({unmapped_images.GENERATED: serialization.dump(document, "yaml")})
-    if not parsed.errors:
-        parsed = dataclasses.replace(parsed, warnings=(*notes, *parsed.warnings))
-    return _with_flag_names(parsed)
 
 
 def _set_environment(
@@ -111,12 +125,13 @@ def _set_environment(
     return found, warnings
 
 
-def _notes(chosen_kind: str, environment: str) -> list[str]:
+def _notes(guess: command_suggestion.KindGuess | None, environment: str) -> list[str]:
     """One line about what the user has not named."""
-    kind = f" as a {chosen_kind}" if chosen_kind else ""
     runs = f" with {environment}" if environment else ""
-    remedy = " Use --kind to choose another kind." if chosen_kind else ""
-    return [f"The job runs{kind}{runs}.{remedy}"] if kind or runs else []
+    if guess is None:
+        return [f"The job runs{runs}."] if runs else []
+    kind = f" as {guess}. It runs" if guess.why and runs else f" as {guess}"
+    return [f"The job runs{kind}{runs}. Use --kind to choose another kind."]
 
 
 def environment_choice(flags: dict[str, Any]) -> job_environment.Choice:
@@ -124,10 +139,23 @@ def environment_choice(flags: dict[str, Any]) -> job_environment.Choice:
     return job_environment.Choice(flags["image"], flags["env_dir"], flags["requirements"], variables)
 
 
+_PLACE = re.compile(rf"^{unmapped_images.GENERATED}:\d+: (?P<level>warning: )?(?P<path>[^:]+): ")
+_FLAGS = (
+    (re.compile(r"^metadata\.name$"), "--name"),
+    (re.compile(r"\.env\[\d+\]"), "--env"),
+    (re.compile(r"\.command\b"), "command"),
+)
+
+
 def _with_flag_names(parsed: manifests.ParsedManifests) -> manifests.ParsedManifests:
-    """Report an invalid name by its flag: the user has not seen the generated manifest."""
-    name_error = re.compile(rf"{unmapped_images.GENERATED}:\d+: metadata\.name:")
-    return dataclasses.replace(parsed, errors=tuple(name_error.sub("--name:", each) for each in parsed.errors))
+    """The user has not seen the generated manifest, in which each role repeats the command: name flags, and each thing once."""
+
+    def named(place: re.Match[str]) -> str:
+        flag = next((flag for pattern, flag in _FLAGS if re.search(pattern, place["path"])), f"generated job: {place['path']}")
+        return f"{place['level'] or ''}{flag}: "
+
+    errors, warnings = (dict.fromkeys(_PLACE.sub(named, each) for each in texts) for texts in (parsed.errors, parsed.warnings))
+    return dataclasses.replace(parsed, errors=tuple(errors), warnings=tuple(warnings))
 
 
 def _local_cluster(target_options: cluster_target.TargetOptions) -> data_directory.DataDirectory | None:

@@ -8,8 +8,8 @@ import sys
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import unmanaged_objects
-from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.run_options import RunOptions
+from traincrew.cli.jobs.terminal_output import TerminalOutput
 from traincrew.cli.render import serialization
 from traincrew.inspection import manifests
 
@@ -17,7 +17,7 @@ from traincrew.inspection import manifests
 async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.TargetOptions, options: RunOptions) -> int:
     """Return the exit code of the command."""
     logging.getLogger("traincrew").addHandler(logging.NullHandler())  # errors of watches are shown as the state of the job
-    console = Console(sys.stdout.buffer, sys.stderr.buffer)
+    console = TerminalOutput(sys.stdout.buffer, sys.stderr.buffer)
     for each in (*parsed.warnings, *parsed.errors):
         console.message(each)
     if parsed.errors:
@@ -45,7 +45,7 @@ def _print(parsed: manifests.ParsedManifests, form: str) -> None:
         sys.stdout.write("---\n".join(serialization.dump(document, "yaml") for document in documents))
 
 
-def _ensure_cluster(target_options: cluster_target.TargetOptions, console: Console) -> None:
+def _ensure_cluster(target_options: cluster_target.TargetOptions, console: TerminalOutput) -> None:
     """Start the cluster on this machine unless the user names another one or it is running."""
     directory = target_options.data_directory
     if target_options.names_other_cluster() or directory.running() is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from traincrew import errors
+from traincrew.cli.hang_options import HangOptions
 from traincrew.cli.jobs import job_environment, time_arguments
 
 
@@ -19,18 +20,19 @@ class RunOptions:
     timeout: str = ""
     """The age after which an unfinished job is deleted, as the user typed it. Empty: none."""
     wait_forever: bool = False
+    hang: HangOptions = HangOptions()
     environment: job_environment.Choice = dataclasses.field(default_factory=job_environment.Choice)
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for options that exclude each other, and for a timeout that is none."""
+        """Raise SettingsError for options that exclude each other, and for a time that is none."""
         if self.form and not self.dry_run and not self.detach:
             text = "-o requires --dry-run or --detach. Use `traincrew ls -o json` to print jobs of the cluster."
             raise errors.SettingsError(text)
         if self.timeout and self.detach:
             text = "--timeout cannot be used with --detach, which does not wait. Set runPolicy.activeDeadlineSeconds of the job."
             raise errors.SettingsError(text)
-        if self.timeout:
-            time_arguments.parse_age(self.timeout)
+        for age in filter(None, (self.timeout, self.hang.silent_after, self.hang.differs_after)):
+            time_arguments.parse_age(age)
 
     @property
     def timeout_seconds(self) -> int | None:

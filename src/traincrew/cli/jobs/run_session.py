@@ -20,10 +20,11 @@ from traincrew.cli.jobs import (
     unmanaged_objects,
     unmapped_images,
 )
-from traincrew.cli.jobs.console import Console
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.run_options import RunOptions
 from traincrew.cli.jobs.submit import CreatedObject, Submission
+from traincrew.cli.jobs.terminal_output import TerminalOutput
+from traincrew.cli.local_cluster import unenforced_limits
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded import data_directory
 from traincrew.inspection import manifests
@@ -41,7 +42,7 @@ async def run(
     wanted: Sequence[manifests.ManifestObject],
     target_options: cluster_target.TargetOptions,
     options: RunOptions,
-    console: Console,
+    console: TerminalOutput,
 ) -> int:
     """Submit the objects and return the exit code of the jobs."""
     async with query.connected(target_options) as (client, target):
@@ -60,7 +61,7 @@ class RunSession:
     client: RemoteClient
     target: cluster_target.ClusterTarget
     submission: Submission
-    console: Console
+    console: TerminalOutput
     interrupts: Interrupts
 
     async def run(self, wanted: Sequence[manifests.ManifestObject], options: RunOptions) -> int:
@@ -68,6 +69,8 @@ class RunSession:
             _reject_hidden_files(wanted, self.target.local)
             images = unmapped_images.ImageEnvironments(options.environment, self.target.local, self.console.message)
             wanted = images.assign(wanted)
+            for line in _unenforced_limits(wanted, self.target.local):
+                self.console.message(line)
         try:
             created = await self.interrupts.cancel_on_signal(self.submission.submit(wanted, replace=options.replace))
             async with asyncio.timeout(options.timeout_seconds):
@@ -94,11 +97,12 @@ class RunSession:
             _print_next_steps(jobs, self.console)
             return 0
         # Imported after the submission: the import takes time, in which the cluster works.
-        from traincrew.cli.jobs import wait
+        from traincrew.cli.jobs import hang_search, wait
 
         local = self.target.local is not None and bool((self.target.local.running() or {}).get("node"))
         failures = None if options.wait_forever else permanent_failure.PermanentFailureCheck(self.client, local)
-        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root, failures)
+        search = hang_search.for_target(options.hang, self.target)
+        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root, search, failures)
         try:
             code = await waiter.wait([_key(job) for job in jobs], self.interrupts)
         except BrokenPipeError:
@@ -160,6 +164,12 @@ def _reject_hidden_files(wanted: Sequence[manifests.ManifestObject], local: data
             command_files.reject_hidden_in_pods(pod_environment.pod_specs(each.document, each.job), local)
 
 
+def _unenforced_limits(wanted: Sequence[manifests.ManifestObject], local: data_directory.DataDirectory) -> list[str]:
+    jobs = [(each.document, each.job) for each in wanted if each.job is not None]
+    specs = [spec for document, kind in jobs for spec in pod_environment.pod_specs(document, kind)]
+    return unenforced_limits.of_pods(local.running() or {}, specs)
+
+
 def _key(created: CreatedObject) -> job_informer.JobKey:
     from traincrew.inspection import job_informer
 
@@ -167,7 +177,7 @@ def _key(created: CreatedObject) -> job_informer.JobKey:
     return job_informer.JobKey(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
 
 
-def _print_next_steps(jobs: Sequence[CreatedObject], console: Console) -> None:
+def _print_next_steps(jobs: Sequence[CreatedObject], console: TerminalOutput) -> None:
     for job in jobs:
         console.message(
             f"{job.key} keeps running. Run `traincrew logs -f {job.key}` to follow it, `traincrew delete {job.key}` to delete it."

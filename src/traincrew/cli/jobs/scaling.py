@@ -25,7 +25,8 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
         changed = await client.get(stored.kind.resource, target.namespace, job.job.name) if form != "text" else b""
     report = action_report.ActionReport(form)
     before, others = job.job.requested(scaling_limits.ROLE), scaling_limits.other_roles(job)
-    report.add(f"{job.reference} scaled from {before} to {replicas} workers{others}", changed)
+    effect = scaling_limits.effect(job, replicas)
+    report.add(f"{job.reference} scaled from {before} to {replicas} workers{others}{f'. {effect}' if effect else ''}", changed)
     report.close()
 
 
@@ -35,8 +36,8 @@ async def set_mode(name: str, mode: str, target_options: cluster_target.TargetOp
         job, stored = await query.get_job(client, target.namespace, name)
         if job.job.status.finished:
             raise errors.SettingsError(f"{job.reference} is already finished ({job.state})")
-        if not force and (refusal := scaling_limits.mode_refusal(job, mode)):
-            raise errors.SettingsError(f"{job.reference} cannot be scaled by the operator: {refusal}")
+        if not force and (error := scaling_limits.mode_error(job, mode)):
+            raise errors.SettingsError(f"{job.reference} cannot be scaled by the operator: {error}")
         body = msgspec.json.encode({"metadata": {"annotations": {naming.SCALING: mode}}})
         changed = await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
     report = action_report.ActionReport(form)

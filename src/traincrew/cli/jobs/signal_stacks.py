@@ -25,7 +25,7 @@ for directory in /proc/[0-9]*; do
   program=$(readlink "$directory/exe") || continue
   case ${program##*/} in python*) ;; *) continue ;; esac
   command=$(tr '\0\n' '  ' < "$directory/cmdline")
-  case $command in *traincrew.embedded.kubelet.runtime*) continue ;; esac
+  case $command in *traincrew.embedded.kubelet.*) continue ;; esac
   pid=${directory#/proc/}
   caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "$directory/status")
   if [ $(( 0x${caught#????????} >> (number - 1) & 1 )) = 1 ]; then
@@ -38,7 +38,7 @@ done
 """Signals only processes that handle the signal: it would end the others."""
 
 
-async def read(client: RemoteClient, position: pod_logs.LogPosition, name: str) -> list[stacks.ProcessStacks]:
+async def read(client: RemoteClient, position: pod_logs.ContainerReference, name: str) -> list[stacks.ProcessStacks]:
     name = name.upper().removeprefix("SIG")
     if name not in _ALLOWED:
         raise errors.SettingsError(f"--signal {name!r} is not supported. Use one of {', '.join(_ALLOWED)}.")
@@ -64,7 +64,7 @@ async def read(client: RemoteClient, position: pod_logs.LogPosition, name: str) 
     ]
 
 
-async def _dump(client: RemoteClient, position: pod_logs.LogPosition, since: dt.datetime) -> str:
+async def _dump(client: RemoteClient, position: pod_logs.ContainerReference, since: dt.datetime) -> str:
     """The stacks in the log after that time, once no more are written."""
     deadline, previous = asyncio.get_running_loop().time() + TIMEOUT_SECONDS, ""
     while asyncio.get_running_loop().time() < deadline:
@@ -76,7 +76,7 @@ async def _dump(client: RemoteClient, position: pod_logs.LogPosition, since: dt.
     return previous
 
 
-async def _dumped_lines(client: RemoteClient, position: pod_logs.LogPosition, since: dt.datetime) -> str:
+async def _dumped_lines(client: RemoteClient, position: pod_logs.ContainerReference, since: dt.datetime) -> str:
     wanted = pod_logs.PodLogOptions(since=times.rfc3339(since))
     earliest = int(since.timestamp() * pod_logs.NANO)
     lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch if line.nanoseconds >= earliest]

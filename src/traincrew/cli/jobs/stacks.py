@@ -6,12 +6,21 @@ import asyncio
 import dataclasses
 import pathlib
 
+import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import container_stacks, ephemeral_stacks, host_stacks, query, replica_selection, signal_stacks
+from traincrew.cli.jobs import (
+    container_stacks,
+    ephemeral_stacks,
+    host_stacks,
+    latest_job,
+    query,
+    replica_selection,
+    signal_stacks,
+)
 from traincrew.cli.render import serialization, stacks, terminal
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import activity_query, observed_job
+from traincrew.inspection import observed_job
 from traincrew.model import objects
 
 
@@ -31,9 +40,11 @@ async def show(name: str, target_options: cluster_target.TargetOptions, request:
     if request.signal and request.image:
         raise errors.SettingsError("--signal cannot be used with --image, which uses py-spy")
     async with query.connected(target_options) as (client, target):
-        job, _ = await query.get_job(client, target.namespace, name)
+        job, _ = await query.get_job(client, target.namespace, name or await latest_job.find(client, target.namespace))
         pods = replica_selection.running_pods(job, request.replica)
         data = target.local.data if target.local is not None else None
+        if data is not None and not request.signal and not request.image:
+            host_stacks.find_py_spy()  # before the replicas, so that it is said once
         found = await asyncio.gather(*(read(client, job, pod, request, data) for pod in pods))
     _print(found, request.form)
     return 0 if any(process.threads or process.text for each in found for process in each.processes) else 1
@@ -59,15 +70,6 @@ async def read(
     if not processes:
         return dataclasses.replace(replica, problem="the replica has no Python process")
     return dataclasses.replace(replica, processes=tuple(processes))
-
-
-def main_thread_reader(data: pathlib.Path | None) -> activity_query.StackReader:
-    """data: the data directory, if the cluster runs on this machine."""
-
-    async def read_main_thread(client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod) -> tuple[str, ...]:
-        return (await read(client, job, pod, StacksRequest(), data)).main_thread()
-
-    return read_main_thread
 
 
 def _print(found: list[stacks.ReplicaStacks], form: str) -> None:

@@ -34,11 +34,16 @@ class ObjectKey:
     def __str__(self) -> str:
         return f"{self.resource.kind.lower()}/{self.name}"
 
+    def deletion(self) -> str:
+        """The command that deletes the object."""
+        is_job = (self.resource.group, self.resource.kind) in {(kind.resource.group, kind.kind) for kind in KINDS}
+        command = "traincrew" if is_job else "kubectl"
+        namespace = f" -n {self.namespace}" if self.namespace else ""
+        return f"{command} delete{namespace} {self}"
+
     def may_exist(self) -> str:
         """The sentence about an object whose deletion the API server has not confirmed."""
-        command = "traincrew" if self.resource in {kind.resource for kind in KINDS} else "kubectl"
-        namespace = f" -n {self.namespace}" if self.namespace else ""
-        return f"It may still exist. Run `{command} delete{namespace} {self}` to delete it."
+        return f"It may still exist. Run `{self.deletion()}` to delete it."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,13 +140,14 @@ class Submission:
     def _reject_existing(
         self, wanted: Sequence[ManifestObject], keys: Sequence[ObjectKey], existing: Sequence[dict[str, Any] | None]
     ) -> None:
-        conflicts = []
-        for entry, key, current in zip(wanted, keys, existing, strict=True):
-            if current is not None and (entry.job is not None or not merge_patch_diff.contains(current, entry.document)):
-                conflicts.append(f"{_place(entry)}: {key} already exists")
+        conflicts = [
+            (entry, key)
+            for entry, key, current in zip(wanted, keys, existing, strict=True)
+            if current is not None and (entry.job is not None or not merge_patch_diff.contains(current, entry.document))
+        ]
         if conflicts:
-            hint = "Nothing was changed. Use --replace to replace existing objects."
-            raise errors.ManifestError("\n".join([*conflicts, hint]))
+            lines = [f"{_place(entry)}: {key} already exists" for entry, key in conflicts]
+            raise errors.ManifestError("\n".join([*lines, f"Nothing was changed. {_instead(conflicts)}"]))
 
     async def _apply(self, wanted: ManifestObject, key: ObjectKey, current: dict[str, Any] | None) -> None:
         if current is None:
@@ -175,14 +181,32 @@ class Submission:
             raw = await self._client.create(key.resource, key.namespace, body, strict=True)
         except errors.AlreadyExists as error:
             if not error.uncertain:
-                raise errors.ManifestError(f"{_place(wanted)}: {key} already exists. Use --replace to replace it.") from error
+                message = f"{_place(wanted)}: {key} already exists. {_instead([(wanted, key)])}"
+                raise errors.ManifestError(message) from error
             raw = await self._client.get(key.resource, key.namespace, key.name)  # created by a request whose response was lost
         except (errors.Rejected, errors.Forbidden, errors.NotFound) as error:
             raise errors.ManifestError(f"{wanted.location}: {key} rejected: {_causes(error)}") from error
         name = str(msgspec.json.decode(raw)["metadata"]["name"])
         created = CreatedObject(wanted, dataclasses.replace(key, name=name), raw)
         self.created.append(created)
-        self._report(f"{created.key} created")
+        self._report(f"{created.key} created{_roles(wanted)}")
+
+
+def _instead(conflicts: Sequence[tuple[ManifestObject, ObjectKey]]) -> str:
+    """What to do if objects of these names exist."""
+    wanted, _ = conflicts[0]
+    deletions = "; ".join(key.deletion() for _, key in conflicts)
+    other = "--name" if _place(wanted) == "--name" else "metadata.name in the manifest"
+    them, names = ("it", f"another name ({other})") if len(conflicts) == 1 else ("them", f"other names ({other})")
+    return f"Run `{deletions}`, use {names}, or replace {them} with --replace."
+
+
+def _roles(wanted: ManifestObject) -> str:
+    """What --workers has become: the Master is one of them, the Launcher is not."""
+    if wanted.job is None or not wanted.location.startswith(unmapped_images.GENERATED):
+        return ""
+    counts = [f"{role.get('replicas', 1)} {name}" for name, role in wanted.document["spec"][wanted.job.replicas_field].items()]
+    return f": {', '.join(counts)}"
 
 
 def _causes(error: errors.ApiError) -> str:

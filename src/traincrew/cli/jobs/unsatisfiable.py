@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import byte_sizes, quantities
 from traincrew.model import objects
 
 Object = dict[str, Any]
@@ -68,12 +68,7 @@ def _shortage(resource: str, pods: Sequence[Object], nodes: Sequence[Object], *,
 
 def _amount(resource: str, quantity: str) -> str:
     """Bytes in a unit that people compare: nodes report their memory in Ki."""
-    if resource not in _BYTES:
-        return quantity
-    number, units = float(quantities.value(quantity)), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while number >= 1024 and len(units) > 1:
-        number, units = number / 1024, units[1:]
-    return f"{number:.4g} {units[0]}"
+    return byte_sizes.text(quantities.value(quantity)) if resource in _BYTES else quantity
 
 
 def _of(resource: str) -> str:

@@ -8,14 +8,14 @@ import dataclasses
 import pathlib
 from collections.abc import AsyncIterator, Sequence
 
-from traincrew.cli.jobs import log_streams
-from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs import hang_report, log_streams
 from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupted, Interrupts
 from traincrew.cli.jobs.permanent_failure import PermanentFailureCheck
+from traincrew.cli.jobs.terminal_output import TerminalOutput
 from traincrew.cli.render import tables
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import failures, job_informer, observed_job, replica_ends, waiting_reasons
+from traincrew.inspection import activity_query, failures, job_informer, observed_job, pod_waiting_reasons, replica_ends
 from traincrew.model import naming, objects
 
 STABLE = 0.3
@@ -46,20 +46,29 @@ class WaitedJob:
         if error := self.informer.error():
             return f"cannot watch the API server: {error}"
         job = self.informer.observe()
-        return (waiting_reasons.job_reason(job) or self.logs.error()) if job is not None and not self.finished else ""
+        return (pod_waiting_reasons.job_reason(job) or self.logs.error()) if job is not None and not self.finished else ""
 
     def backoff(self) -> str:
         job = self.informer.observe()
-        return waiting_reasons.backoff(job) if job is not None and not self.finished and not self.informer.error() else ""
+        return pod_waiting_reasons.backoff(job) if job is not None and not self.finished and not self.informer.error() else ""
 
     def never_started(self) -> str:
         """Replicas of a succeeded job that never started, which is rarely intended."""
         job = self.informer.observe()
         if job is None or job.state != "Succeeded":
             return ""
-        started = {_replica_key(pod) for pod in self.informer.pods.values() if waiting_reasons.started(pod)}
+        started = {_replica_key(pod) for pod in self.informer.pods.values() if pod_waiting_reasons.started(pod)}
         missing = job.job.total - len(started)
         return f"; {missing} of {job.job.total} replicas never started" if missing > 0 else ""
+
+    def still_running(self) -> str:
+        """Replicas of a succeeded job that may still fail, which nobody would see. Those that are deleted were not needed."""
+        job = self.informer.observe()
+        if job is None or job.state != "Succeeded":
+            return ""
+        names = [job.replica(pod) for pod in job.pods if pod.active]
+        subject = f"{pod_waiting_reasons.abbreviate(names)} {'is' if len(names) == 1 else 'are'}"
+        return f"{subject} still running. Run `traincrew why {job.reference}` later to see what became of it." if names else ""
 
     async def linger(self) -> None:
         """Replicas end one after the other. The last lines of the others belong to the log of the job."""
@@ -75,10 +84,16 @@ class WaitedJob:
 
 class JobWaiter:
     def __init__(
-        self, client: RemoteClient, console: Console, log_root: pathlib.Path | None, failures: PermanentFailureCheck | None = None
+        self,
+        client: RemoteClient,
+        console: TerminalOutput,
+        log_root: pathlib.Path | None,
+        search: activity_query.HangSearch,
+        failures: PermanentFailureCheck | None = None,
     ) -> None:
         """failures: ends the wait for jobs that can never run. None: waits for ever."""
         self._client, self._console, self._log_root, self._failures = client, console, log_root, failures
+        self._search = search
         self.jobs: list[WaitedJob] = []
         self._printed: set[str] = set()
         """States that are printed once: without a terminal, a backoff would print a line every few seconds."""
@@ -110,13 +125,16 @@ class JobWaiter:
         selection = log_streams.LogSelection(job=several)
         logs = log_streams.LogStreams(self._client, informer, self._console, selection, self._log_root)
         async with informer.started():
+            logs.add_missed_pods()
             self.jobs.append(WaitedJob(informer, logs))
-            running = asyncio.create_task(logs.run())
+            hangs = hang_report.HangReport(self._client, self._search, informer, logs, self._console)
+            tasks = [asyncio.create_task(logs.run()), asyncio.create_task(hangs.run())]
             try:
                 yield
             finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
                 await logs.close()
 
     async def _wait_or_interrupt(
@@ -179,7 +197,7 @@ class JobWaiter:
             self._console.message(
                 f"{job.reference} {job.state.lower()} after {duration}{await self._result(job)}{waited.never_started()}"
             )
-            if line := failures.after_success(job, [*waited.informer.pods.values()]):
+            for line in filter(None, (failures.after_success(job, [*waited.informer.pods.values()]), waited.still_running())):
                 self._console.message(f"  {line}")
             if job.state == "Failed":
                 self._console.message(f"  Run `traincrew why {job.reference}` for details.")

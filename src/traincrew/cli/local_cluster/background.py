@@ -11,7 +11,7 @@ import time
 
 import traincrew
 from traincrew import errors
-from traincrew.cli.local_cluster import console_records
+from traincrew.cli.local_cluster import unenforced_limits
 from traincrew.embedded import data_directory
 
 START_TIMEOUT = 60.0
@@ -50,6 +50,7 @@ def ready_message(directory: data_directory.DataDirectory, announced: dict[str, 
         f"The cluster is ready at {announced['server']} (process {announced['pid']}). Run `traincrew down` to stop it.",
         f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}",
         *console_message(directory),
+        *unenforced_limits.of_node(announced),
     ]
 
 
@@ -57,6 +58,8 @@ def console_message(directory: data_directory.DataDirectory) -> list[str]:
     """The link of the console of the cluster, if it has one and the page is built."""
     if not (pathlib.Path(traincrew.__file__).parent / "console/page/index.html").exists():
         return []
+    from traincrew.cli.local_cluster import console_records  # only now: its import takes longer than the other modules'
+
     own = str(directory.kubeconfig)
     found = [each for each in console_records.records(directory.data) if each.kubeconfig == own and each.token]
     return [f"Console: {each.link(each.token)} (valid once; `traincrew console` prints another link)" for each in found[:1]]

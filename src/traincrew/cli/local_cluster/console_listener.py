@@ -17,6 +17,7 @@ import msgspec
 
 from traincrew.cli.local_cluster import console_records
 from traincrew.cli.local_cluster.console_records import ConsoleRecord
+from traincrew.embedded import data_directory
 
 DEFAULT_PORT = 8470
 PAUSE_SECONDS = 1.0
@@ -38,6 +39,7 @@ class ConsoleListener:
             port=port,
             kubeconfig=os.fspath(kubeconfig),
             log_root=os.fspath(data / "logs"),
+            history=os.fspath(data_directory.DataDirectory(data).history),
             secret=console_records.new_secret(),
             token=console_records.new_secret(),
         )

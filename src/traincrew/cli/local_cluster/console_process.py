@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pathlib
 import socket
 import sys
 
@@ -11,10 +12,12 @@ import msgspec
 
 import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew.app import log_format
+from traincrew.cli.local_cluster import console_machine
 from traincrew.cli.local_cluster.console_records import ConsoleRecord
 from traincrew.client import kubeconfig
-from traincrew.console import page_files, run, sessions
+from traincrew.console import links, page_files, run
 from traincrew.console.settings import ConsoleTarget
+from traincrew.history.database_thread import DatabaseThread
 
 
 def main() -> None:
@@ -27,8 +30,15 @@ def main() -> None:
 
 async def _serve(record: ConsoleRecord, listening: socket.socket) -> None:
     cluster = kubeconfig.load(record.kubeconfig)
-    target = ConsoleTarget(server=cluster.server, namespace=cluster.namespace, embedded=True, log_root=record.log_root)
-    known = sessions.Sessions(record.secret, {record.token})
+    target = ConsoleTarget(
+        server=cluster.server,
+        namespace=cluster.namespace,
+        embedded=True,
+        log_root=record.log_root,
+        machine=console_machine.of(pathlib.Path(record.log_root).parent),
+        history=DatabaseThread(record.history, writable=False) if record.history else None,
+    )
+    known = links.Links(record.secret, {record.token})
     async with run.running(cluster, target, listening, page_files.PageFiles(), known):
         await _end_of_input()
 

@@ -27,6 +27,8 @@ class ConsoleRecord(msgspec.Struct, frozen=True, kw_only=True):
     context: str = ""
     log_root: str = ""
     """The logs of the pods of this machine, for the process that `up` starts."""
+    history: str = ""
+    """The history of its jobs, for that process."""
     secret: str
     """Allows to ask for links."""
     token: str = ""

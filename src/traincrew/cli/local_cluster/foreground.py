@@ -8,14 +8,17 @@ import os
 import pathlib
 import resource
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traincrew import errors, settings
 from traincrew.app import log_format
-from traincrew.cli import node_options
-from traincrew.cli.local_cluster import background, console_listener
+from traincrew.cli import node_options, sharing_options
+from traincrew.cli.local_cluster import background, unenforced_limits
 from traincrew.cli.render import terminal
-from traincrew.embedded import data_directory
+from traincrew.embedded import data_directory, gc_tuning
+
+if TYPE_CHECKING:
+    from traincrew.cli.local_cluster import console_listener
 
 MAX_LOG_BYTES = 16 * 1024 * 1024
 """Size from which the log is rotated at the next start."""
@@ -25,6 +28,7 @@ def validate(flags: dict[str, Any]) -> None:
     """Raise SettingsError for invalid flags."""
     parse_address(flags["listen"])
     node_options.node(flags)
+    sharing_options.parse(flags["sharing_options"])
 
 
 def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> None:
@@ -39,11 +43,14 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
         audit_log=flags["audit_log"],
         node=None if flags["no_node"] else node_options.node(flags),
         overcommit=tuple(each for each in flags["overcommit"] if each != "none"),
+        sharing=sharing_options.parse(flags["sharing_options"]),
+        history=None if flags["no_console"] else settings.History(),
     )
     _configure_logging(directory, flags["log_format"], flags["log_level"])
     # Each connection and each watch needs an open file. The usual soft limit is too low for a server.
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    gc_tuning.pause()
     import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
     from traincrew.app import cluster
 
@@ -65,6 +72,8 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
 
 def _console(directory: data_directory.DataDirectory) -> tuple[console_listener.ConsoleListener | None, str]:
     """Before the cluster is ready, so that its start can print the link. None with the reason: the cluster is more important."""
+    from traincrew.cli.local_cluster import console_listener  # `up --detach` does not need it
+
     try:
         return console_listener.ConsoleListener(directory.data, directory.kubeconfig), ""
     except OSError as error:
@@ -107,7 +116,7 @@ def _report_ready(directory: data_directory.DataDirectory, url: str) -> None:
         return
     terminal.echo(f"The cluster is ready at {url}.")
     terminal.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
-    for line in background.console_message(directory):
+    for line in (*background.console_message(directory), *unenforced_limits.of_node(directory.running() or {})):
         terminal.echo(line)
     terminal.echo(
         "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "

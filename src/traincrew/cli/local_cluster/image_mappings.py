@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import pathlib
 import shlex
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from traincrew import errors
 from traincrew.cli import env_options
+from traincrew.cli.render import tables
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.images import image_map_files, image_names
 from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
@@ -109,8 +110,8 @@ def _parse_variables(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return env_options.parse(given, dict(os.environ))
 
 
-def describe(entry: ImageMapEntry) -> str:
-    parts = [entry.environment or "the default environment"]
+def describe(entry: ImageMapEntry, default: str = "the default environment") -> str:
+    parts = [each for each in (entry.environment or default,) if each]
     parts += [f"mount {each.source} at {each.path}{' (read-only)' if each.read_only else ''}" for each in entry.mounts]
     parts += [f"working directory {entry.workdir}"] if entry.workdir else []
     parts += [f"command {shlex.join(entry.command)}"] if entry.command else []
@@ -119,16 +120,24 @@ def describe(entry: ImageMapEntry) -> str:
     return ", ".join(parts)
 
 
-def table(found: list[tuple[pathlib.Path, ImageMapEntry]], columns: int = 0) -> str:
-    """columns: the width of the screen; 0: any. What does not fit is printed below its image."""
-    width = max(len(entry.pattern) for _, entry in found)
+def table(found: list[tuple[pathlib.Path, ImageMapEntry]], *, wide: bool = False) -> str:
+    """wide: with all that a mapping adds to its containers; else it is counted."""
     user = image_map_files.user_path()
-    lines = []
+    rows = [["IMAGE", "ENVIRONMENT", "ADDS"]]
     for path, entry in found:
-        text = f"{describe(entry)}{'' if path == user else f'  (in {path})'}"
-        if not columns or width + 2 + len(text) <= columns:
-            lines.append(f"{entry.pattern:<{width}}  {text}")
-        else:
-            parts = textwrap.wrap(text, columns - 4, break_long_words=False, break_on_hyphens=False)
-            lines += [entry.pattern, *(f"    {part}" for part in parts)]
-    return "\n".join(lines)
+        adds = describe(dataclasses.replace(entry, environment=""), default="") if wide else _summary(entry)
+        origin = [] if path == user else [f"in {path if wide else 'the cluster'}"]
+        rows.append([entry.pattern, _short(entry.environment) or "(default)", ", ".join(filter(None, [adds, *origin]))])
+    return tables.table(rows)
+
+
+def _short(path: str) -> str:
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
+
+
+def _summary(entry: ImageMapEntry) -> str:
+    counts = ((len(entry.mounts), "mount"), (len(entry.variables), "variable"))
+    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in counts if number]
+    named = (("command", entry.command), ("working directory", entry.workdir), ("LD_LIBRARY_PATH", entry.libraries))
+    return ", ".join([*parts, *(word for word, value in named if value)])

@@ -6,14 +6,13 @@ import collections
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import byte_sizes, quantities
 from traincrew.apimachinery.unstructured import Object
 
 PREFIX = "traincrew.kubeflow.org/"
 MIRROR = "kubernetes.io/config.mirror"
 BASIC_RESOURCES = ("cpu", "memory")
 """Of a node's resources those that are state beside devices."""
-_GIB, _MIB = 2**30, 2**20
 
 
 def jobs_by_state(jobs: Iterable[Object]) -> dict[str, int]:
@@ -117,19 +116,15 @@ def _node_rows(state: Object) -> list[tuple[str, str]]:
 
 def _amount(name: str, amounts: Object) -> str:
     def shown(value: float) -> str:
-        return _bytes(int(value)) if name == "memory" else f"{value:g}"
+        return byte_sizes.text(int(value), byte_sizes.MEASURED_MEMORY) if name == "memory" else f"{value:g}"
 
     over = amounts["requested"] - amounts["capacity"]
     rest = f"{shown(over)} overcommitted" if over > 0 else f"{shown(amounts['free'])} free"
-    rest += f" (of which {shown(amounts['heldBack'])} held back for pods that wait)" if amounts["heldBack"] else ""
+    rest += f" (of which {shown(amounts['heldBack'])} held back for pending pods)" if amounts["heldBack"] else ""
     lent = f" (of which {shown(amounts['lent'])} lent to elastic jobs)" if amounts["lent"] else ""
     unit = " cores" if name == "cpu" else ""
     text = f"{shown(amounts['capacity'])}{unit}: {shown(amounts['requested'])} requested by pods{lent}, {rest}"
     return f"{text}; {shown(round(amounts['used'], 2))} in use on this machine" if "used" in amounts else text
-
-
-def _bytes(value: int) -> str:
-    return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.0f} MiB"
 
 
 def _counts(states: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traincrew.apimachinery import durations
 from traincrew.cli.render import tables
-from traincrew.inspection import events, explanation, failures, waiting_reasons
+from traincrew.inspection import events, explanation, failures, image_events, pod_waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
@@ -17,12 +17,13 @@ SHOWN_EVENTS = 20
 
 def describe(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -> str:
     sections = (
-        _summary(observed, now),
+        _summary(observed, now, exceptions=bool(evidence.unfinished)),
         _replicas(observed),
         _conditions(observed, now),
         _pods(observed, now),
         "\n".join(each.sentence(now) for each in evidence.unfinished),
         _failure(observed, evidence),
+        "\n".join(f"{each}\n{each.remedy}" for each in image_events.unmapped(evidence.events)),
     )
     return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))
 
@@ -31,7 +32,8 @@ def _created(moment: Time | None, now: Time) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC ({durations.age(moment, now)} ago)" if moment is not None else "-"
 
 
-def _summary(observed: ObservedJob, now: Time) -> str:
+def _summary(observed: ObservedJob, now: Time, *, exceptions: bool) -> str:
+    """exceptions: those of running replicas explain why the job hangs, and follow below."""
     job, status = observed.job, observed.job.status
     policy = job.policy
     rows = [
@@ -40,6 +42,7 @@ def _summary(observed: ObservedJob, now: Time) -> str:
         ["kind", f"{observed.kind.kind} ({observed.kind.version})"],
         ["state", observed.state],
         ["created", _created(job.metadata.creation_timestamp, now)],
+        *([["deleted", _created(observed.deleted, now)]] if observed.deleted is not None else []),
         ["duration", tables.duration(observed, now)],
         ["restarts", f"{status.restarts.charged} after failures, {status.restarts.disruptions} after disruptions"],
         ["backoff limit", _or_none(policy.backoff_limit)],
@@ -57,9 +60,9 @@ def _summary(observed: ObservedJob, now: Time) -> str:
             rows.append(["last resize", f"{status.elastic.last_resize.message}, {_created(status.elastic.last_resize.at, now)}"])
     if status.worker_seconds is not None:
         rows.append(["worker time", _worker_time(status.worker_seconds, status.completion_time or now)])
-    if reason := waiting_reasons.job_reason(observed):
+    if reason := pod_waiting_reasons.job_reason(observed):
         rows.append(["waiting for", reason])
-    if observed.hang:
+    if observed.hang and not exceptions:
         rows.append(["hang", observed.hang])
     return tables.table(rows)
 
@@ -116,7 +119,7 @@ def _pods(observed: ObservedJob, now: Time) -> str:
             pod.spec.node_name or "-",
             made,
             _exits(pod),
-            waiting_reasons.pod_reason(pod),
+            pod_waiting_reasons.pod_reason(pod),
         ]
         rows.append(row)
     return tables.table(rows)

@@ -80,14 +80,17 @@ def _short(path: str) -> str:
 
 
 def text(replicas: Sequence[ReplicaStacks]) -> str:
-    return "\n".join(line for replica in replicas for line in _replica_lines(replica))
+    """Replicas whose stacks cannot be read for the same reason share a line, after the stacks."""
+    problems: dict[str, list[str]] = {}
+    for each in replicas:
+        if each.problem:
+            problems.setdefault(each.problem, []).append(each.replica)
+    lines = [line for replica in replicas if not replica.problem for line in _replica_lines(replica)]
+    return "\n".join([*lines, *(f"{', '.join(names)}: {problem}" for problem, names in problems.items())])
 
 
 def _replica_lines(replica: ReplicaStacks) -> list[str]:
-    title = f"{replica.replica} (pod {replica.pod})"
-    if replica.problem:
-        return [f"{title}: {replica.problem}", ""]
-    lines = [title]
+    lines = [f"{replica.replica} (pod {replica.pod})"]
     for process in replica.processes:
         lines.append(f"  process {process.pid}: {process.command}")
         if process.problem:

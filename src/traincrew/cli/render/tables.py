@@ -51,6 +51,8 @@ def jobs(views: Iterable[observed_job.ObservedJob], now: Time, *, namespaces: bo
 
 _JOB_HEAD = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
 _TIMES = ("AGE", "DURATION")
+_USUAL_WIDTHS = {"NAMESPACE": 12, "KIND": 10, "NAME": 20, "STATE": 10, "RUNNING": 9, "AGE": 6}
+"""Of columns whose values become longer while jobs are watched."""
 
 
 def job_head(*, namespaces: bool) -> list[str]:
@@ -62,6 +64,13 @@ def job_cells(observed: observed_job.ObservedJob, now: Time, *, namespaces: bool
     return [observed.job.namespace, *cells] if namespaces else cells
 
 
+def watched_widths(rows: Sequence[Sequence[str]], *, namespaces: bool) -> list[int]:
+    """For rows that follow each other, of which the first are known. Only a row with a longer value than is usual is shifted."""
+    head = job_head(namespaces=namespaces)
+    cells = zip(*rows, strict=True) if rows else ((),) * len(head)
+    return [max(_USUAL_WIDTHS.get(name, 0), len(name), *map(len, column)) for name, column in zip(head, cells, strict=True)]
+
+
 def without_times(cells: Sequence[str]) -> list[str]:
     """The cells of a job but those that change while the job does not."""
     head = job_head(namespaces=len(cells) > len(_JOB_HEAD))
@@ -70,11 +79,11 @@ def without_times(cells: Sequence[str]) -> list[str]:
 
 def _row(observed: observed_job.ObservedJob, now: Time) -> list[str]:
     job, status = observed.job, observed.job.status
-    active = sum(entry.active for entry in status.replica_statuses.values())
+    active = sum(entry.active for entry in status.replica_statuses.values()) if observed.deleted is None else 0
     return [
         observed.kind.kind,
         job.name,
-        observed.state,
+        f"{observed.state}, deleted" if observed.deleted is not None else observed.state,
         f"{active}/{job.total}{_bounds(observed)}",
         str(restarts(observed)),
         durations.age(job.metadata.creation_timestamp, now),
@@ -136,5 +145,5 @@ def duration(observed: observed_job.ObservedJob, now: Time) -> str:
     status = observed.job.status
     if status.start_time is None:
         return "-"
-    end = status.completion_time or (now if not status.finished else observed_job.since(status) or now)
+    end = status.completion_time or (observed_job.since(status) if status.finished else None) or observed.deleted or now
     return durations.human((end - status.start_time).total_seconds())

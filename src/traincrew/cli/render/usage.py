@@ -6,15 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traincrew.apimachinery import durations, quantities
+from traincrew.apimachinery import byte_sizes, durations, quantities
 from traincrew.cli.render import tables
-from traincrew.inspection import observed_job, waiting_reasons
+from traincrew.inspection import observed_job, pod_waiting_reasons
 from traincrew.inspection.measured_usage import MeasuredUsage
 from traincrew.model import naming
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
-
-_GIB, _MIB = 2**30, 2**20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +94,7 @@ def _job(usage: ClusterUsage, job: observed_job.ObservedJob) -> dict[str, Any]:
                 "node": pod.spec.node_name,
                 "usage": dataclasses.asdict(used) if used else None,
                 "devices": devices(info) if info is not None else {},
-                "waiting": waiting_reasons.pod_reason(pod),
+                "waiting": pod_waiting_reasons.pod_reason(pod),
             }
         )
     return {
@@ -156,7 +154,7 @@ def _job_row(job: observed_job.ObservedJob, state: Mapping[str, Any], now: Time)
     cpu = _cores(sum(each["cpu"] for each in used) if used else None)
     memory = _bytes(sum(each["memory"] for each in used) if used else None)
     count = sum(_count(each["devices"]) for each in state["replicas"])
-    waiting = waiting_reasons.job_reason(job)
+    waiting = pod_waiting_reasons.job_reason(job)
     age = durations.age(job.job.metadata.creation_timestamp, now)
     return [job.reference, job.state, cpu, memory, str(count) if count else "-", "", age, " ".join(waiting.split())]
 
@@ -190,6 +188,4 @@ def _cores(value: float | None) -> str:
 
 
 def _bytes(value: int | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.0f} MiB"
+    return "-" if value is None else byte_sizes.text(value, byte_sizes.MEASURED_MEMORY)

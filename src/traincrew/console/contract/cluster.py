@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from traincrew.console.contract.message import Message
+from traincrew.console.contract.requests import SignInMethod
 from traincrew.model.meta import Time
 
 FeatureName = Literal["nodes", "queues", "metrics", "exec", "history", "tensorboard", "simulate"]
@@ -35,8 +36,8 @@ class Feature(Message, kw_only=True):
 class Capabilities(Message, kw_only=True):
     version: str
     """Version of traincrew."""
-    mode: Literal["embedded", "cluster"]
-    """`embedded`: the cluster of this machine that `traincrew up` runs."""
+    mode: Literal["embedded", "cluster", "recording"]
+    """`embedded`: the cluster of this machine that `traincrew up` runs. `recording`: no cluster, only recording files."""
     context: str
     """Name of the kubeconfig context. Empty: none."""
     server: str
@@ -99,6 +100,11 @@ class NodeList(Message, kw_only=True):
 
 
 class SessionInfo(Message, kw_only=True):
+    method: SignInMethod
+    """How the user has signed in."""
+    user: str = ""
+    """Name of the user, as the API server says (SelfSubjectReview). Empty: all sessions are those of the console's own user."""
+    groups: list[str] = []
     csrf_token: str
     """Value of the header X-CSRF-Token of every request but the sign-in. The page keeps it in localStorage: unlike the cookie, it
     is not sent to other servers of this machine."""

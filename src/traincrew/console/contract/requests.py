@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from traincrew.console.contract.message import Message, Request
 from traincrew.console.contract.problems import FieldError
 
+SignInMethod = Literal["link", "token", "kubeconfig", "proxy"]
+
 
 class SignIn(Request, kw_only=True):
-    token: str
-    """From the fragment of the link that `traincrew console` prints. It is valid once."""
+    token: str = ""
+    """`link`: from the fragment of the link that `traincrew console` prints; it is valid once. `token`: a bearer token of the
+    cluster."""
+    kubeconfig: str = ""
+    """The text of a kubeconfig. Only the token or the client certificate of its current context is used."""
+    namespace: str = ""
+    """The namespace to show if the user may not list jobs of all namespaces. Empty: that of the kubeconfig or service account."""
+
+
+class SignInOptions(Message, kw_only=True):
+    """How users sign in to this console."""
+
+    methods: list[SignInMethod]
 
 
 class Link(Message, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Literal, dataclass_transform
 
 import msgspec
 
-from traincrew.console.contract import jobs, logs, metrics, problems
+from traincrew.console.contract import job_detail, jobs, logs, metrics, problems
 from traincrew.model.meta import Time
 
 
@@ -48,13 +48,13 @@ class JobsPatch(ToPage, tag="jobs.patch", kw_only=True):
 class JobSnapshot(ToPage, tag="job.snapshot", kw_only=True):
     topic: str
     cursor: str
-    data: jobs.JobDetail
+    data: job_detail.JobDetail
 
 
 class JobChanges(ToPage, tag="job.patch", kw_only=True):
     topic: str
     cursor: str
-    data: jobs.JobPatch
+    data: job_detail.JobPatch
 
 
 class LogsSnapshot(ToPage, tag="logs.snapshot", kw_only=True):

@@ -12,10 +12,10 @@ from aiohttp import WSMsgType, web
 
 from traincrew import errors
 from traincrew.client import clock
-from traincrew.console import job_metrics, log_requests
+from traincrew.console import capabilities, job_metrics, log_requests, recorded_jobs
 from traincrew.console.contract import stream
 from traincrew.console.contract.problems import ApiError
-from traincrew.console.stream import jobs_topic, topics
+from traincrew.console.stream import jobs_topic, recorded_topics, topics
 from traincrew.console.stream.job_topic import JobTopic
 from traincrew.console.stream.logs_topic import LogsTopic
 from traincrew.console.stream.metrics_topic import MetricsTopic
@@ -86,8 +86,12 @@ class StreamConnection:
 
     def _topic(self, message: stream.Subscribe) -> Coroutine[Any, Any, None]:
         topic = topics.parse(message.topic)
+        if not self._services.has_cluster and (topic.job is None or not recorded_jobs.is_recorded(topic.job)):
+            raise errors.NoCluster(capabilities.NO_CLUSTER)
         if topic.job is None:
             return jobs_topic.run(self._services.cache, message, job_filters.parse(topic.parameters), self._send)
+        if recorded_jobs.is_recorded(topic.job):
+            return recorded_topics.run(self._services, message, topic, topic.job, self._send)
         if topic.name == "job":
             return JobTopic(self._services, message, topic.job, self._send).run()
         if topic.name == "metrics":

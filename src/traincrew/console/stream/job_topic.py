@@ -9,7 +9,7 @@ import hashlib
 import msgspec
 
 from traincrew import errors
-from traincrew.console.contract.jobs import JobDetail, JobPatch
+from traincrew.console.contract.job_detail import JobDetail, JobPatch
 from traincrew.console.contract.stream import End, JobChanges, JobSnapshot, StreamError, Subscribe
 from traincrew.console.job_reader import JobAddress
 from traincrew.console.stream.topics import Send, Services
@@ -17,6 +17,8 @@ from traincrew.console.view import job_patches, problems
 
 PAUSE_SECONDS = 0.3
 """Between two readings."""
+PAUSE_SHARE = 4.0
+"""A job with ten thousand pods takes long to read. The pause is longer by this factor: other tabs have their turn."""
 EVENTS_SECONDS = 5.0
 """Events come without a change of the job or its pods."""
 UNOBSERVED_SECONDS = 2.0
@@ -39,10 +41,10 @@ class JobTopic:
     async def _read_and_wait(self, changed: asyncio.Event) -> bool:
         """Read the job, then wait for its next change. False: the topic is over."""
         cache, key = self._services.cache, self._job.key
-        seen = cache.touched[key]
+        seen, began = cache.touched[key], asyncio.get_running_loop().time()
         if not await self._read():
             return False
-        await asyncio.sleep(PAUSE_SECONDS)
+        await asyncio.sleep(max(PAUSE_SECONDS, PAUSE_SHARE * (asyncio.get_running_loop().time() - began)))
         limit = EVENTS_SECONDS if cache.covers(*key[:2]) else UNOBSERVED_SECONDS
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):

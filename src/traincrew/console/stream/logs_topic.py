@@ -32,7 +32,7 @@ class _Followed(NamedTuple):
 
 class LogsTopic:
     def __init__(self, services: Services, subscribe: Subscribe, job: JobAddress, request: LogRequest, send: Send) -> None:
-        self._client, self._kept = services.client, services.kept
+        self._client, self._stored = services.client, services.stored
         self._subscribe, self._job, self._request, self._send = subscribe, job, request, send
         self._log_root: pathlib.Path | None = None
         self._informer = job_informer.JobInformer(services.client, job_informer.JobKey(job.kind, job.namespace, job.name))
@@ -50,7 +50,7 @@ class LogsTopic:
         if not await self._exists():
             return
         async with self._informer.started():
-            self._log_root = await self._kept.root(self._job.namespace)
+            self._log_root = await self._stored.root(self._job.namespace)
             await self._read_deleted()
             watching = asyncio.create_task(self._watch_pods())
             try:
@@ -84,11 +84,14 @@ class LogsTopic:
         observed = self._informer.observe()
         if observed is None:
             return
-        for log in await self._kept.of_job(self._job.kind, observed, self._informer.pods):
+        for log in await self._stored.of_job(self._job.kind, observed, self._informer.pods):
             source = log_lines.Source(observed.replica(log.pod), log.container)
             if self._request.selects(source.replica) and self._request.container in ("", source.container):
-                on_lines, resumed = self._receiver(source), pod_logs.Resumed(self._read_position(source) or pod_logs.Position())
-                async for batch in self._kept.lines(log, self._first_options()):
+                on_lines, resumed = (
+                    self._receiver(source),
+                    pod_logs.Resumed(self._read_position(source) or pod_logs.LogPosition()),
+                )
+                async for batch in self._stored.lines(log, self._first_options()):
                     on_lines([line for line in batch if resumed.is_new(line)])
                 self._deleted.append(log_sources.message(log.pod, source, ended=True))
 
@@ -111,7 +114,7 @@ class LogsTopic:
 
     def _follow(self, uid: str, source: log_lines.Source, pod: str) -> None:
         read = self._read_position(source)
-        position = pod_logs.LogPosition(self._job.namespace, pod, source.container)
+        position = pod_logs.ContainerReference(self._job.namespace, pod, source.container)
         log = log_follower.ContainerLog(position, uid, read)
         follower = log_follower.LogFollower(self._client, self._informer, log, self._receiver(source), self._log_root)
         earlier = read is not None or self._request.previous
@@ -119,10 +122,10 @@ class LogsTopic:
         task.add_done_callback(lambda _: self._wake.set())
         self._followed[uid, source.container] = _Followed(follower, task, source, uid)
 
-    def _read_position(self, source: log_lines.Source) -> pod_logs.Position | None:
+    def _read_position(self, source: log_lines.Source) -> pod_logs.LogPosition | None:
         """How far the page has read the log; None: it has not."""
         start = log_lines.parse_sequence(self._subscribe.positions.get(source.name, ""))
-        return pod_logs.Position(start[0], start[1] + 1) if start is not None else None
+        return pod_logs.LogPosition(start[0], start[1] + 1) if start is not None else None
 
     def _first_options(self) -> pod_logs.PodLogOptions:
         first = dataclasses.replace(self._request.options(), previous=False)
@@ -133,7 +136,7 @@ class LogsTopic:
         start = log_lines.parse_sequence(self._subscribe.positions.get(source.name, ""))
         numbers = self._numbers.setdefault(source.name, log_lines.Numbering(*start) if start else log_lines.Numbering())
 
-        def on_lines(lines: list[pod_logs.Line]) -> None:
+        def on_lines(lines: list[pod_logs.PodLogLine]) -> None:
             for line in lines:
                 found = log_lines.message(source, numbers.next(line.nanoseconds), line.nanoseconds, line.text)
                 if self._request.lines.matches(found):
@@ -156,10 +159,8 @@ class LogsTopic:
                 return
 
     def _is_over(self) -> bool:
-        """Whether all logs have ended, and no replica will start again. Pods of a finished job may still be starting."""
-        observed = self._informer.observe()
-        finished = observed is not None and observed.job.status.finished and all(pod.finished for pod in observed.pods)
-        return (finished or self._informer.deleted) and all(each.task.done() for each in self._followed.values())
+        """Whether all logs have ended, and no replica will start again."""
+        return self._informer.no_replica_will_start() and all(each.task.done() for each in self._followed.values())
 
     async def _flush(self) -> None:
         self._buffer.sort()

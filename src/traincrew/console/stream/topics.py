@@ -10,8 +10,11 @@ from traincrew import errors
 from traincrew.client.remote import RemoteClient
 from traincrew.console import job_reader
 from traincrew.console.contract.stream import ConsoleMessage
+from traincrew.console.history_reader import HistoryReader
 from traincrew.console.job_cache import JobCache
-from traincrew.console.kept_logs import KeptLogs
+from traincrew.console.opened_recordings import OpenedRecordings
+from traincrew.console.pod_views import StartedPods
+from traincrew.console.stored_logs import StoredLogs
 from traincrew.console.usage_sampler import UsageSampler
 
 Send = Callable[[ConsoleMessage], Awaitable[None]]
@@ -27,7 +30,11 @@ class Services(NamedTuple):
     cache: JobCache
     reader: job_reader.JobReader
     usage: UsageSampler
-    kept: KeptLogs
+    stored: StoredLogs
+    history: HistoryReader
+    started: StartedPods
+    opened: OpenedRecordings
+    has_cluster: bool = True
 
 
 class Topic(NamedTuple):

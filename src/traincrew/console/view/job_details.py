@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from traincrew.console.contract.jobs import (
+from traincrew.console.contract.job_detail import (
     Action,
     ActionName,
     Condition,
@@ -15,10 +15,11 @@ from traincrew.console.contract.jobs import (
     Failure,
     JobDetail,
     Permission,
+    RecordingInfo,
     Restarts,
     RoleSummary,
 )
-from traincrew.console.view import job_summaries, replicas, timeline
+from traincrew.console.view import job_summaries, replica_pages, replicas, timeline
 from traincrew.console.view.job_summaries import Activity
 from traincrew.console.view.pods import ShownPod
 from traincrew.inspection import events, explanation, failures, scaling_limits
@@ -38,6 +39,10 @@ RIGHTS: Mapping[ActionName, str] = {
 """By action: the verb that the user must be allowed to use."""
 
 
+DELETED = "the job was deleted: this is its record"
+RECORDING = "this is a recording of the job"
+
+
 @dataclasses.dataclass(frozen=True)
 class JobObjects:
     """What was read of a job."""
@@ -51,18 +56,30 @@ class JobObjects:
     may_exec: bool
     """Whether the user may run commands in pods of this namespace."""
     activity: Activity = Activity()
+    recording: RecordingInfo | None = None
+    """The file that they were read from."""
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing can be done with the job. Empty: it exists."""
+        if self.recording is not None:
+            return RECORDING
+        return DELETED if self.observed.deleted is not None else ""
 
 
 def detail(read: JobObjects, now: Time) -> JobDetail:
     observed, stored = read.observed, read.observed.job.status
+    slots = replicas.slots(observed, read.pods)
+    shown = replica_pages.shown(slots)
     return JobDetail(
         summary=job_summaries.summarize(read.kind, observed, now, read.activity),
         roles=[
             RoleSummary(name=name, replicas=observed.job.count(name), restart_policy=role.restart_policy)
             for name, role in observed.job.roles.items()
         ],
-        replicas=replicas.of_job(observed, read.pods),
-        timeline=timeline.of_job(observed, read.pods),
+        replicas=[replicas.describe(observed, each) for each in shown],
+        more_replicas=len(slots) - len(shown),
+        timeline=timeline.of_job(observed, [each.pod for each in shown if each.pod is not None]),
         diagnosis=_diagnosis(observed, read.evidence, now),
         events=event_messages(observed, read.pods, read.evidence.events),
         conditions=[_condition(each) for each in stored.conditions],
@@ -70,9 +87,11 @@ def detail(read: JobObjects, now: Time) -> JobDetail:
             charged=stored.restarts.charged, limit=observed.job.policy.backoff_limit, disruptions=stored.restarts.disruptions
         ),
         elastic=_elastic(observed),
-        actions=_actions(observed, read.rights),
-        terminal=_terminal(observed, read.may_exec),
+        actions=_actions(read),
+        terminal=_terminal(read),
         annotations=observed.job.metadata.annotations,
+        deleted=observed.deleted,
+        recording=read.recording,
     )
 
 
@@ -162,18 +181,21 @@ def _elastic(observed: ObservedJob) -> ElasticLimits | None:
     return ElasticLimits(role=scaling_limits.ROLE, min=low, max=high)
 
 
-def _actions(observed: ObservedJob, rights: frozenset[str]) -> list[Action]:
-    found = []
+def _actions(read: JobObjects) -> list[Action]:
+    found, observed = [], read.observed
     for name, verb in RIGHTS.items():
-        reason = objection(observed, name)
-        if not reason and verb not in rights:
+        reason = read.read_only or objection(observed, name)
+        if not reason and verb not in read.rights:
             reason = f"you lack the right to {verb} {observed.kind.plural} in namespace {observed.job.namespace}"
         found.append(Action(name=name, allowed=not reason, reason=reason))
     return found
 
 
-def _terminal(observed: ObservedJob, may_exec: bool) -> Permission:
-    if not may_exec:
+def _terminal(read: JobObjects) -> Permission:
+    observed = read.observed
+    if read.read_only:
+        reason = read.read_only
+    elif not read.may_exec:
         reason = f"you lack the right to create pods/exec in namespace {observed.job.namespace}"
     else:
         reason = "" if any(pod.status.phase == "Running" for pod in observed.pods) else "no replica of the job runs"

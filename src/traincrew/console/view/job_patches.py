@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.console.contract.jobs import JobDetail, JobPatch, Replica
+from traincrew.console.contract.job_detail import JobDetail, JobPatch
+from traincrew.console.contract.replicas import Replica
 
-_WHOLE = ("summary", "roles", "diagnosis", "conditions", "restarts", "elastic", "actions", "terminal", "annotations")
+_WHOLE = (
+    "summary", "roles", "more_replicas", "diagnosis", "conditions", "restarts", "elastic", "actions", "terminal", "annotations",
+)  # fmt: skip
 """Fields that are sent as a whole if they differ."""
 
 

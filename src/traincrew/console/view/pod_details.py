@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.console.contract.jobs import ContainerSpec, EnvironmentVariable, Mount
+from traincrew.console.contract.replica_detail import ContainerSpec, EnvironmentVariable, Mount
 
 
 def containers(pod: dict[str, Any]) -> list[ContainerSpec]:

@@ -19,16 +19,15 @@ class Variable(Struct, gc=False):
     value: str = ""
 
 
-class ShownContainer(Struct):
-    name: str = ""
+class ShownContainer(objects.Container):
     image: str = ""
     env: list[Variable] = []
     resources: Requirements = Requirements()
 
 
 class ShownPodSpec(objects.PodSpec):
-    containers: list[ShownContainer] = []
-    init_containers: list[ShownContainer] = []
+    containers: tuple[ShownContainer, ...] = ()
+    init_containers: tuple[ShownContainer, ...] = ()
 
 
 class ShownPodStatus(objects.PodStatus):

@@ -17,6 +17,7 @@ _TYPES: tuple[tuple[type[errors.TraincrewError], str, int], ...] = (
     (errors.Unauthorized, "Unauthorized", 502),
     (errors.NotFound, "NotFound", 404),
     (errors.NoJob, "NotFound", 404),
+    (errors.NoCluster, "NoCluster", 409),
     (errors.AlreadyExists, "AlreadyExists", 409),
     (errors.Conflict, "Conflict", 409),
     (errors.Unreachable, "Unreachable", 503),
@@ -27,9 +28,10 @@ _TYPES: tuple[tuple[type[errors.TraincrewError], str, int], ...] = (
     (errors.ManifestError, "Invalid", 422),
     (errors.UserError, "Invalid", 422),
 )
-_NEXT_STEPS = {
+NEXT_STEPS = {
     "Unauthorized": "Check the credentials in the kubeconfig, then run `traincrew console` again.",
     "NotFound": "Go back to the list of jobs: it may have been deleted in another window.",
+    "NoCluster": "Run `traincrew console`.",
     "AlreadyExists": "Choose another name, or delete the existing object first.",
     "Conflict": "The object has changed meanwhile. Look at its current state and try again.",
     "Unreachable": "Check that the cluster is running: run `traincrew status`, or `traincrew up --detach` to start it.",
@@ -69,7 +71,7 @@ def of(error: Exception, tried: str) -> ApiError:
         message=str(error),
         reason=reason,
         code=code,
-        next_step=_rights_step(right) if right is not None else _NEXT_STEPS.get(reason, ""),
+        next_step=rights_step(right) if right is not None else NEXT_STEPS.get(reason, ""),
         fields=field_errors(error) if isinstance(error, errors.ApiError) else [],
         missing_right=right,
     )
@@ -85,7 +87,7 @@ def missing_right(message: str) -> MissingRight | None:
     return MissingRight(name=named["name"] if named is not None else "", **values)
 
 
-def _rights_step(right: MissingRight) -> str:
+def rights_step(right: MissingRight) -> str:
     group, subresource = (f".{right.group}" if right.group else ""), (f"/{right.subresource}" if right.subresource else "")
     place = f" in namespace {right.namespace}" if right.namespace else " in all namespaces"
     return f"Ask an administrator for the right to {right.verb} {right.resource}{group}{subresource}{place}."

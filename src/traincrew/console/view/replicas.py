@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 
 from traincrew import settings
 from traincrew.apimachinery import quantities
-from traincrew.console.contract.jobs import Container, Replica, ReplicaState
+from traincrew.console.contract.replicas import Container, Replica, ReplicaState
 from traincrew.console.view import ranks
 from traincrew.console.view.pods import Amount, ShownContainer, ShownPod
-from traincrew.inspection import waiting_reasons
+from traincrew.inspection import pod_waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.kinds import replica as kind_replica
 from traincrew.kinds.replica import Role
@@ -19,23 +20,58 @@ from traincrew.model.meta import Time
 _PHASES: dict[str, ReplicaState] = {"Running": "Running", "Succeeded": "Succeeded", "Failed": "Failed"}
 
 
-def of_job(observed: ObservedJob, pods: Sequence[ShownPod]) -> list[Replica]:
-    """In the order of the roles of the kind, then by index."""
-    found = [_with_pod(observed, pod) for pod in pods]
+@dataclasses.dataclass(frozen=True)
+class ReplicaSlot:
+    """A replica before it is described: of ten thousand, a page shows some."""
+
+    role: str
+    index: int
+    pod: ShownPod | None
+    """None: it has none."""
+    missing: Replica | None = None
+    """Without a pod, all that is known."""
+
+    @property
+    def state(self) -> ReplicaState:
+        return state(self.pod) if self.pod is not None else "Missing"
+
+
+def slots(observed: ObservedJob, pods: Sequence[ShownPod]) -> list[ReplicaSlot]:
+    """In the order of the roles of the kind, then by index, then by age."""
+    found = [_slot(observed, pod) for pod in pods]
     present = {(each.role, each.index) for each in found}
     if not observed.job.status.finished and not observed.job.suspended:
         found += [each for each in _expected(observed) if (each.role, each.index) not in present]
     order = {role.name: number for number, role in enumerate(observed.kind.roles)}
-    return sorted(found, key=lambda each: (order.get(each.role, len(order)), each.index, each.created is None, str(each.created)))
+    return sorted(found, key=lambda each: (order.get(each.role, len(order)), each.index, *_age(each)))
 
 
-def _expected(observed: ObservedJob) -> list[Replica]:
-    found = []
+def _age(slot: ReplicaSlot) -> tuple[bool, str]:
+    created = slot.pod.metadata.creation_timestamp if slot.pod is not None else None
+    return created is None, str(created)
+
+
+def _slot(observed: ObservedJob, pod: ShownPod) -> ReplicaSlot:
+    role, index = role_of(observed, pod), pod.metadata.labels.get(naming.REPLICA_INDEX, "")
+    return ReplicaSlot(role.name if role is not None else "", int(index) if index.isdecimal() else 0, pod)
+
+
+def name_of(observed: ObservedJob, slot: ReplicaSlot) -> str:
+    return observed.replica(slot.pod) if slot.pod is not None else describe(observed, slot).name
+
+
+def describe(observed: ObservedJob, slot: ReplicaSlot) -> Replica:
+    if slot.pod is None:
+        assert slot.missing is not None
+        return slot.missing
+    return _with_pod(observed, slot, slot.pod)
+
+
+def _expected(observed: ObservedJob) -> Iterator[ReplicaSlot]:
     for role in observed.kind.roles:
         for index in range(observed.job.count(role.name)):
             name = kind_replica.Replica(observed.job, role, index, settings.Planning()).name
-            found.append(_missing(observed, role, index, name))
-    return found
+            yield ReplicaSlot(role.name, index, None, _missing(observed, role, index, name))
 
 
 def _missing(observed: ObservedJob, role: Role, index: int, name: str) -> Replica:
@@ -43,18 +79,17 @@ def _missing(observed: ObservedJob, role: Role, index: int, name: str) -> Replic
     return Replica(name=short, role=role.name, index=index, state="Missing", why="the pod is not created yet")
 
 
-def _with_pod(observed: ObservedJob, pod: ShownPod) -> Replica:
-    role, index = role_of(observed, pod), pod.metadata.labels.get(naming.REPLICA_INDEX, "")
+def _with_pod(observed: ObservedJob, slot: ReplicaSlot, pod: ShownPod) -> Replica:
     ends = [each.state.terminated for each in pod.status.container_statuses if each.state.terminated is not None]
     starts = [start for each in pod.status.container_statuses if (start := _started(each)) is not None]
     finished = [end.finished_at for end in ends if end.finished_at is not None] if pod.finished else []
     return Replica(
         name=observed.replica(pod),
-        role=role.name if role is not None else "",
-        index=int(index) if index.isdecimal() else 0,
+        role=slot.role,
+        index=slot.index,
         rank=ranks.rank(observed, pod),
         state=state(pod),
-        why=waiting_reasons.pod_reason(pod),
+        why=pod_waiting_reasons.pod_reason(pod),
         pod=pod.name,
         uid=pod.metadata.uid,
         node=pod.spec.node_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from traincrew.console.contract.jobs import Status, Why
-from traincrew.inspection import failures, observed_job, waiting_reasons
+from traincrew.inspection import failures, observed_job, pod_waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
@@ -61,7 +61,7 @@ def why(observed: ObservedJob, now: Time) -> Why | None:
         )
     if stored.why is not None and stored.why != failure_summary.of(stored):
         return Why(reason=stored.why.reason, message=stored.why.message, since=stored.why.since)
-    message = waiting_reasons.job_reason(observed)
+    message = pod_waiting_reasons.job_reason(observed)
     return Why(reason=observed.state, message=message, since=since) if message else None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traincrew.console.contract.jobs import Phase, PhaseName, ReplicaTimeline
+from traincrew.console.contract.replicas import Phase, PhaseName, ReplicaTimeline
 from traincrew.console.view.pods import ShownPod
-from traincrew.inspection import waiting_reasons
+from traincrew.inspection import pod_waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
@@ -24,10 +24,10 @@ def phases(pod: objects.Pod) -> list[Phase]:
     created = pod.metadata.creation_timestamp
     if created is None:
         return []
-    marks = [_Mark("Pending", created, waiting_reasons.pod_reason(pod))]
+    marks = [_Mark("Pending", created, pod_waiting_reasons.pod_reason(pod))]
     scheduled = pod.status.condition("PodScheduled")
     if scheduled is not None and scheduled.status == "True":
-        marks.append(_Mark("Starting", scheduled.last_transition_time or created, waiting_reasons.pod_reason(pod)))
+        marks.append(_Mark("Starting", scheduled.last_transition_time or created, pod_waiting_reasons.pod_reason(pod)))
     main = pod.status.container_statuses[0] if pod.status.container_statuses else objects.ContainerStatus()
     marks += [mark for state in (main.last_state, main.state) for mark in _runs(state)]
     return _between(marks)

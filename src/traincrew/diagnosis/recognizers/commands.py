@@ -8,25 +8,27 @@ _TMP = (
     "Move {file} out of /tmp, or mount its directory: pods have a /tmp of their own and do not see the one of the machine "
     "on which the job was submitted."
 )
+_MISSING = "Check that {file} exists inside the pod, and that its directory is mounted."
+_SCRIPTS = (
+    r"^\S*python[\d.]*: can't open file '(?P<file>PATH)': \[Errno 2\]",
+    r"^(?:\S*/)?(?:ba|da|a|z|k)?sh: (?:line )?(?:\d+: )?(?:cannot open |can't open )?'?(?P<file>PATH)'?: No such file",
+    r'^Can\'t open perl script "(?P<file>PATH)": No such file',
+    r"^\S*ruby\S*: No such file or directory -- (?P<file>PATH) \(LoadError\)",
+    r"^Fatal error: cannot open file '(?P<file>PATH)': No such file",
+    r"^\s*Error: Cannot find module '(?P<file>PATH)'\n",
+)
+"""How interpreters say that a script does not exist."""
+_PATHS = ((r"/(?:var/)?tmp/[^'\"\n:]+", _TMP), (r"[^'\"\n: ]*[/.][^'\"\n: ]*", _MISSING))
+"""The path of a script, and what to do if it does not exist."""
+
+
+def _missing_scripts() -> tuple[Recognizer, ...]:
+    rows = ((pattern.replace("PATH", path), advice) for path, advice in _PATHS for pattern in _SCRIPTS)
+    return tuple(Recognizer("missing-script", pattern, advice, before_exceptions=True) for pattern, advice in rows)
+
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
-    Recognizer(
-        "missing-script",
-        r"^\S*python[\d.]*: can't open file '(?P<file>/(?:var/)?tmp/[^']+)': \[Errno 2\]",
-        _TMP,
-        before_exceptions=True,
-    ),
-    Recognizer(
-        "missing-script",
-        r"^\S*sh: (?:line )?(?:\d+: )?(?:cannot open )?(?P<file>/(?:var/)?tmp/[^:\n]+): (?:No such file|not found|cannot open)",
-        _TMP,
-    ),
-    Recognizer(
-        "missing-script",
-        r"^\S*python[\d.]*: can't open file '(?P<file>[^']+)': \[Errno 2\]",
-        "Check that {file} exists inside the pod, and that its directory is mounted.",
-        before_exceptions=True,
-    ),
+    *_missing_scripts(),
     Recognizer(
         "missing-script",
         r"^\S*python[\d.]*: can't (?:find '__main__' module in|open file) '(?P<file>[^']+)'",

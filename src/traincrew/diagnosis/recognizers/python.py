@@ -18,6 +18,19 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         place="exception",
     ),
     Recognizer(
+        "shadowed-module",
+        r"partially initialized module '(?P<module>[\w.]+)' .*\(most likely due to a circular import\)",
+        "If a file of the program has the name of a package (such as random.py or cuda.py), rename it: Python imports it in "
+        "place of the package. Else break the circular import.",
+        place="exception",
+    ),
+    Recognizer(
+        "shadowed-module",
+        r"\(consider renaming '(?P<file>[^']+)'",
+        "Rename {file}: Python imports it in place of the package of that name.",
+        place="exception",
+    ),
+    Recognizer(
         "import",
         r"^ImportError: ",
         "Check that the versions of the installed packages fit each other.",
@@ -25,8 +38,21 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "missing-file",
+        r"(?:FileNotFoundError|No such file or directory).*?: '(?P<file>/(?:var/)?tmp/[^']+)'",
+        "Move {file} out of /tmp, or mount its directory: pods have a /tmp of their own and do not see the one of the machine.",
+        place="exception",
+    ),
+    Recognizer(
+        "missing-file",
         r"(?:FileNotFoundError|No such file or directory)(?:.*?: '(?P<file>[^']+)')?",
         "Check that the file exists inside the pod, and that its directory is mounted.",
+        place="exception",
+    ),
+    Recognizer(
+        "too-many-files",
+        r"\[Errno 24\]|Too many open files",
+        "Close files that are not used any more, use fewer data loader workers, or raise the limit (`ulimit -n`) in the command. "
+        "Data loaders of PyTorch keep fewer files open with torch.multiprocessing.set_sharing_strategy('file_system').",
         place="exception",
     ),
     Recognizer(

@@ -16,6 +16,12 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "Check that sshd runs in {host} on port {port}: its command must be `sshd -De` or similar.",
     ),
     Recognizer(
+        "ssh-no-host-keys",
+        r"^(?:\S+: )?no hostkeys available -- exiting\.",
+        "Generate SSH host keys, which the image does not have: run `ssh-keygen -A` in the image, or before sshd in the command "
+        "of the workers, or give sshd a key file with `-h FILE`. Or use apiVersion kubeflow.org/v1, which needs no sshd.",
+    ),
+    Recognizer(
         "ssh-host-key",
         r"^Host key verification failed\.?",
         "Let ssh accept the keys of new pods: set StrictHostKeyChecking to no in the image, or in plm_rsh_args.",

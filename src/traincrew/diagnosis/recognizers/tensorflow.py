@@ -14,6 +14,13 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         place="exception",
     ),
     Recognizer(
+        "keras-layer",
+        r"Exception encountered when calling [^\n]*\n\s*(?P<message>\S[^\n]*)",
+        "Compare the shapes of the data with the layers of the model.",
+        "{message}",
+        before_exceptions=True,
+    ),
+    Recognizer(
         "tensorflow-labels",
         r"Received a label value of (?P<label>-?\d+) which is outside the valid range of (?P<range>\[[^)\]]*[)\]])",
         "Compare the labels in the data with the size of the last layer.",

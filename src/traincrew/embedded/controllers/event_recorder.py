@@ -21,7 +21,7 @@ class ControllerEventRecorder:
             resource.kind, resource.api_version, meta.get("namespace", ""), meta["name"], meta["uid"],
             meta.get("resourceVersion", ""),
         )  # fmt: skip
-        self._recorder.record(events.Event(involved, self._source, type, reason, message, now))
+        self._recorder.record(events.RecordedEvent(involved, self._source, type, reason, message, now))
 
     async def run(self) -> None:
         await self._recorder.run()

@@ -12,6 +12,7 @@ from traincrew.client.store import InformerStore
 from traincrew.embedded.controllers import partial_metadata
 from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.resources import Resource
+from traincrew.serving import background_tasks
 
 Listener = Callable[[Resource, PartialObjectMetadata | None, PartialObjectMetadata | None], None]
 """Called with the resource and the object before and after; one of them is None if it was created or deleted."""
@@ -43,10 +44,7 @@ class MetadataInformers:
                 self._started_once.set()
                 await self._resources_changed.wait()
         finally:
-            tasks = [started.task for started in self._started.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await background_tasks.cancel(*(started.task for started in self._started.values()))
 
     async def synced(self) -> None:
         """Waits until the objects that exist at the start are known."""

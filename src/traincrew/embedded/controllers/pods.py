@@ -16,7 +16,7 @@ class PodMeta(meta.Meta):
     finalizers: list[str] = []
 
 
-class Port(meta.Struct):
+class ContainerPort(meta.Struct):
     name: str = ""
     container_port: int = 0
     protocol: str = "TCP"
@@ -29,21 +29,21 @@ class Resources(meta.Struct):
 class Container(meta.Struct):
     name: str = ""
     restart_policy: str = ""
-    ports: list[Port] = []
+    ports: list[ContainerPort] = []
     resources: Resources = Resources()
 
 
-class Claim(meta.Struct):
+class ClaimSource(meta.Struct):
     claim_name: str = ""
 
 
 class Volume(meta.Struct):
     name: str = ""
-    persistent_volume_claim: Claim | None = None
+    persistent_volume_claim: ClaimSource | None = None
     ephemeral: dict[str, Any] | None = None
 
 
-class Spec(meta.Struct):
+class PodSpec(meta.Struct):
     node_name: str = ""
     hostname: str = ""
     subdomain: str = ""
@@ -73,14 +73,14 @@ class Condition(meta.Struct):
     last_transition_time: dt.datetime | None = None
 
 
-class Address(meta.Struct):
+class PodIP(meta.Struct):
     ip: str = ""
 
 
-class Status(meta.Struct):
+class PodStatus(meta.Struct):
     phase: str = ""
     pod_ip: str = msgspec.field(default="", name="podIP")
-    pod_ips: list[Address] = msgspec.field(default=[], name="podIPs")
+    pod_ips: list[PodIP] = msgspec.field(default=[], name="podIPs")
     start_time: dt.datetime | None = None
     conditions: list[Condition] = []
     container_statuses: list[ContainerStatus] = []
@@ -89,8 +89,8 @@ class Status(meta.Struct):
 
 class Pod(meta.Struct):
     metadata: PodMeta = PodMeta()
-    spec: Spec = Spec()
-    status: Status = Status()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
 
     def condition(self, type: str) -> Condition | None:
         return next((each for each in self.status.conditions if each.type == type), None)

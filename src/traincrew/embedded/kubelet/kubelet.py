@@ -7,13 +7,11 @@ import dataclasses
 import json
 import pathlib
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 from traincrew import settings
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
-from traincrew.embedded import background_tasks
 from traincrew.embedded.kubelet.devices import inventory
 from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
 from traincrew.embedded.kubelet.lifecycle.observed import Rejection
@@ -25,7 +23,7 @@ from traincrew.embedded.kubelet.network.zone_publisher import ZonePublisher
 from traincrew.embedded.kubelet.node import conditions
 from traincrew.embedded.kubelet.node.machine import Machine, NodeIdentity
 from traincrew.embedded.kubelet.node.node_lease import NodeLease
-from traincrew.embedded.kubelet.node.node_status import NodeStatus
+from traincrew.embedded.kubelet.node.node_status import NodeStatusUpdater
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.pods import state_directory, storage_limits
 from traincrew.embedded.kubelet.pods.container_config import ContainerConfigBuilder, ContainerLogs
@@ -52,6 +50,7 @@ from traincrew.embedded.kubelet.server.pod_streams import PodStreams
 from traincrew.embedded.kubelet.stats import endpoints
 from traincrew.embedded.kubelet.stats.collector import StatsCollector
 from traincrew.embedded.kubelet.volumes import VolumeHost
+from traincrew.serving import background_tasks
 
 SHM_SHARE = 2
 """The shared memory of a pod is limited to the memory of the machine divided by this."""
@@ -165,8 +164,8 @@ async def _run(
         listening = await stack.enter_async_context(server.serve(app, config.address, 0, config.tls))
         labels = {conditions.ISOLATION_LABEL: str(setup.isolation)}
         identity = NodeIdentity(options.name, config.address, listening, config.version, options.pods, labels)
-        reported = conditions.node_conditions(setup.isolation, setup.unavailable, setup.netns)
-        status = NodeStatus(client, identity, parts.machine, reported)
+        reported = conditions.node_conditions(setup.isolation, setup.unavailable, setup.netns, setup.cgroups.warning)
+        status = NodeStatusUpdater(client, identity, parts.machine, reported)
         await status.register()
         stack.push_async_callback(parts.objects.close)
         stack.push_async_callback(setup.template.close)
@@ -174,25 +173,15 @@ async def _run(
         running = [status.run(), lease.run(), parts.zone.run(), parts.stats.run(), parts.recorder.run()]
         if setup.netns is None:
             running.append(NamesFileWriter(client, parts.layout.names_file, options.domain).run())
-        await stack.enter_async_context(_background(*running))
+        await stack.enter_async_context(background_tasks.running(*running))
         await _forward_api_server(client, config, setup, stack)
         await parts.zone.synced()
         await stack.enter_async_context(parts.sync_loop.running())
         eviction = storage_limits.StorageEviction(workers, logs)
         retention = LogRetention(options.logs.days, options.logs.total_bytes)
         removal = storage_limits.remove_expired_logs(workers, logs, retention)
-        await stack.enter_async_context(_background(eviction.run(), removal))
+        await stack.enter_async_context(background_tasks.running(eviction.run(), removal))
         yield Kubelet(identity, parts.sync_loop, parts.stats, setup)
-
-
-@contextlib.asynccontextmanager
-async def _background(*coroutines: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    tasks = [background_tasks.start(each) for each in coroutines]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 async def _forward_api_server(

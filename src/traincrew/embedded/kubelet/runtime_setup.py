@@ -89,6 +89,8 @@ class RuntimeSetup:
     template: TemplateClient
     unavailable: Mapping[Isolation, str]
     """Why stronger levels of isolation are not used."""
+    cgroups: hierarchies.Hierarchies
+    """Where the limits of pods are set, and which are not enforced."""
 
 
 async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
@@ -98,7 +100,7 @@ async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
     level, unavailable = await asyncio.to_thread(_isolation_level, options.isolation, str(layout.node))
     hierarchies.move_daemon_to_leaf()
     netns, template = await _start(data, level, options.subnet or DEFAULT_SUBNET)
-    return RuntimeSetup(level, netns, template, unavailable)
+    return RuntimeSetup(level, netns, template, unavailable, await asyncio.to_thread(hierarchies.discover))
 
 
 async def _start(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[NetnsClient | None, TemplateClient]:

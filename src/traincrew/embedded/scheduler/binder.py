@@ -158,7 +158,7 @@ class Binder:
     ) -> None:
         source = events.EventSource(component, instance=f"{component}-{self._host}"[:128])
         now, message = clock.now(), _truncated(message)
-        self._recorder.record(events.Event(involved, source, type, reason, message, now, action, related))
+        self._recorder.record(events.RecordedEvent(involved, source, type, reason, message, now, action, related))
 
 
 def _truncated(message: str) -> str:

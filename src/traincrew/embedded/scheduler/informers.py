@@ -16,7 +16,7 @@ from traincrew.client.store import InformerStore
 from traincrew.model import meta, resources
 from traincrew.model.resources import Resource
 from traincrew.scheduling import objects, pod_info
-from traincrew.scheduling.decisions import ClusterState
+from traincrew.scheduling.decisions import SchedulingContext
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
 from traincrew.scheduling.volumes import StorageObjects
 
@@ -97,7 +97,7 @@ class SchedulerInformers:
         followed = self._pod_groups.get(system)
         return followed.store if followed else None
 
-    def cluster_state(self, now: dt.datetime) -> ClusterState:
+    def cluster_state(self, now: dt.datetime) -> SchedulingContext:
         groups = {
             GangKey(system, group.metadata.namespace, group.metadata.name): group
             for system, followed in self._pod_groups.items()
@@ -110,7 +110,7 @@ class SchedulerInformers:
         )
         priorities = {obj.metadata.name: obj.value for obj in self._priorities}
         namespaces = {obj.metadata.name: obj.metadata.labels for obj in self._namespaces}
-        return ClusterState(groups, priorities, storage, namespaces, now)
+        return SchedulingContext(groups, priorities, storage, namespaces, now)
 
 
 class _PodGroupInformer(NamedTuple):

@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from traincrew.kinds import elasticity, job_from_command
-from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT, gpu_launcher, slots
+from traincrew.kinds import elasticity
+from traincrew.kinds.mpi.spec import gpu_launcher, slots
 from traincrew.kinds.replica import Manifest
 from traincrew.kinds.rule import Violation, unenforced
 from traincrew.model import jobs
 
 DRAIN_SECONDS = 30.0
 """Horovod polls its hosts every second, workers learn of a change at their next commit, then a new ring is formed."""
-ELASTIC_ENV = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
-"""The other workers wait this long for one that joins. The default, 30 s, is shorter than some imports; then all would abort."""
+START_ENV = {"HOROVOD_START_TIMEOUT": "300"}
+"""Limit for the first contact with all workers. The default, 30 s, is too short for a busy node; then the launcher would fail."""
+ELASTIC_ENV = {
+    # The other workers wait this long for one that joins. The default, 30 s, is shorter than some imports; then all would abort.
+    "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",
+    # The time that the launcher waits for its workers counts too: HOROVOD_ELASTIC_TIMEOUT, 600 s by default.
+    "HOROVOD_START_TIMEOUT": "900",
+}
 LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "orterun", "prterun")
 _DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
 _LAUNCH = re.compile(rf"\b(?:{'|'.join(LAUNCHERS)})\b")
+_HOROVODRUN = re.compile(r"\bhorovodrun\b")
 NUMBER = ("-np", "--num-proc")
 MINIMUM = ("--min-np", "--min-num-proc")
 MAXIMUM = ("--max-np", "--max-num-proc")
 _VARIABLE = re.compile(r"""["']?\$(?:\((\w+)\)|\{(\w+)\}|(\w+))["']?""")
-PATIENT_ENV = {"HOROVOD_ELASTIC_TIMEOUT": "86400"}
+PATIENT_ENV = {"HOROVOD_ELASTIC_TIMEOUT": "86400", "HOROVOD_START_TIMEOUT": "86700"}
 """A job with fewer workers than it needs waits for capacity. The default is to fail after 600 s."""
 
 
@@ -30,10 +37,10 @@ def is_elastic(job: jobs.Job) -> bool:
     return "Launcher" in job.roles and _DISCOVERY.search(" ".join(_words(job))) is not None
 
 
-def elastic_env(job: jobs.Job) -> dict[str, str]:
+def horovod_env(job: jobs.Job) -> dict[str, str]:
     """Variables of the launcher, which passes them on to the workers. The flags of horovodrun override them."""
     if not is_elastic(job):
-        return {}
+        return START_ENV if any(_HOROVODRUN.search(word) for word in _words(job)) else {}
     return {**ELASTIC_ENV, **PATIENT_ENV} if elasticity.is_automatic(job) else ELASTIC_ENV
 
 
@@ -101,16 +108,29 @@ def _flag(words: list[str], names: tuple[str, ...]) -> int | None:
 
 
 def advise(job: jobs.Job) -> list[Violation]:
-    """More processes than slots: mpirun fails, horovodrun waits for hosts that never appear."""
     if "Launcher" not in job.roles:
         return []
-    requested = _processes(job)
     hosts = job.count("Worker") + (1 if trains_in_launcher(job) else 0)
-    available = hosts * slots(job)
+    message = _more_processes_than_slots(job, hosts) or _fewer_hosts_than_horovod_needs(job, hosts)
+    return [unenforced("spec.mpiReplicaSpecs[Launcher].template.spec.containers[0]", message)] if message else []
+
+
+def _more_processes_than_slots(job: jobs.Job, hosts: int) -> str:
+    """mpirun fails, horovodrun waits for hosts that never appear."""
+    requested, available = _processes(job), hosts * slots(job)
     if requested is None or requested <= available:
-        return []
-    message = f"the launcher's command starts {requested} processes, but the job has {available} slots (workers × slotsPerWorker)"
-    return [unenforced("spec.mpiReplicaSpecs[Launcher].template.spec.containers[0]", message)]
+        return ""
+    return f"the launcher's command starts {requested} processes, but the job has {available} slots (workers × slotsPerWorker)"
+
+
+def _fewer_hosts_than_horovod_needs(job: jobs.Job, hosts: int) -> str:
+    """Horovod Elastic compares the network interfaces of two hosts before it starts a process, unless they are named."""
+    if hosts != 1 or not is_elastic(job) or any(word.startswith("--network-interface") for word in _words(job)):
+        return ""
+    return (
+        "horovodrun waits for a second worker before it starts: scale the job to 2 workers, or add --network-interfaces eth0 "
+        "to its command"
+    )
 
 
 def trains_in_launcher(job: jobs.Job) -> bool:
@@ -121,48 +141,3 @@ def _processes(job: jobs.Job) -> int | None:
     words = _words(job, first_container=True)
     launch = next((index for index, word in enumerate(words) if _LAUNCH.search(word)), len(words))
     return _flag(words[launch:], ("-np", "--np", "-n"))
-
-
-RUN_ENV = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Pods on the same node each see all of its cores: with binding, all ranks would share the first core.
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-}
-
-RUN_SCRIPT = f"""\
-case $(mpirun --version 2>&1) in
-*HYDRA* | *Intel*MPI*)
-  hosts=$(mktemp)
-  sed 's/ slots=/:/' {HOSTFILE} > "$hosts"
-  address=$(hostname -i | cut -d ' ' -f 1)
-  export I_MPI_HYDRA_IFACE="${{I_MPI_HYDRA_IFACE:-eth0}}" I_MPI_PERHOST="$(sed -n '1s/.*://p' "$hosts")"
-  exec mpirun -localhost "$address" -launcher rsh -launcher-exec {MOUNT}/kubexec.sh -f "$hosts" "$@" ;;
-esac
-exec mpirun "$@"
-"""
-"""Open MPI learns the hosts and the remote shell from variables. MPICH and Intel MPI need them as arguments, with an address of
-the launcher that the workers can reach; Intel MPI finds that address by its interface, and ignores the slots of the hosts.
-Without them they would run every rank on the launcher, without an error."""
-
-
-def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
-    """Idle workers, and a launcher that starts the command on them."""
-    per_worker = max(request.gpus, 1)
-    command = _launch(request, per_worker)
-    launcher = job_from_command.RoleOutline("Launcher", 1, command, trains=False)
-    workers = job_from_command.RoleOutline("Worker", request.workers)
-    programs = ("mpirun",) if RUN_SCRIPT in command else ()
-    return job_from_command.JobOutline((launcher, workers), {"slotsPerWorker": per_worker}, RUN_ENV, programs)
-
-
-def _launch(request: job_from_command.CommandRequest, per_worker: int) -> job_from_command.Command:
-    if request.command[0].rpartition("/")[2] in LAUNCHERS:
-        return request.command
-    processes = str(request.workers * per_worker)
-    if request.elastic is None:
-        return ("sh", "-ec", RUN_SCRIPT, "mpirun", "-n", processes, *request.command)
-    low, high = (str(bound * per_worker) for bound in request.elastic)
-    script = ("--host-discovery-script", f"{MOUNT}/discover_hosts.sh")
-    return ("horovodrun", "-np", processes, "--min-np", low, "--max-np", high, *script, *request.command)

@@ -8,12 +8,13 @@ The remote shell of the lost worker ends, so that Horovod knows that this worker
 
 The lost worker stays in the list until then: Horovod reports every change of the list to rank 0, and waits without a limit if
 rank 0 is the lost one.
+
+The rank of a lost worker may run on. Its parent ends it when the launcher is not heard any more.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.resources
 from collections.abc import Iterable
 
 from traincrew.model import objects
@@ -25,6 +26,8 @@ SEND_SECONDS = 5
 @functools.cache
 def program() -> str:
     """The program that is the parent of the rank. It is a file of its own, which is not imported here."""
+    import importlib.resources  # few processes need the program
+
     return importlib.resources.files(__package__).joinpath("programs", FILE).read_text()
 
 
@@ -47,14 +50,17 @@ def comments(pods: Iterable[objects.Pod]) -> list[str]:
 def remote_shell(mount: str, execute: str) -> list[str]:
     """Shell code that runs a command in the pod $POD_NAME until the pod is lost. execute: kubectl with all but the command."""
     program = f"{mount}/{FILE}"
-    run = f'[ -e {program} ] && command -v python3 > /dev/null && exec python3 {program} "$1"; exec /bin/sh -c "$1" < /dev/null'
+    python = f'[ -e {program} ] && command -v python3 > /dev/null && exec python3 {program} "$1" "$2"'
+    run = f'{python}; exec /bin/sh -c "$1" < /dev/null'
     return [
         f"list={mount}/discover_hosts.sh",
         f"send() {{ sh -c 'echo $PPID'; while sed -n 's/^# lost: //p' $list && echo; do sleep {SEND_SECONDS}; done; }}",
+        # When this container started: another container, also of the same pod, is another launcher.
+        "launcher=$(cat /proc/sys/kernel/random/boot_id)-$(sed 's/.*) //' /proc/1/stat | cut -d' ' -f20)",
         "send 2> /dev/null | {",
         "read -r send_pid",
         "exec 3<&0",  # a command in the background would read nothing
-        f"{execute} -- /bin/sh -c '{run}' sh \"$*\" <&3 &",
+        f'{execute} -- /bin/sh -c \'{run}\' sh "$*" "$launcher" <&3 &',
         "exec_pid=$!",
         'trap "kill $exec_pid" HUP INT TERM',
         f"(while sleep {SEND_SECONDS}; do",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from traincrew.kinds import autoscaling
 from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.replica import Env, Manifest
+from traincrew.kinds.spec_fields import described
 from traincrew.model import jobs, naming, objects, resources
 
 MOUNT = "/etc/mpi"
@@ -19,28 +20,40 @@ NO_DEVICES: Env = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "
 """A launcher must not see the devices of a worker on the same node."""
 
 
+LEAST = "The smallest number of workers. Default: that of horovodrun's --min-np."
+MOST = "The largest number of workers. Default: that of horovodrun's --max-np."
+
+
+class HorovodBounds(autoscaling.WorkerBounds):
+    min_replicas: Annotated[int | None, described(LEAST)] = None
+    max_replicas: Annotated[int | None, described(MOST)] = None
+
+
 class Spec(jobs.JobSpec):
     replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="mpiReplicaSpecs", default=None)
-    slots_per_worker: int | None = None
-    main_container: str | None = None
-    run_launcher_as_worker: bool = False
-    ssh_auth_mount_path: str | None = None
-    launcher_creation_policy: str | None = None
-    mpi_implementation: str | None = None
-    elastic_policy: autoscaling.WorkerBounds | None = None
-
-
-DESCRIPTIONS = {
-    "slotsPerWorker": "The number of processes that mpirun may start on each worker. Default: 1.",
-    "mainContainer": "The container of the workers in which the launcher starts processes. Default: the first one. Used by v1.",
-    "runLauncherAsWorker": "If true, processes are started in the launcher, too. Used by v2beta1.",
-    "sshAuthMountPath": "The directory of the SSH keys in the pods. Its presence marks a job of v2beta1.",
-    "launcherCreationPolicy": "When the launcher is created: AtStartup, or WaitForWorkersReady. Used by v2beta1.",
-    "mpiImplementation": "The implementation of MPI in the image: OpenMPI, Intel or MPICH. Used by v2beta1.",
-    "elasticPolicy": "The bounds of an elastic Horovod job whose size the operator chooses. An extension of traincrew.",
-    "elasticPolicy.minReplicas": "The smallest number of workers. Default: that of horovodrun's --min-np.",
-    "elasticPolicy.maxReplicas": "The largest number of workers. Default: that of horovodrun's --max-np.",
-}
+    slots_per_worker: Annotated[
+        int | None, described("The number of processes that mpirun may start on each worker. Default: 1.")
+    ] = None
+    main_container: Annotated[
+        str | None,
+        described("The container of the workers in which the launcher starts processes. Default: the first one. Used by v1."),
+    ] = None
+    run_launcher_as_worker: Annotated[
+        bool, described("If true, processes are started in the launcher, too. Used by v2beta1.")
+    ] = False
+    ssh_auth_mount_path: Annotated[
+        str | None, described("The directory of the SSH keys in the pods. Its presence marks a job of v2beta1.")
+    ] = None
+    launcher_creation_policy: Annotated[
+        str | None, described("When the launcher is created: AtStartup, or WaitForWorkersReady. Used by v2beta1.")
+    ] = None
+    mpi_implementation: Annotated[
+        str | None, described("The implementation of MPI in the image: OpenMPI, Intel or MPICH. Used by v2beta1.")
+    ] = None
+    elastic_policy: Annotated[
+        HorovodBounds | None,
+        described("The bounds of an elastic Horovod job whose size the operator chooses. An extension of traincrew."),
+    ] = None
 
 
 def contract(stored: jobs.JobObject[Any]) -> str:
@@ -78,9 +91,13 @@ def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
 
 
 def on_lost_nodes(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
-    """Workers that were running on nodes that no longer respond, by index. They may be terminating."""
-    lost = {pod.name: pod for pod in pods if pod.node_lost}
-    return [lost[name] for name in worker_names(job) if name in lost]
+    """Workers that were running on nodes that no longer respond, by index.
+
+    They may be terminating, and the job may have replaced them under another index: their peers wait for them all the same.
+    """
+    prefix = naming.replica(job.name, "Worker", 0).removesuffix("0")
+    lost = {pod.name.removeprefix(prefix): pod for pod in pods if pod.node_lost and pod.name.startswith(prefix)}
+    return [lost[index] for index in sorted(filter(str.isdecimal, lost), key=int)]
 
 
 def _unready(pod: objects.Pod) -> bool:

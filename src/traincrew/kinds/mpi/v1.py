@@ -5,7 +5,16 @@ from __future__ import annotations
 from traincrew.kinds import pod_templates, validation_rules, violations
 from traincrew.kinds.dependent import Dependent, Dependents
 from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Validation
-from traincrew.kinds.mpi import files, kubectl_delivery, launch_command, lost_peers, orderly_leave, spec, worker_bounds
+from traincrew.kinds.mpi import (
+    files,
+    from_command,
+    kubectl_delivery,
+    launch_command,
+    lost_peers,
+    orderly_leave,
+    spec,
+    worker_bounds,
+)
 from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 from traincrew.kinds.replica import Env, Manifest, Replica, Role
 from traincrew.model import jobs, naming, resources
@@ -35,7 +44,7 @@ def default_env(replica: Replica) -> Env:
         # Open MPI 5 reads only these names. Without them every rank would run on the launcher, without an error.
         "PRTE_MCA_plm_ssh_agent": KUBEXEC,
         "PRTE_MCA_prte_default_hostfile": HOSTFILE,
-        **launch_command.elastic_env(replica.job),
+        **launch_command.horovod_env(replica.job),
     }
 
 
@@ -136,8 +145,7 @@ KIND: JobKind = JobKind(
         short_names=("mj", "mpij"),
         scalable=True,
         selector_in_status=True,
-        descriptions=spec.DESCRIPTIONS,
     ),
     options=(kubectl_delivery.IMAGE,),
-    from_command=launch_command.from_command,
+    from_command=from_command.from_command,
 )

@@ -26,7 +26,7 @@ def env(replica: Replica) -> Env:
 def default_env(replica: Replica) -> Env:
     if replica.role.name == "Worker":
         return {}
-    return {**implementations.of(replica.job).default_env, **launch_command.elastic_env(replica.job)}
+    return {**implementations.of(replica.job).default_env, **launch_command.horovod_env(replica.job)}
 
 
 def labels(kind: JobKind, replica: Replica) -> dict[str, str]:

@@ -21,13 +21,13 @@ NOT_ELASTIC = (
 
 def elastic(job: jobs.Job) -> elasticity.Elasticity:
     if not launch_command.is_elastic(job):
-        return elasticity.Elasticity(refusal=NOT_ELASTIC)
+        return elasticity.Elasticity(error=NOT_ELASTIC)
     policy = job.spec.elastic_policy or autoscaling.WorkerBounds()
-    least = policy.min_replicas if policy.min_replicas is not None else _least(job)
+    min_replicas = policy.min_replicas if policy.min_replicas is not None else _least(job)
     largest = _most(job) if policy.max_replicas is None else policy.max_replicas
-    most = job.requested("Worker") if largest is None else largest
-    refusal = next((f"{found.path} {found.message}" for found in contradictions(job)), "")
-    return elasticity.Elasticity(least, most, RESIZE_COST, anchor="oldest", refusal=refusal)
+    max_replicas = job.requested("Worker") if largest is None else largest
+    error = next((f"{found.path} {found.message}" for found in contradictions(job)), "")
+    return elasticity.Elasticity(min_replicas, max_replicas, RESIZE_COST, protected_worker="oldest", error=error)
 
 
 def advise(job: jobs.Job) -> list[Violation]:
@@ -71,15 +71,15 @@ def _difference(job: jobs.Job, field: str, given: int | None, flags: tuple[str, 
     return unenforced(f"spec.elasticPolicy.{field}", message)
 
 
-def _too_many_to_start(job: jobs.Job, least: int | None) -> Violation | None:
+def _too_many_to_start(job: jobs.Job, min_replicas: int | None) -> Violation | None:
     """Without --min-np Horovod does not run with fewer processes than -np."""
     number = launch_command.processes(job, launch_command.NUMBER)
-    if least is None or number is None or launch_command.processes(job, launch_command.MINIMUM) is not None:
+    if min_replicas is None or number is None or launch_command.processes(job, launch_command.MINIMUM) is not None:
         return None
-    if least >= _least(job):
+    if min_replicas >= _least(job):
         return None
-    wanted = (least + _launchers(job)) * max(slots(job), 1)
-    message = f"is {least}, but horovodrun needs {_count(job, _least(job))} for -np {number}: add --min-np {wanted}"
+    wanted = (min_replicas + _launchers(job)) * max(slots(job), 1)
+    message = f"is {min_replicas}, but horovodrun needs {_count(job, _least(job))} for -np {number}: add --min-np {wanted}"
     return unenforced("spec.elasticPolicy.minReplicas", message)
 
 

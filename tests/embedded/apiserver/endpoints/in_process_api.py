@@ -12,7 +12,7 @@ from typing import Any
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.bootstrap import BootstrapObjects, bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 
@@ -51,7 +51,7 @@ class InProcessApi:
         text = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         parameters = Query({key: [value] for key, value in query.items()})
         namespace = self.namespace if info.namespaced else ""
-        request = Request(self.user, verb, info, namespace, name, sub, parameters, text, content_type, agent="test")
+        request = ApiRequest(self.user, verb, info, namespace, name, sub, parameters, text, content_type, agent="test")
         try:
             response = await self.control_plane.handler.handle(request)
         except api_errors.StatusError as error:

@@ -14,7 +14,7 @@ from traincrew import errors, settings
 from traincrew.app import cluster
 from traincrew.client import interfaces
 from traincrew.embedded.apiserver.discovery import documents
-from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodUsage, Usage
+from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodMetrics, Usage
 from traincrew.embedded.bootstrap import NODES, bootstrap, ensure
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.model.resources import PODS, Resource
@@ -25,7 +25,9 @@ TAKEN = dt.datetime(2030, 1, 1, 12, tzinfo=dt.UTC)
 
 
 async def measurement() -> Measurement:
-    pods = [PodUsage("default", name, {"main": Usage(0.25, 3 * 2**20), "side": Usage(1e-9, 2047)}) for name in ("b", "a", "left")]
+    pods = [
+        PodMetrics("default", name, {"main": Usage(0.25, 3 * 2**20), "side": Usage(1e-9, 2047)}) for name in ("b", "a", "left")
+    ]
     return Measurement(TAKEN, dt.timedelta(seconds=15.5), pods, {"here": Usage(1.5, 2**30), "elsewhere": Usage(1, 1)})
 
 
@@ -48,7 +50,7 @@ async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
 
 async def test_what_the_node_reports_in_addition_is_an_annotation(daemon: ControlPlane) -> None:
     async def with_activity() -> Measurement:
-        return Measurement(TAKEN, dt.timedelta(seconds=5), [PodUsage("default", "a", {}, {"example.org/seen": "now"})])
+        return Measurement(TAKEN, dt.timedelta(seconds=5), [PodMetrics("default", "a", {}, {"example.org/seen": "now"})])
 
     daemon.cluster.metrics = with_activity
     metrics = msgspec.json.decode(await daemon.system_client("test").get(POD_METRICS, "default", "a"))

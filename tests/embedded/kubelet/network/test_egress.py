@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 from tests.embedded.kubelet.network import scenario_runner
@@ -101,6 +102,26 @@ def test_the_last_cluster_that_stops_disables_forwarding() -> None:
 def test_root_has_egress_beside_a_firewall_that_drops_forwarded_packets() -> None:
     _need("iptables")
     scenario_runner.run_scenario(has_egress_beside_docker, "root")
+
+
+EARLIER_RELEASE = """
+import subprocess
+from traincrew.embedded.kubelet.network import egress
+nat = ["iptables", "-t", "nat"]
+words = ["POSTROUTING", "-s", "10.99.0.0/16", "!", "-o", "crewab12", "-j", "MASQUERADE", "-m", "comment", "--comment"]
+for mark in ("traincrew-ab12", "traincrew-cd34"):
+    subprocess.run([*nat, "-I", *words, mark], check=True)
+egress.tear_down({"link": "crewab12", "mark": "traincrew-ab12", "subnet": "10.99.0.0/16", "firewall": "iptables"})
+print(subprocess.run([*nat, "-S"], capture_output=True, text=True, check=True).stdout)
+"""
+
+
+def test_the_masquerading_rule_of_an_earlier_release_is_removed_and_that_of_another_cluster_stays() -> None:
+    _need("iptables")
+    command = ["unshare", "--net", sys.executable, "-c", EARLIER_RELEASE]
+    rules = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "traincrew-ab12" not in rules
+    assert "traincrew-cd34" in rules
 
 
 def test_an_ordinary_user_has_egress_through_pasta() -> None:

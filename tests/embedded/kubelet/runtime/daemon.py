@@ -19,11 +19,11 @@ COUNT = 20_000
 COUNTING = f"i=0; while [ $i -lt {COUNT} ]; do echo $i; i=$((i+1)); done; exit 42"
 
 
-def pod(directory: pathlib.Path) -> spec.Pod:
-    return spec.Pod(directory.name, "default", "pod-1", "pod-1", str(directory))
+def pod(directory: pathlib.Path) -> spec.PodSandboxConfig:
+    return spec.PodSandboxConfig(directory.name, "default", "pod-1", "pod-1", str(directory))
 
 
-def container(harness: ShimHarness) -> spec.Container:
+def container(harness: ShimHarness) -> spec.ContainerConfig:
     return harness.shell(COUNTING, log_bytes=200_000, log_files=100)
 
 

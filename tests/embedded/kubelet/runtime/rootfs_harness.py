@@ -17,7 +17,7 @@ from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime import syscalls, user_namespace
 from traincrew.embedded.kubelet.runtime.container import credentials
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
-from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Mount, Pod
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, Isolation, Mount, PodSandboxConfig
 
 ORDINARY_UID = 20017
 """A user id without an entry in /etc/passwd."""
@@ -66,8 +66,8 @@ class RootfsHarness:
             for each in (path, *path.rglob("*")):
                 os.chown(each, ORDINARY_UID, ORDINARY_UID, follow_symlinks=False)
 
-    def pod(self, **values: object) -> Pod:
-        pod = Pod("one", "default", "pod", "pod", str(self.directory), masked=(str(self.data),))
+    def pod(self, **values: object) -> PodSandboxConfig:
+        pod = PodSandboxConfig("one", "default", "pod", "pod", str(self.directory), masked=(str(self.data),))
         return dataclasses.replace(pod, **values)  # type: ignore[arg-type]
 
     def layer(self) -> pathlib.Path:
@@ -75,7 +75,7 @@ class RootfsHarness:
 
     def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> ProcessResult:
         """values: fields of the container. An error of the rootfs gives exit code 200 and the reason."""
-        container = Container("main", 0, (), {}, "", mounts=mounts)
+        container = ContainerConfig("main", 0, (), {}, "", mounts=mounts)
         container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
 
         def body() -> None:
@@ -86,9 +86,9 @@ class RootfsHarness:
 
         return self.perform(lambda: run_as_pid_1(body))
 
-    def beside(self, script: str, pod: Pod, attempt: int, memory: int) -> None:
+    def beside(self, script: str, pod: PodSandboxConfig, attempt: int, memory: int) -> None:
         """Runs one of several containers of a pod, within a body of `perform`."""
-        container = Container("main", attempt, (), {}, "")
+        container = ContainerConfig("main", attempt, (), {}, "")
 
         def body() -> None:
             rootfs.build(pod, container, self.isolation, shared=rootfs.SharedMounts(memory))

@@ -59,11 +59,11 @@ class ShimHarness:
             self._userns_process.communicate()
         leak_detection.assert_no_leaks(self.data, self.group)
 
-    def pod_spec(self, **values: Any) -> spec.Pod:
+    def pod_spec(self, **values: Any) -> spec.PodSandboxConfig:
         uid = str(uuid.uuid4())
         directory = self.data / "node/pods" / uid
         directory.mkdir(parents=True, mode=0o700)
-        pod = spec.Pod(uid, "default", "pod-1", "pod-1", str(directory), masked=(str(self.data),))
+        pod = spec.PodSandboxConfig(uid, "default", "pod-1", "pod-1", str(directory), masked=(str(self.data),))
         return dataclasses.replace(pod, **values)
 
     async def pod(self, **values: Any) -> runtime.ShimClient:
@@ -74,12 +74,12 @@ class ShimHarness:
         self._shims.append(shim)
         return shim
 
-    def container(self, *argv: str, name: str = "main", attempt: int = 0, **values: Any) -> spec.Container:
+    def container(self, *argv: str, name: str = "main", attempt: int = 0, **values: Any) -> spec.ContainerConfig:
         env = {"HERE": str(self.data), **values.pop("env", {})}
         log = values.pop("log", str(self.data / "logs" / name))
-        return spec.Container(name, attempt, argv, env, log, **{"cwd": "/", **values})
+        return spec.ContainerConfig(name, attempt, argv, env, log, **{"cwd": "/", **values})
 
-    def shell(self, script: str, **values: Any) -> spec.Container:
+    def shell(self, script: str, **values: Any) -> spec.ContainerConfig:
         return self.container("sh", "-c", script, **values)
 
     def log(self, name: str = "main", attempt: int = 0) -> list[tuple[str, str, bytes]]:

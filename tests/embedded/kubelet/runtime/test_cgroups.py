@@ -267,7 +267,21 @@ def test_a_read_only_hierarchy_is_reported_with_the_reason(tmp_path: pathlib.Pat
     ground = hierarchies.discover(str(own), mounts)
 
     assert ground.directories == ()
+    assert ground.missing == ("cpu", "memory", "pids")
     assert ground.warning.startswith("no limits for cpu, memory, pids: /proc/self is not writable: ")
+    assert ground.warning.endswith(f"({hierarchies.remedy(os.geteuid(), os.environ)})")
+
+
+def test_a_user_bus_is_needed_for_delegated_cgroups(tmp_path: pathlib.Path) -> None:
+    session = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    without = hierarchies.remedy(1000, session, str(tmp_path))
+    (tmp_path / "bus").touch()
+
+    assert hierarchies.remedy(1000, session, str(tmp_path)) == f"run `{hierarchies.DELEGATED}` to get delegated cgroups"
+    assert without.startswith("log in with ssh or at a terminal, as su opens no session")
+    assert hierarchies.remedy(1000, {}, str(tmp_path)) == without
+    assert hierarchies.remedy(1000, session, str(tmp_path / "none")).startswith("run `traincrew up` as root")
+    assert hierarchies.remedy(0, session, str(tmp_path)) == "in a container, mount the cgroups writable"
 
 
 class TestUnified:

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.listener import client_of, surplus
+from traincrew.embedded.kubelet.runtime.shim.listener import client_of, connection_to_close
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from traincrew.embedded.kubelet.runtime.shim.listener import client_of, surplus
     ],
 )
 def test_the_client_with_too_many_connections_loses_one(clients: str, closed: int | None) -> None:
-    assert surplus(list(clients), waiting=4, waiting_of_client=2) == closed
+    assert connection_to_close(list(clients), waiting=4, waiting_of_client=2) == closed
 
 
 def test_a_client_is_recognized_in_all_its_connections() -> None:

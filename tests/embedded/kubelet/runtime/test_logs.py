@@ -15,7 +15,7 @@ from tests.embedded.kubelet.runtime.shim_harness import ShimHarness, run_to_exit
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.runtime import runtime
 from traincrew.embedded.kubelet.runtime.container.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.container.output_pump import MAX_LINE_BYTES, LineSplitter
+from traincrew.embedded.kubelet.runtime.container.output_pump import MAX_LINE_BYTES, LogRecordSplitter
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 
@@ -82,7 +82,7 @@ def test_timestamps_increase_when_the_clock_is_set_back(tmp_path: pathlib.Path, 
 def test_lines_are_split_correctly_from_any_fragmentation() -> None:
     text = b"".join(b"%d " % number * (number % 97) + b"\n" * (number % 3) for number in range(2000)) + b"x" * 50_000
     for size in (1, 7, 16_384, 65_536, len(text)):
-        cutter, records = LineSplitter(), list[tuple[bytes, bytes]]()
+        cutter, records = LogRecordSplitter(), list[tuple[bytes, bytes]]()
         for start in range(0, len(text), size):
             records += cutter.feed(text[start : start + size])
         records += cutter.rest()

@@ -14,7 +14,7 @@ from tests.embedded.kubelet.server import stream_clients
 from tests.embedded.kubelet.server.nodes import Node
 from tests.embedded.kubelet.server.stream_clients import wait_until
 
-from traincrew.embedded.kubelet.server import spdy_connection
+from traincrew.embedded.kubelet.server import spdy_connection, spdy_stream
 
 PATH = "/portForward/ns/pod"
 PROTOCOL = "portforward.k8s.io"
@@ -41,14 +41,14 @@ async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
 async def connect(
     connection: spdy_connection.SpdyConnection, port: int = 80, request: int | None = 0
-) -> tuple[spdy_connection.SpdyStream, spdy_connection.SpdyStream]:
+) -> tuple[spdy_stream.SpdyStream, spdy_stream.SpdyStream]:
     named = {} if request is None else {"requestid": str(request)}
     error = await connection.open({"streamtype": "error", "port": str(port), **named})
     await error.finish()
     return error, await connection.open({"streamtype": "data", "port": str(port), **named})
 
 
-async def read_all(stream: spdy_connection.SpdyStream) -> bytes:
+async def read_all(stream: spdy_stream.SpdyStream) -> bytes:
     content = bytearray()
     async with asyncio.timeout(60):
         while data := await stream.read():

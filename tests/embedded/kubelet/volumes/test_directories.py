@@ -154,7 +154,7 @@ async def test_a_bound_claim_is_the_directory_of_its_volume(node: Node, tmp_path
     path = str(tmp_path / "volumes" / "x")
     pod = await bound_claim_pod(node, {"hostPath": {"path": path}}, **{"pv.beta.kubernetes.io/gid": "1234"})
     mounted = await node.mount(pod)
-    assert mounted.volumes["v"] == volumes.Volume(path)
+    assert mounted.volumes["v"] == volumes.MountableVolume(path)
     assert mounted.groups == (1234,)
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["readOnly"] = True
     assert (await node.mount(pod)).volumes["v"].read_only

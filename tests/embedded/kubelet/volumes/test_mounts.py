@@ -10,7 +10,7 @@ import pytest
 
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
 from traincrew.embedded.kubelet.runtime.spec import Mount
-from traincrew.embedded.kubelet.volumes import MountedVolumes, Volume, atomic_writer, build_mounts, mount_nesting
+from traincrew.embedded.kubelet.volumes import MountableVolume, MountedVolumes, atomic_writer, build_mounts, mount_nesting
 from traincrew.embedded.kubelet.volumes.projected_files import ProjectedFile
 
 
@@ -19,7 +19,7 @@ def container(*mounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_mounts_have_their_paths_and_access_modes(tmp_path: pathlib.Path) -> None:
-    mounted = MountedVolumes({"a": Volume("/va"), "b": Volume("/vb", read_only=True)})
+    mounted = MountedVolumes({"a": MountableVolume("/va"), "b": MountableVolume("/vb", read_only=True)})
     spec = container(
         {"name": "a", "mountPath": "/x/"}, {"name": "a", "mountPath": "/y", "readOnly": True}, {"name": "b", "mountPath": "z"}
     )
@@ -34,7 +34,7 @@ def test_a_missing_volume_is_reported() -> None:
 def test_a_missing_sub_path_is_created_with_its_mode(tmp_path: pathlib.Path) -> None:
     tmp_path.chmod(0o777)
     (mount,) = build_mounts(
-        container({"name": "v", "mountPath": "/x", "subPath": "a/b"}), MountedVolumes({"v": Volume(str(tmp_path))})
+        container({"name": "v", "mountPath": "/x", "subPath": "a/b"}), MountedVolumes({"v": MountableVolume(str(tmp_path))})
     )
     assert mount.source == str(tmp_path / "a" / "b")
     assert os.stat(mount.source).st_mode & 0o777 == 0o777
@@ -42,7 +42,7 @@ def test_a_missing_sub_path_is_created_with_its_mode(tmp_path: pathlib.Path) -> 
 
 def test_sub_path_expr_expands_variables_of_the_container(tmp_path: pathlib.Path) -> None:
     spec = container({"name": "v", "mountPath": "/x", "subPathExpr": "$(POD)-$(N)"})
-    mounted = MountedVolumes({"v": Volume(str(tmp_path))})
+    mounted = MountedVolumes({"v": MountableVolume(str(tmp_path))})
     (mount,) = build_mounts(spec, mounted, {"POD": "p", "N": "1"})
     assert mount.source == str(tmp_path / "p-1")
     with pytest.raises(ConfigError, match="missing value for N"):
@@ -59,19 +59,23 @@ def test_no_symlink_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) 
     (volume / "loop").symlink_to("loop")
     message = 'failed to prepare subPath for volumeMount "v" of container "main"'
     with pytest.raises(ConfigError, match=message):
-        build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(volume))}))
+        build_mounts(
+            container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": MountableVolume(str(volume))})
+        )
     assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(("inner", "message"), [("/etc", "must not be an absolute path"), ("a/../../b", "must not contain '..'")])
 def test_invalid_sub_paths_are_rejected(tmp_path: pathlib.Path, inner: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(tmp_path))}))
+        build_mounts(
+            container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": MountableVolume(str(tmp_path))})
+        )
 
 
 @pytest.mark.parametrize("inner", ["a/" * 20_000, "a" * 256, "a\0b"], ids=["long", "long name", "zero"])
 def test_a_sub_path_that_no_directory_can_have_is_rejected(tmp_path: pathlib.Path, inner: str) -> None:
-    mounted = MountedVolumes({"v": Volume(str(tmp_path))})
+    mounted = MountedVolumes({"v": MountableVolume(str(tmp_path))})
     with pytest.raises(ConfigError, match='failed to prepare subPath for volumeMount "v" of container "main"'):
         build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), mounted)
     assert not list(tmp_path.iterdir())
@@ -81,7 +85,7 @@ def test_symlinks_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     (mount,) = build_mounts(
-        container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), MountedVolumes({"v": Volume(str(tmp_path))})
+        container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), MountedVolumes({"v": MountableVolume(str(tmp_path))})
     )
     assert (mount.volume, mount.source) == (str(tmp_path), str(tmp_path / "link" / "new"))
     assert (tmp_path / "real" / "new").is_dir()
@@ -90,11 +94,11 @@ def test_symlinks_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None
 def test_a_sub_path_of_a_config_map_keeps_the_version_of_its_mount(tmp_path: pathlib.Path) -> None:
     atomic_writer.write(tmp_path, {"f": ProjectedFile(b"1")})
     spec = container({"name": "v", "mountPath": "/etc/f", "subPath": "f"})
-    (mount,) = build_mounts(spec, MountedVolumes({"v": Volume(str(tmp_path), True)}))
+    (mount,) = build_mounts(spec, MountedVolumes({"v": MountableVolume(str(tmp_path), True)}))
     with open(mount.source, "rb") as held:
         atomic_writer.write(tmp_path, {"f": ProjectedFile(b"2")})
         assert held.read() == b"1"
-    (again,) = build_mounts(spec, MountedVolumes({"v": Volume(str(tmp_path), True)}))
+    (again,) = build_mounts(spec, MountedVolumes({"v": MountableVolume(str(tmp_path), True)}))
     assert pathlib.Path(again.source).read_bytes() == b"2"
 
 

@@ -1,6 +1,10 @@
-import { Alert, Button, Textarea, TextInput } from '@mantine/core';
+import { Alert, Autocomplete, Button, Select, Textarea, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { EnvironmentList } from '../../api/contract.gen';
+import { request } from '../../api/http';
 import { PlusIcon } from '../../icons';
+import { ENVIRONMENT_MOUNT, environmentClaim, setEnvironmentClaim } from '../environmentClaims';
 import { beforeStart, environmentOf, lacksStart, setBeforeStart, setEnvironment } from '../environments';
 import { containerPath, text, tree, trees } from '../projection';
 import { type Shared, sharedBy } from '../shared';
@@ -38,27 +42,73 @@ export function EnvironmentSection(props: SectionProps) {
 }
 
 /** On one machine a directory of the machine, which the node knows; on a cluster a directory in a volume. */
-function RuntimeEnvironment({ form, kind, capabilities, disabled, edit }: SectionProps) {
+function RuntimeEnvironment(props: SectionProps) {
+  return props.capabilities.mode === 'embedded' ? <LocalEnvironment {...props} /> : <VolumeEnvironment {...props} />;
+}
+
+function useEnvironments(namespace: string) {
+  return useQuery({
+    queryKey: ['environments', namespace],
+    queryFn: ({ signal }) =>
+      request<EnvironmentList>('GET', `environments?${new URLSearchParams({ namespace })}`, { signal }),
+  }).data;
+}
+
+const withoutSlash = (directory: string) => directory.replace(/\/+$/, '');
+
+/** Those of `traincrew image list`, and any other directory. */
+function LocalEnvironment({ form, kind, capabilities, disabled, edit }: SectionProps) {
   const { t } = useTranslation();
-  const embedded = capabilities.mode === 'embedded';
-  const before = beforeStart(kind, form);
+  const known = useEnvironments(form.namespace || capabilities.namespace)?.environments ?? [];
+  const images = new Map(known.map((each) => [each.directory, each.images.join(', ')]));
   const [first] = form.roles;
   return (
-    <TextInput
+    <Autocomplete
       label={t('wizard.runtimeEnvironment')}
-      description={embedded ? t('wizard.environmentHere') : t('wizard.environmentVolume')}
-      placeholder={embedded ? '/home/me/venvs/torch' : '/envs/torch'}
-      value={embedded ? (first ? environmentOf(first) : '') : before.environment}
+      description={t('wizard.environmentHere')}
+      placeholder={'/home/me/venvs/torch'}
+      data={known.map((each) => each.directory)}
+      filter={({ options }) => options}
+      renderOption={({ option }) => (
+        <span>
+          {option.value} <span className="quiet">{images.get(option.value)}</span>
+        </span>
+      )}
+      value={first ? environmentOf(first) : ''}
       disabled={disabled}
-      onChange={(event) => {
-        const directory = event.currentTarget.value.replace(/\/+$/, '');
-        edit(
-          ...(embedded
-            ? setEnvironment(kind, form, directory)
-            : setBeforeStart(kind, form, { ...before, environment: directory })),
-        );
-      }}
+      onChange={(value) => edit(...setEnvironment(kind, form, withoutSlash(value)))}
     />
+  );
+}
+
+/** A volume claim of the namespace, and the directory of the environment in it. */
+function VolumeEnvironment({ form, kind, capabilities, disabled, edit }: SectionProps) {
+  const { t } = useTranslation();
+  const claims = useEnvironments(form.namespace || capabilities.namespace)?.claims ?? [];
+  const before = beforeStart(kind, form);
+  return (
+    <div className="form-row">
+      <Select
+        label={t('wizard.environmentClaim')}
+        description={t('wizard.environmentClaimHint')}
+        placeholder={claims.length === 0 ? t('wizard.environmentClaimNone') : ''}
+        data={claims}
+        clearable
+        value={environmentClaim(form)}
+        disabled={disabled || claims.length === 0}
+        onChange={(claim) => edit(...setEnvironmentClaim(kind, form, claim))}
+      />
+      <TextInput
+        label={t('wizard.runtimeEnvironment')}
+        description={t('wizard.environmentVolume')}
+        placeholder={`${ENVIRONMENT_MOUNT}/torch`}
+        value={before.environment}
+        disabled={disabled}
+        onChange={(event) =>
+          edit(...setBeforeStart(kind, form, { ...before, environment: withoutSlash(event.currentTarget.value) }))
+        }
+      />
+    </div>
   );
 }
 

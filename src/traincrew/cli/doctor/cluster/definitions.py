@@ -14,7 +14,7 @@ from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import resources
 from traincrew.validation import outdated_crds
-from traincrew.validation.crd_command import INSTALL
+from traincrew.validation.crd_install_command import INSTALL
 
 APPLY = f"Run `{INSTALL}`."
 

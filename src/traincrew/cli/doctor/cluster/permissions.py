@@ -14,8 +14,8 @@ from traincrew.cli.installation.deployments import Deployment
 from traincrew.client import interfaces
 from traincrew.model.resources import Resource
 from traincrew.planner import gang
-from traincrew.validation import rbac_manifests
-from traincrew.validation.rbac_manifests import Permissions, Target
+from traincrew.validation import required_permissions
+from traincrew.validation.required_permissions import Permissions, PermissionTarget
 
 REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
@@ -25,7 +25,7 @@ NAMED = 3
 
 class Permission(NamedTuple):
     verb: str
-    target: Target
+    target: PermissionTarget
     namespace: str = ""
     """Empty: in all namespaces."""
 
@@ -36,16 +36,18 @@ class Permission(NamedTuple):
 def needed(deployment: Deployment, *, sharing: bool) -> Iterator[Permission]:
     """What an operator with these flags and variables needs. sharing: it chooses the workers of elastic jobs."""
     scheduler = deployment.gang_scheduler
-    gangs = [name for name, group in rbac_manifests.GANG_SCHEDULERS.items() if scheduler and group == gang.resource(scheduler)]
+    gangs = [
+        name for name, group in required_permissions.GANG_SCHEDULERS.items() if scheduler and group == gang.resource(scheduler)
+    ]
     for namespace in deployment.namespaces or ("",):
-        yield from _each(rbac_manifests.operator_permissions(deployment.kinds, gangs), namespace)
+        yield from _each(required_permissions.operator_permissions(deployment.kinds, gangs), namespace)
     if deployment.has_flag("leader-elect"):
         place = deployment.flag("leader-election-namespace") or deployment.metadata.namespace
-        yield from _each(rbac_manifests.own_namespace_permissions(), place)
+        yield from _each(required_permissions.own_namespace_permissions(), place)
     if deployment.has_flag("metrics-authentication"):
-        yield from _each(rbac_manifests.metrics_permissions())
+        yield from _each(required_permissions.metrics_permissions())
     if sharing:
-        yield from _each(rbac_manifests.sharing_permissions())
+        yield from _each(required_permissions.sharing_permissions())
 
 
 def _each(permissions: Permissions, namespace: str = "") -> Iterator[Permission]:

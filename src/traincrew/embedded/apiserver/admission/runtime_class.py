@@ -1,4 +1,4 @@
-"""RuntimeClass: sets the overhead of a pod from its RuntimeClass. The resource is not served, so no RuntimeClass exists."""
+"""RuntimeClass: rejects pods that name one or set an overhead. The resource is not served, so no RuntimeClass exists."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from traincrew.apimachinery import api_errors, times
 from traincrew.client import clock
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 
 REDACTED = "***"
 _SECRET_PARAMETER = re.compile(r"([?&](?:access_token|token|password|secret)=)[^&\s]*", re.IGNORECASE)
@@ -47,7 +47,7 @@ class AuditLog:
         """The annotations of a new request; None if it is not audited."""
         return {} if self._file is not None else None
 
-    def record(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
+    def record(self, http_request: web.BaseRequest, request: ApiRequest, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
                 request,
@@ -57,7 +57,7 @@ class AuditLog:
             )
 
     @contextlib.contextmanager
-    def record_in_process(self, request: Request) -> Iterator[None]:
+    def record_in_process(self, request: ApiRequest) -> Iterator[None]:
         """Records a request of a client within the process, which is handled inside the context."""
         if self._file is None:
             yield
@@ -71,7 +71,7 @@ class AuditLog:
         finally:
             self._write(request, RequestOrigin(_address(request), "", request.agent), code, received)
 
-    def _write(self, request: Request, origin: RequestOrigin, code: int, received: dt.datetime) -> None:
+    def _write(self, request: ApiRequest, origin: RequestOrigin, code: int, received: dt.datetime) -> None:
         assert self._file is not None
         entry = {
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
@@ -92,7 +92,7 @@ class AuditLog:
             self._file.write(msgspec.json.encode(entry) + b"\n")
 
 
-def _address(request: Request) -> str:
+def _address(request: ApiRequest) -> str:
     """The path and query of the request over HTTP."""
     info = request.info
     parts = ["/apis" if info.group else "/api", info.api_version]
@@ -121,7 +121,7 @@ class _Named(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
 
 
-def _name(request: Request) -> str:
+def _name(request: ApiRequest) -> str:
     """Only the body of a create names the object."""
     if request.name or request.verb != "create":
         return request.name
@@ -131,7 +131,7 @@ def _name(request: Request) -> str:
         return ""
 
 
-def _reference(request: Request) -> dict[str, str]:
+def _reference(request: ApiRequest) -> dict[str, str]:
     reference = {
         "resource": request.info.plural, "namespace": request.namespace, "name": _name(request), "apiGroup": request.info.group,
         "apiVersion": request.info.version, "subresource": request.subresource,

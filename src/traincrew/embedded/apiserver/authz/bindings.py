@@ -13,7 +13,7 @@ SERVICE_ACCOUNT = "ServiceAccount"
 
 
 @dataclasses.dataclass(frozen=True)
-class Binding:
+class RoleBinding:
     name: str
     namespace: str
     """Empty for a ClusterRoleBinding."""
@@ -37,12 +37,12 @@ def keys(user: User) -> list[tuple[bool, str]]:
     return [(False, user.name), *((True, group) for group in user.groups)]
 
 
-def of(document: Object) -> Binding:
+def of(document: Object) -> RoleBinding:
     metadata, reference = document["metadata"], document["roleRef"]
     namespace = metadata.get("namespace") or ""
     subjects = [_subject(each, namespace) for each in document.get("subjects") or ()]
     parsed = tuple(each for each in subjects if each is not None)
-    return Binding(metadata["name"], namespace, reference["kind"], reference["name"], parsed)
+    return RoleBinding(metadata["name"], namespace, reference["kind"], reference["name"], parsed)
 
 
 def _subject(subject: Object, namespace: str) -> tuple[tuple[bool, str], str] | None:
@@ -61,10 +61,10 @@ class BindingIndex:
     """The bindings of one namespace, or of the whole cluster."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Binding] = {}
-        self._by_subject: dict[tuple[bool, str], dict[str, Binding]] = {}
+        self._by_name: dict[str, RoleBinding] = {}
+        self._by_subject: dict[tuple[bool, str], dict[str, RoleBinding]] = {}
 
-    def put(self, binding: Binding) -> None:
+    def put(self, binding: RoleBinding) -> None:
         self.remove(binding.name)
         self._by_name[binding.name] = binding
         for key, _ in binding.subjects:
@@ -78,9 +78,9 @@ class BindingIndex:
             if not named:
                 self._by_subject.pop(key, None)
 
-    def of(self, user: User) -> list[Binding]:
+    def of(self, user: User) -> list[RoleBinding]:
         """The bindings of the user and of their groups, by name."""
-        bindings: dict[str, Binding] = {}
+        bindings: dict[str, RoleBinding] = {}
         for key in keys(user):
             bindings.update(self._by_subject.get(key, {}))
         return [bindings[name] for name in sorted(bindings)]

@@ -6,7 +6,7 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import bindings, policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
-from traincrew.embedded.apiserver.authz.bindings import Binding
+from traincrew.embedded.apiserver.authz.bindings import RoleBinding
 from traincrew.embedded.apiserver.authz.effective_rules import EffectiveRules
 from traincrew.embedded.apiserver.authz.policy_rules import PolicyRule
 
@@ -114,7 +114,7 @@ class RBACPolicy:
         messages = list(errors)
         return EffectiveRules(collected, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else "")
 
-    def _applying(self, user: User, namespace: str) -> list[Binding]:
+    def _applying(self, user: User, namespace: str) -> list[RoleBinding]:
         applying = self._bindings[""].of(user)
         if namespace and namespace in self._bindings:
             applying += self._bindings[namespace].of(user)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from traincrew.apimachinery.resource_info import ResourceInfo, Subresource
 from traincrew.apimachinery.unstructured import Object
@@ -29,23 +29,22 @@ def digest(body: bytes) -> str:
 
 
 def _document(resources: Sequence[ResourceInfo], names: Sequence[str], version: str) -> Object:
-    known = version_priority.groups(resources)
+    known, served = version_priority.groups(resources), documents.by_version(resources)
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
         "metadata": {},
-        "items": [_group(resources, name, known[name]) for name in names if name in known],
+        "items": [_group(served, name, known[name]) for name in names if name in known],
     }
 
 
-def _group(resources: Sequence[ResourceInfo], name: str, versions: Sequence[str]) -> Object:
+def _group(served: Mapping[tuple[str, str], Sequence[ResourceInfo]], name: str, versions: Sequence[str]) -> Object:
     metadata = ({"name": name} if name else {}) | {"creationTimestamp": None}
-    return {"metadata": metadata, "versions": [_version(resources, name, version) for version in versions]}
+    return {"metadata": metadata, "versions": [_version(served[name, version], version) for version in versions]}
 
 
-def _version(served: Sequence[ResourceInfo], group: str, version: str) -> Object:
-    resources = [_resource(each) for each in documents.of_version(served, group, version)]
-    return {"version": version, "resources": resources, "freshness": "Current"}
+def _version(served: Sequence[ResourceInfo], version: str) -> Object:
+    return {"version": version, "resources": [_resource(each) for each in served], "freshness": "Current"}
 
 
 def _resource(info: ResourceInfo) -> Object:

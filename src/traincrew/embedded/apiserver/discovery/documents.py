@@ -53,6 +53,14 @@ def of_version(resources: Sequence[ResourceInfo], group: str, version: str) -> l
     return sorted((each for each in resources if (each.group, each.version) == (group, version)), key=lambda each: each.plural)
 
 
+def by_version(resources: Sequence[ResourceInfo]) -> dict[tuple[str, str], list[ResourceInfo]]:
+    """The resources of every group version, by name: there may be thousands of each."""
+    found: dict[tuple[str, str], list[ResourceInfo]] = {}
+    for each in sorted(resources, key=lambda each: each.plural):
+        found.setdefault((each.group, each.version), []).append(each)
+    return found
+
+
 def verbs(info: ResourceInfo) -> list[str]:
     custom = info.definition is not None
     return [verb for verb in _CUSTOM_VERBS if verb in info.verbs] if custom else sorted(info.verbs)

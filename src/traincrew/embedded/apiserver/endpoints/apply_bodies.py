@@ -9,7 +9,7 @@ import msgspec
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.patches import apply
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.requests.request import JSON, Request
+from traincrew.embedded.apiserver.requests.request import JSON, ApiRequest
 from traincrew.embedded.apiserver.schema import decoding, serialization
 
 YAML = "application/yaml"
@@ -29,7 +29,7 @@ class ApplyConfiguration(NamedTuple):
         return () if validation == "Ignore" else self.duplicate_fields
 
 
-def read(request: Request) -> ApplyConfiguration:
+def read(request: ApiRequest) -> ApplyConfiguration:
     info = request.info
     content, duplicate_fields = _content(request.body)
     apply.validate(content, info.schema, (info.api_version, info.kind))

@@ -6,11 +6,11 @@ from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 
-async def bind(scope: RequestScope, request: Request) -> Response:
+async def bind(scope: RequestScope, request: ApiRequest) -> Response:
     options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
     binding, warnings = request_bodies.of_kind(request, "", "v1", "Binding", options.validation)
     meta = binding.get("metadata") or {}

@@ -7,11 +7,11 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import request_bodies, unmanaged_objects, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 
-async def create(scope: RequestScope, request: Request) -> Response:
+async def create(scope: RequestScope, request: ApiRequest) -> Response:
     options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
     obj, warnings = request_bodies.decoded(request, options.validation)
     response = await write_path.create(scope, request, options, obj, warnings)
@@ -19,7 +19,7 @@ async def create(scope: RequestScope, request: Request) -> Response:
 
 
 async def create_on_update(
-    scope: RequestScope, request: Request, options: WriteOptions, obj: Object, warnings: tuple[str, ...]
+    scope: RequestScope, request: ApiRequest, options: WriteOptions, obj: Object, warnings: tuple[str, ...]
 ) -> Response:
     """The object of an apply, or of an update of some kinds, does not exist yet."""
     scope.authorize(request.user, request._replace(verb="create").asked)

@@ -13,7 +13,7 @@ from traincrew.embedded.apiserver.admission.attributes import DELETE, AdmissionA
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, lists, request_bodies, version_conversion
 from traincrew.embedded.apiserver.endpoints.graceful_deletion import DeleteOptions
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 from traincrew.embedded.apiserver.storage.errors import RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Record
@@ -33,7 +33,7 @@ ORPHANED_BY_DEFAULT = ("jobs.batch",)
 ATTEMPTS = 5
 
 
-def read_options(request: Request) -> DeleteOptions:
+def read_options(request: ApiRequest) -> DeleteOptions:
     """From the body or, without a body, from the query."""
     given = request_bodies.delete_options(request)
     if given is None:
@@ -65,7 +65,7 @@ def _policy_errors(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
     return []
 
 
-async def delete(scope: RequestScope, request: Request) -> Response:
+async def delete(scope: RequestScope, request: ApiRequest) -> Response:
     options = read_options(request)
     attributes = AdmissionAttributes(DELETE, request.info, request.namespace, request.name, request.subresource, {})
     chain.of(scope).admit(attributes)
@@ -75,7 +75,7 @@ async def delete(scope: RequestScope, request: Request) -> Response:
     return response
 
 
-async def _delete_with_retries(scope: RequestScope, request: Request, options: DeleteOptions) -> Response:
+async def _delete_with_retries(scope: RequestScope, request: ApiRequest, options: DeleteOptions) -> Response:
     for attempt in range(ATTEMPTS):
         record = scope.existing(request.info, request.namespace, request.name)
         try:
@@ -86,7 +86,7 @@ async def _delete_with_retries(scope: RequestScope, request: Request, options: D
     raise AssertionError("unreachable")
 
 
-async def _delete(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
+async def _delete(scope: RequestScope, request: ApiRequest, record: Record, options: DeleteOptions) -> Response:
     obj = decoded(record)
     check_preconditions(request, obj, options)
     marked = graceful_deletion.begin_deletion(obj, options, scope.clock(), scope.strategy(request.info).orphans_by_default)
@@ -102,7 +102,7 @@ async def _delete(scope: RequestScope, request: Request, record: Record, options
     return Response(200, version_conversion.encoded_object(changed, request.info))
 
 
-async def _remove_after_update(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
+async def _remove_after_update(scope: RequestScope, request: ApiRequest, record: Record, options: DeleteOptions) -> Response:
     """Watches of pods see the deletion timestamp before the removal. Meanwhile another request may have removed the pod."""
     try:
         return await _remove(scope, request, record, options)
@@ -112,7 +112,7 @@ async def _remove_after_update(scope: RequestScope, request: Request, record: Re
         return Response(200, version_conversion.encoded_object(record, request.info))
 
 
-async def _remove(scope: RequestScope, request: Request, record: Record, options: DeleteOptions) -> Response:
+async def _remove(scope: RequestScope, request: ApiRequest, record: Record, options: DeleteOptions) -> Response:
     gone = record if options.dry_run else await scope.store.delete(record.key, record.revision)
     if request.info.store_name in RETURN_DELETED_OBJECT:
         return Response(200, version_conversion.encoded_object(gone, request.info))
@@ -122,7 +122,7 @@ async def _remove(scope: RequestScope, request: Request, record: Record, options
     return Response(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def check_preconditions(request: Request, obj: Object, options: DeleteOptions) -> None:
+def check_preconditions(request: ApiRequest, obj: Object, options: DeleteOptions) -> None:
     meta = obj["metadata"]
     if options.uid and options.uid != meta["uid"]:
         raise _precondition_error(request, obj, ("UID", options.uid, meta["uid"]), "deleted and then recreated")
@@ -130,7 +130,9 @@ def check_preconditions(request: Request, obj: Object, options: DeleteOptions) -
         raise _precondition_error(request, obj, ("ResourceVersion", options.version, meta["resourceVersion"]), "modified")
 
 
-def _precondition_error(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
+def _precondition_error(
+    request: ApiRequest, obj: Object, condition: tuple[str, str, str], happened: str
+) -> api_errors.StatusError:
     name, requested, held = condition
     if graceful_deletion.is_deleted_by_controller(obj):
         message = f"Precondition failed: {name} in precondition: {requested}, {name} in object meta: {held}"
@@ -140,7 +142,7 @@ def _precondition_error(request: Request, obj: Object, condition: tuple[str, str
     return api_errors.conflict(subject, f"{message} The object might have been {happened}")
 
 
-async def delete_collection(scope: RequestScope, request: Request) -> Response:
+async def delete_collection(scope: RequestScope, request: ApiRequest) -> Response:
     request_bodies.delete_options(request)  # raises for a malformed body before anything is deleted
     listed = lists.list_records(scope, request)
     for record in listed.records:

@@ -22,7 +22,7 @@ from traincrew.embedded.apiserver.endpoints import (
 )
 from traincrew.embedded.apiserver.endpoints.reviews import ReviewHandler
 from traincrew.embedded.apiserver.endpoints.watches import Watch
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import ObjectTooLarge, StoreUnavailable
 from traincrew.embedded.apiserver.storage.records import Record
@@ -35,10 +35,10 @@ class Handler:
         """The callers of the handler record requests in it."""
         self._reviews = reviews
 
-    def authorize(self, request: Request) -> None:
+    def authorize(self, request: ApiRequest) -> None:
         self.scope.authorize(request.user, request.asked)
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: ApiRequest) -> Response:
         """Every verb but list and watch. Raises StatusError."""
         self.authorize(request)
         _check_verb(request)
@@ -48,28 +48,28 @@ class Handler:
         response.warnings = (*request.warnings, *response.warnings)
         return response
 
-    async def list_chunks(self, request: Request) -> response_encoding.ChunkedBody:
+    async def list_chunks(self, request: ApiRequest) -> response_encoding.ChunkedBody:
         self.authorize(request)
         _check_verb(request)
         with _storage_errors():
             return await reads.list_chunks(self.scope, request, await self._metrics_records(request))
 
-    async def list_records(self, request: Request) -> lists.ListResult:
+    async def list_records(self, request: ApiRequest) -> lists.ListResult:
         self.authorize(request)
         _check_verb(request)
         with _storage_errors():
             return lists.list_records(self.scope, request, await self._metrics_records(request))
 
-    async def _metrics_records(self, request: Request) -> list[Record] | None:
+    async def _metrics_records(self, request: ApiRequest) -> list[Record] | None:
         return await metrics_api.records(self.scope, request) if metrics_api.is_metrics(request.info) else None
 
-    def watch(self, request: Request) -> Watch:
+    def watch(self, request: ApiRequest) -> Watch:
         self.authorize(request)
         _check_verb(request)
         with _storage_errors():
             return reads.watch(self.scope, request)
 
-    async def _dispatch(self, request: Request) -> Response:
+    async def _dispatch(self, request: ApiRequest) -> Response:
         if request.subresource and request.subresource not in ("status", "finalize"):
             return await self._subresource(request)
         match request.verb:
@@ -93,12 +93,12 @@ class Handler:
                 return await delete.delete_collection(self.scope, request)
         raise api_errors.method_not_allowed()
 
-    def _as_pod(self, request: Request) -> Request:
+    def _as_pod(self, request: ApiRequest) -> ApiRequest:
         pods = self.scope.registry.find("", "v1", "pods")
         assert pods is not None
         return request._replace(info=pods, subresource="binding")
 
-    async def _subresource(self, request: Request) -> Response:
+    async def _subresource(self, request: ApiRequest) -> Response:
         match request.subresource, request.verb:
             case "scale", "get":
                 return scale.get(self.scope, request)
@@ -114,7 +114,7 @@ class Handler:
                 return await self._plain(request)
         raise api_errors.method_not_allowed()
 
-    async def _plain(self, request: Request) -> Response:
+    async def _plain(self, request: ApiRequest) -> Response:
         if request.verb == "get":
             return reads.get(self.scope, request)
         return await (update.update(self.scope, request) if request.verb == "update" else patch.patch(self.scope, request))
@@ -131,7 +131,7 @@ def _storage_errors() -> Iterator[None]:
         raise api_errors.request_entity_too_large(f"Request entity too large: {error}") from None
 
 
-def _check_verb(request: Request) -> None:
+def _check_verb(request: ApiRequest) -> None:
     if request.subresource:
         subresource = request.info.subresource(request.subresource)
         if subresource is None:

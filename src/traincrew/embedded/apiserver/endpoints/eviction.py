@@ -8,7 +8,7 @@ from traincrew.apimachinery import api_errors, disruption_budgets, label_selecto
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import delete, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
+from traincrew.embedded.apiserver.requests.request import JSON, ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 
 DISRUPTION_TARGET = {
@@ -26,7 +26,7 @@ MAX_DISRUPTED_PODS = 2000
 """Evicted pods of a budget that its controller has not observed yet."""
 
 
-async def evict(scope: RequestScope, request: Request) -> Response:
+async def evict(scope: RequestScope, request: ApiRequest) -> Response:
     options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
     eviction, warnings = request_bodies.of_kind(request, "policy", "v1", "Eviction", options.validation)
     if (eviction.get("metadata") or {}).get("name", request.name) != request.name:
@@ -68,7 +68,7 @@ def _may_evict_unready(pod: Object, budget: Object) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-async def _decrement(scope: RequestScope, request: Request, budget: Object, dry_run: bool) -> None:
+async def _decrement(scope: RequestScope, request: ApiRequest, budget: Object, dry_run: bool) -> None:
     """Decrements the disruptions that the budget allows. Raises StatusError."""
     if dry_run:
         _check(budget)
@@ -108,7 +108,9 @@ def _too_many(cause: str, retry_after: int = 0) -> api_errors.StatusError:
     return api_errors.StatusError(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
 
 
-async def _remove(scope: RequestScope, request: Request, options: query_parameters.WriteOptions, delete_options: Object) -> None:
+async def _remove(
+    scope: RequestScope, request: ApiRequest, options: query_parameters.WriteOptions, delete_options: Object
+) -> None:
     deletion = request._replace(subresource="", verb="delete", body=encoded(delete_options), content_type=JSON)
     parsed_options = delete.read_options(deletion)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery.patches import last_applied
 from traincrew.apimachinery.patches.managed_fields import WriteContextFields
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 RESET_BY_STATUS = {
@@ -19,7 +19,7 @@ def is_tracked(metadata: Object) -> bool:
     return "managedFields" in metadata or last_applied.ANNOTATION in (metadata.get("annotations") or ())
 
 
-def write_context(scope: RequestScope, request: Request, manager: str) -> WriteContextFields:
+def write_context(scope: RequestScope, request: ApiRequest, manager: str) -> WriteContextFields:
     info = request.info
     schemas = {each.api_version: each.schema for each in scope.registry.versions(info)} if info.definition else None
     return WriteContextFields(
@@ -27,7 +27,7 @@ def write_context(scope: RequestScope, request: Request, manager: str) -> WriteC
     )
 
 
-def _reset(request: Request) -> frozenset[tuple[str, ...]]:
+def _reset(request: ApiRequest) -> frozenset[tuple[str, ...]]:
     """The fields that this subresource cannot write, so that no manager takes ownership of them."""
     if request.subresource == "status":
         more = RESET_BY_STATUS.get(request.info.kind, set()) if request.info.definition is None else set()

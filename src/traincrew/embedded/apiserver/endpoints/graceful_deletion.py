@@ -53,7 +53,10 @@ def is_deleted_by_controller(obj: Object) -> bool:
 
 
 def _set_timestamp(obj: Object, meta: Object, now: dt.datetime, grace: int) -> None:
+    """A shorter grace period starts at the first request, too."""
     first = not meta.get("deletionTimestamp")
+    if not first:
+        now = times.parse(meta["deletionTimestamp"]) - dt.timedelta(seconds=meta.get("deletionGracePeriodSeconds", 0))
     meta["deletionTimestamp"] = times.rfc3339(now + dt.timedelta(seconds=grace))
     if is_deleted_by_controller(obj):
         return

@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.endpoints import patch as endpoints_patch
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import JSON, Request
+from traincrew.embedded.apiserver.requests.request import JSON, ApiRequest
 from traincrew.model.resources import Resource
 
 PATCH_CONTENT_TYPES = {"merge": endpoints_patch.MERGE, "json": endpoints_patch.JSON, "strategic": endpoints_patch.STRATEGIC}
@@ -34,15 +34,15 @@ class InProcessClient:
         self._handler, self._user, self._agent = handler, user, agent
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
 
-    def _request(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
+    def _request(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> ApiRequest:
         info = self._handler.scope.registry.find(resource.group, resource.version, resource.plural)
         if info is None:
             raise _api_error(api_errors.path_not_found())
         scope = (namespace or "") if info.namespaced else ""
         annotations = self._handler.audit.new_annotations()
-        return Request(self._user, verb, info, scope, name, subresource, agent=self._agent, annotations=annotations)
+        return ApiRequest(self._user, verb, info, scope, name, subresource, agent=self._agent, annotations=annotations)
 
-    async def _send(self, request: Request) -> bytes:
+    async def _send(self, request: ApiRequest) -> bytes:
         try:
             async with self._turns:
                 with self._handler.audit.record_in_process(request):

@@ -10,7 +10,7 @@ import msgspec
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import continue_tokens, resource_versions, selection, version_conversion
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted
 from traincrew.embedded.apiserver.storage.records import Record
@@ -38,7 +38,7 @@ class ListResult(NamedTuple):
         return metadata
 
 
-def list_records(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ListResult:
+def list_records(scope: RequestScope, request: ApiRequest, given: list[Record] | None = None) -> ListResult:
     """given: the records to select from, for resources that are not in the store."""
     predicate = selection.selector(request.query, request.info)
     resource_versions.check(request.query, watch=False)
@@ -68,7 +68,7 @@ def _path(record: Record) -> str:
     return f"{record.key.namespace}/{record.key.name}" if record.key.namespace else record.key.name
 
 
-def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Record]]:
+def _source(scope: RequestScope, request: ApiRequest) -> tuple[str, int, list[Record]]:
     """The start key, the revision of the list, and the records at that revision."""
     store, resource = scope.store, request.info.store_name
     text = request.query.text("resourceVersion")
@@ -88,7 +88,7 @@ def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Recor
     return "", store.revision, store.list(resource, request.namespace)
 
 
-def _requested_revision(scope: RequestScope, request: Request, text: str) -> int:
+def _requested_revision(scope: RequestScope, request: ApiRequest, text: str) -> int:
     try:
         return resource_versions.check_not_future(scope.store, text)
     except api_errors.StatusError as error:
@@ -97,7 +97,7 @@ def _requested_revision(scope: RequestScope, request: Request, text: str) -> int
         raise
 
 
-def _records_at(scope: RequestScope, request: Request, revision: int, start: str = "") -> list[Record]:
+def _records_at(scope: RequestScope, request: ApiRequest, revision: int, start: str = "") -> list[Record]:
     try:
         return scope.store.list_at(request.info.store_name, request.namespace, revision)
     except RevisionCompacted:
@@ -112,7 +112,7 @@ CHUNK_BYTES = 2**18
 """Bytes that are joined at once. The event loop gets its turn in between, and a slow client occupies no more memory than this."""
 
 
-def encode_chunks(request: Request, result: ListResult) -> Iterator[bytes]:
+def encode_chunks(request: ApiRequest, result: ListResult) -> Iterator[bytes]:
     """The JSON of the list, in chunks."""
     info = request.info
     kind = info.list_kind or f"{info.kind}List"

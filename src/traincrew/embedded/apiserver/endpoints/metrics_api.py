@@ -9,7 +9,7 @@ from traincrew.apimachinery import api_errors, times
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Usage
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.storage.records import Key, Record, SelectableFields
 
@@ -25,7 +25,7 @@ def is_metrics(info: ResourceInfo) -> bool:
     return info.group == GROUP and info.definition is None
 
 
-async def get(scope: RequestScope, request: Request) -> Response:
+async def get(scope: RequestScope, request: ApiRequest) -> Response:
     for record in await records(scope, request):
         if record.key.name == request.name:
             return Response(200, record.value)
@@ -33,7 +33,7 @@ async def get(scope: RequestScope, request: Request) -> Response:
     raise api_errors.not_found(api_errors.StatusDetails(request.info.kind.lower(), GROUP, name))
 
 
-async def records(scope: RequestScope, request: Request) -> list[Record]:
+async def records(scope: RequestScope, request: ApiRequest) -> list[Record]:
     """Sorted; each with the labels of its pod or node. Deleted pods and nodes are left out."""
     if scope.metrics is None:
         return []

@@ -8,7 +8,7 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import apply_bodies, create, field_manager, patch_bodies, system_fields, write_path
 from traincrew.embedded.apiserver.endpoints.patch_bodies import PatchedObject
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 JSON = "application/json-patch+json"
@@ -18,7 +18,7 @@ APPLY = "application/apply-patch+yaml"
 CUSTOM_RESOURCE_TYPES = (JSON, MERGE, APPLY)
 
 
-async def patch(scope: RequestScope, request: Request) -> Response:
+async def patch(scope: RequestScope, request: ApiRequest) -> Response:
     kind = _kind(request)
     options = query_parameters.write_options(request.query, "PatchOptions", request.agent, _option_errors(request, kind))
     if kind == APPLY:
@@ -26,7 +26,7 @@ async def patch(scope: RequestScope, request: Request) -> Response:
     return await write_path.update(scope, request, options, lambda before: _patched(request, kind, before, options.validation))
 
 
-def _kind(request: Request) -> str:
+def _kind(request: ApiRequest) -> str:
     kind = request.content_type.partition(";")[0].strip().lower()
     if kind in CUSTOM_RESOURCE_TYPES or (kind == STRATEGIC and request.info.definition is None):
         return kind
@@ -36,14 +36,14 @@ def _kind(request: Request) -> str:
     raise api_errors.unsupported_media_type(f"{message} {', '.join(CUSTOM_RESOURCE_TYPES)}")
 
 
-def _option_errors(request: Request, kind: str) -> list[field_errors.FieldError]:
+def _option_errors(request: ApiRequest, kind: str) -> list[field_errors.FieldError]:
     if kind == APPLY:
         missing = not request.query.text("fieldManager")
         return [field_errors.required("fieldManager", "is required for apply patch")] if missing else []
     return [field_errors.forbidden("force", "may not be specified for non-apply patch")] if request.query.given("force") else []
 
 
-async def _patched(request: Request, kind: str, before: Object, validation: str) -> write_path.UpdatedObject:
+async def _patched(request: ApiRequest, kind: str, before: Object, validation: str) -> write_path.UpdatedObject:
     after, warnings = patch_bodies.decode(
         _apply_patch(request, kind, before, validation), patch_bodies.decoder(request.info), validation
     )
@@ -51,7 +51,7 @@ async def _patched(request: Request, kind: str, before: Object, validation: str)
     return write_path.UpdatedObject(after, warnings)
 
 
-def _apply_patch(request: Request, kind: str, before: Object, validation: str) -> PatchedObject:
+def _apply_patch(request: ApiRequest, kind: str, before: Object, validation: str) -> PatchedObject:
     content, twice = patch_bodies.read(request)
     if kind == JSON:
         lenient = validation == "Ignore"
@@ -64,7 +64,7 @@ def _apply_patch(request: Request, kind: str, before: Object, validation: str) -
     return PatchedObject(strategic_merge.apply(before, content, request.info.schema), twice, content or {})
 
 
-async def _apply(scope: RequestScope, request: Request, options: query_parameters.WriteOptions) -> Response:
+async def _apply(scope: RequestScope, request: ApiRequest, options: query_parameters.WriteOptions) -> Response:
     applied = apply_bodies.read(request)
 
     def merged(live: Object | None) -> write_path.UpdatedObject:

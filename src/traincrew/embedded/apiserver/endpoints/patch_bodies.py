@@ -10,7 +10,7 @@ import msgspec
 from traincrew.apimachinery import api_errors, field_errors, go_format
 from traincrew.apimachinery.resource_info import ResourceInfo, Schema
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.requests.request import JSON, Request
+from traincrew.embedded.apiserver.requests.request import JSON, ApiRequest
 from traincrew.embedded.apiserver.schema import decoding, json_tree, serialization, strategic_merge_errors
 
 
@@ -21,7 +21,7 @@ class PatchBody(NamedTuple):
     """Fields that occur more than once, with the messages of strict decoding."""
 
 
-def read(request: Request) -> PatchBody:
+def read(request: ApiRequest) -> PatchBody:
     try:
         content = serialization.read(request.body, JSON)
         if not content.unsure:

@@ -9,7 +9,7 @@ from aiohttp import web
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import proxy
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
 
@@ -18,7 +18,7 @@ class PodStreamHandler:
     def __init__(self, scope: RequestScope, context: ssl.SSLContext) -> None:
         self._scope, self._context = scope, context
 
-    async def __call__(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+    async def __call__(self, http_request: web.BaseRequest, request: ApiRequest) -> web.StreamResponse:
         if request.subresource == "proxy":
             return await proxy.proxy(http_request, request, self._scope, self._target)
         pod = self._scope.object("pods", request.namespace, request.name)

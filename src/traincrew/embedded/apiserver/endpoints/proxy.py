@@ -10,7 +10,7 @@ from aiohttp import web
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.streams import location, proxy_relay, proxy_target, proxy_urls
 from traincrew.embedded.apiserver.streams.pod_connection import PodEndpoint
@@ -20,7 +20,7 @@ KubeletOf = Callable[[Object, location.Location], KubeletEndpoint]
 """The kubelet of a pod's node, with the path and query of a request to it."""
 
 
-async def proxy(http: web.BaseRequest, request: Request, scope: RequestScope, kubelet_of: KubeletOf) -> web.StreamResponse:
+async def proxy(http: web.BaseRequest, request: ApiRequest, scope: RequestScope, kubelet_of: KubeletOf) -> web.StreamResponse:
     if request.query.all("dryRun"):
         raise api_errors.bad_request("dryRun is not supported")
 
@@ -39,7 +39,7 @@ async def proxy(http: web.BaseRequest, request: Request, scope: RequestScope, ku
     return await proxy_relay.proxy(proxy_relay.ProxiedRequest(http, path, endpoint, target.authority))
 
 
-def _target(request: Request, find: proxy_target.Find) -> proxy_target.ProxyTarget:
+def _target(request: ApiRequest, find: proxy_target.Find) -> proxy_target.ProxyTarget:
     if request.info.plural == "pods":
         return proxy_target.of_pod(request.name, find)
     return proxy_target.of_service(request.name, find, lambda listed: random.sample(listed, len(listed)))

@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.endpoints import (
 from traincrew.embedded.apiserver.endpoints.response_encoding import ChunkedBody, include_object
 from traincrew.embedded.apiserver.endpoints.watches import ObjectEncoder, Watch
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
@@ -28,7 +28,7 @@ only every five milliseconds, and loses it again with every byte that it sends."
 STREAMED = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
-def get(scope: RequestScope, request: Request) -> Response:
+def get(scope: RequestScope, request: ApiRequest) -> Response:
     if text := request.query.text("resourceVersion"):
         resource_versions.check_not_future(scope.store, text)
     record = scope.store.get(Key(request.info.store_name, request.namespace, request.name))
@@ -37,7 +37,7 @@ def get(scope: RequestScope, request: Request) -> Response:
     return Response(200, version_conversion.encoded_object(record, request.info))
 
 
-async def list_chunks(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ChunkedBody:
+async def list_chunks(scope: RequestScope, request: ApiRequest, given: list[Record] | None = None) -> ChunkedBody:
     """The body of a list in chunks, so that a long list does not block other requests."""
     representation = response_encoding.negotiate(request, content_negotiation.LIST)
     result = lists.list_records(scope, request, given)
@@ -53,7 +53,7 @@ async def list_chunks(scope: RequestScope, request: Request, given: list[Record]
 
 
 def _transformed(
-    scope: RequestScope, request: Request, result: lists.ListResult, representation: content_negotiation.Representation
+    scope: RequestScope, request: ApiRequest, result: lists.ListResult, representation: content_negotiation.Representation
 ) -> Iterator[bytes]:
     """A table, or a list of metadata: a document whose last field is a list, in chunks."""
     info, metadata, now = request.info, result.metadata(), scope.clock()
@@ -84,7 +84,7 @@ def _parts(first: Object, more: Iterator[Object]) -> Iterator[bytes]:
     yield b"]}"
 
 
-def watch(scope: RequestScope, request: Request) -> Watch:
+def watch(scope: RequestScope, request: ApiRequest) -> Watch:
     query = request.query
     initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
     transforms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
@@ -96,7 +96,7 @@ def watch(scope: RequestScope, request: Request) -> Watch:
     return Watch(scope, request, _encoder(scope, request, representation))
 
 
-def _encoder(scope: RequestScope, request: Request, representation: content_negotiation.Representation) -> ObjectEncoder:
+def _encoder(scope: RequestScope, request: ApiRequest, representation: content_negotiation.Representation) -> ObjectEncoder:
     info = request.info
     if representation.as_metadata:
         kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{representation.version}"

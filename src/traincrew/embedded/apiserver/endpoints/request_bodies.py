@@ -7,14 +7,14 @@ import msgspec
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
-def _content_type(request: Request) -> str:
+def _content_type(request: ApiRequest) -> str:
     """Raises 415 for an unsupported media type."""
     given = request.content_type.partition(";")[0].strip().lower()
     if given == PROTOBUF and (request.info.definition is None or request.verb.startswith("delete")):
@@ -28,13 +28,13 @@ def _content_type(request: Request) -> str:
     return given or "application/json"
 
 
-def decoded(request: Request, validation: str) -> tuple[Object, tuple[str, ...]]:
+def decoded(request: ApiRequest, validation: str) -> tuple[Object, tuple[str, ...]]:
     """The object of a create or update, and warnings."""
     expected = decoding.Expected(request.info.kind, request.info.api_version)
     return _read(request, request.info.schema, expected, validation)
 
 
-def _read(request: Request, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
+def _read(request: ApiRequest, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
     given = _content_type(request)
     body = request.body
     if given == PROTOBUF:
@@ -50,17 +50,17 @@ def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
     return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 
 
-def of_kind(request: Request, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
+def of_kind(request: ApiRequest, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
     """A body of a kind other than the resource's own: a Binding, an Eviction, a TokenRequest, a Scale."""
     schema = builtin_kinds.load().schema(group, version, kind)
     return _read(request, schema, decoding.Expected(kind, f"{group}/{version}" if group else version), validation)
 
 
-def scale(request: Request) -> Object:
+def scale(request: ApiRequest) -> Object:
     return of_kind(request, "autoscaling", "v1", "Scale", "Ignore")[0]
 
 
-def delete_options(request: Request) -> Object | None:
+def delete_options(request: ApiRequest) -> Object | None:
     """None without a body. The DeleteOptions of all groups are the same."""
     if not request.body:
         return None

@@ -11,7 +11,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.endpoints import content_negotiation
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
-from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
+from traincrew.embedded.apiserver.requests.request import JSON, ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 PRETTY_USER_AGENTS = ("curl", "Wget", "Mozilla/5.0")
@@ -63,7 +63,7 @@ def serializer(representation: content_negotiation.Representation, pretty: str, 
     )
 
 
-def serializer_for(request: Request, representation: content_negotiation.Representation) -> Serializer:
+def serializer_for(request: ApiRequest, representation: content_negotiation.Representation) -> Serializer:
     return serializer(representation, request.query.text("pretty"), request.agent)
 
 
@@ -75,7 +75,7 @@ def error_serializer(header: str, pretty: str, agent: str) -> Serializer:
         return Serializer(pretty=True)
 
 
-def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Representation:
+def negotiate(request: ApiRequest, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Representation:
     """Raises a 406. Built-in resources are routed by the media types that they can be served in; custom resources are not."""
     return content_negotiation.negotiate(
         request.accept, content_negotiation.RESOURCES, listed if request.info.definition is None else ()
@@ -83,7 +83,7 @@ def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OB
 
 
 def transform(
-    scope: RequestScope, request: Request, representation: content_negotiation.Representation, response: Response
+    scope: RequestScope, request: ApiRequest, representation: content_negotiation.Representation, response: Response
 ) -> Response:
     """The response in this representation. Its kind determines whether it can be transformed."""
     if representation.kind:
@@ -101,7 +101,9 @@ class _Titled(msgspec.Struct):
 _title = msgspec.json.Decoder(_Titled).decode
 
 
-def _transformed(scope: RequestScope, request: Request, representation: content_negotiation.Representation, body: bytes) -> bytes:
+def _transformed(
+    scope: RequestScope, request: ApiRequest, representation: content_negotiation.Representation, body: bytes
+) -> bytes:
     kind = _title(body).kind
     if kind == "Status" or kind.endswith("List"):
         return body
@@ -119,5 +121,5 @@ def _printed(info: ResourceInfo, kind: str) -> ResourceInfo:
     return tables.scaled(info) if kind == "Scale" else info
 
 
-def include_object(request: Request) -> str:
+def include_object(request: ApiRequest) -> str:
     return request.query.text("includeObject") or "Metadata"

@@ -9,7 +9,7 @@ from traincrew.embedded.apiserver.authz import access_reviews
 from traincrew.embedded.apiserver.authz.rbac import RBACPolicy
 from traincrew.embedded.apiserver.endpoints import request_bodies
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
@@ -19,10 +19,10 @@ class ReviewHandler:
     def __init__(self, scope: RequestScope, policy: RBACPolicy, tokens: Tokens, authenticator: Authenticator) -> None:
         self._scope, self._policy, self._tokens, self._authenticator = scope, policy, tokens, authenticator
 
-    def handles(self, request: Request) -> bool:
+    def handles(self, request: ApiRequest) -> bool:
         return request.info.group in GROUPS
 
-    def review(self, request: Request) -> Response:
+    def review(self, request: ApiRequest) -> Response:
         options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
         review, warnings = request_bodies.decoded(request, options.validation)
         review = {"kind": request.info.kind, "apiVersion": request.info.api_version} | review
@@ -41,7 +41,7 @@ class ReviewHandler:
                 response = access_reviews.token(review, self._authenticator.reviewed)
         return Response(201, encoded(response), warnings)
 
-    def token(self, request: Request) -> Response:
+    def token(self, request: ApiRequest) -> Response:
         options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
         token_request, warnings = request_bodies.of_kind(
             request, "authentication.k8s.io", "v1", "TokenRequest", options.validation

@@ -12,7 +12,7 @@ from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, version_conversion, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 
@@ -66,12 +66,12 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
     obj[path[-1]] = value
 
 
-def get(scope: RequestScope, request: Request) -> Response:
+def get(scope: RequestScope, request: ApiRequest) -> Response:
     record = scope.existing(request.info, request.namespace, request.name)
     return Response(200, encoded(scale_of(version_conversion.decoded_object(record, request.info), request.info)))
 
 
-async def write(scope: RequestScope, request: Request) -> Response:
+async def write(scope: RequestScope, request: ApiRequest) -> Response:
     put = request.verb == "update"
     options = query_parameters.write_options(request.query, "UpdateOptions" if put else "PatchOptions", request.agent)
     parent = request._replace(subresource="")
@@ -89,7 +89,7 @@ async def write(scope: RequestScope, request: Request) -> Response:
     return Response(response.code, encoded(scale_of(shown, request.info)), response.warnings)
 
 
-def _patched(request: Request, current: Object, validation: str) -> Object:
+def _patched(request: ApiRequest, current: Object, validation: str) -> Object:
     kind = request.content_type.partition(";")[0].strip().lower()
     content, twice = patch_bodies.read(request)
     after: Object = json_patch.apply(current, content) if kind == patch.JSON else merge_patch.apply(current, content)
@@ -99,7 +99,7 @@ def _patched(request: Request, current: Object, validation: str) -> Object:
     return patch_bodies.decode(patch_bodies.PatchedObject(after, twice), form, validation)[0]
 
 
-def _validated_replicas(request: Request, scale: Object) -> int:
+def _validated_replicas(request: ApiRequest, scale: Object) -> int:
     """Returns the replicas. The schema of a custom resource has its own rules."""
     replicas = int((scale.get("spec") or {}).get("replicas") or 0)
     if replicas < 0 and request.info.definition is None:

@@ -9,7 +9,7 @@ import msgspec
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import version_conversion
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
@@ -19,7 +19,7 @@ NAMESPACE_MISMATCH = "the namespace of the provided object does not match the na
 NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion")
 
 
-def filled(scope: RequestScope, request: Request, obj: Object) -> Object:
+def filled(scope: RequestScope, request: ApiRequest, obj: Object) -> Object:
     """A new object with the metadata that the server sets, but for a generated name."""
     given = obj.get("metadata") or {}
     _check_namespace(request, given)
@@ -33,7 +33,7 @@ def filled(scope: RequestScope, request: Request, obj: Object) -> Object:
     return obj | {"metadata": metadata}
 
 
-def check(request: Request, given: Object) -> None:
+def check(request: ApiRequest, given: Object) -> None:
     """Checks the metadata of a new object after mutating admission."""
     if (given.get("resourceVersion") or "0") != "0":
         raise api_errors.bad_request("resourceVersion should not be set on objects to be created")
@@ -52,7 +52,7 @@ def named(template: bytes) -> Object:
     return obj
 
 
-def prepare_for_update(request: Request, new: Object, old: Object) -> Object:
+def prepare_for_update(request: ApiRequest, new: Object, old: Object) -> Object:
     """The updated object with type and metadata that no update changes: namespace and resourceVersion."""
     metadata = {key: value for key, value in new.get("metadata", {}).items() if value is not None and key != "selfLink"}
     if request.info.namespaced:
@@ -61,7 +61,7 @@ def prepare_for_update(request: Request, new: Object, old: Object) -> Object:
     return version_conversion.with_type_meta(new, request.info) | {"metadata": metadata}
 
 
-def check_identity(request: Request, metadata: Object) -> None:
+def check_identity(request: ApiRequest, metadata: Object) -> None:
     """An updated object must have the name and the namespace of the URL."""
     if not metadata.get("name"):
         raise api_errors.bad_request(
@@ -72,10 +72,10 @@ def check_identity(request: Request, metadata: Object) -> None:
     _check_namespace(request, metadata)
 
 
-def _name_mismatch(request: Request, metadata: Object) -> str:
+def _name_mismatch(request: ApiRequest, metadata: Object) -> str:
     return f"the name of the object ({metadata['name']}) does not match the name on the URL ({request.name})"
 
 
-def _check_namespace(request: Request, metadata: Object) -> None:
+def _check_namespace(request: ApiRequest, metadata: Object) -> None:
     if request.info.namespaced and metadata.get("namespace") and metadata["namespace"] != request.namespace:
         raise api_errors.bad_request(NAMESPACE_MISMATCH)

@@ -16,7 +16,7 @@ from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.endpoints import write_path
 from traincrew.embedded.apiserver.registry import unmanaged_kinds
 from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 COMPONENT = "traincrew-apiserver"
@@ -25,7 +25,7 @@ _USER = users.User("system:apiserver", (users.MASTERS, users.AUTHENTICATED))
 _OPTIONS = WriteOptions(dry_run=False, validation="Ignore", manager=COMPONENT, force=None)
 
 
-async def report(scope: RequestScope, request: Request, options: WriteOptions, response: Response) -> Response:
+async def report(scope: RequestScope, request: ApiRequest, options: WriteOptions, response: Response) -> Response:
     """Adds the warning to the response to a create, and records the event."""
     info = request.info
     text = unmanaged_kinds.warning(info.group, info.kind) if info.definition is None and scope.controllers_enabled else ""
@@ -39,7 +39,7 @@ async def report(scope: RequestScope, request: Request, options: WriteOptions, r
     return response
 
 
-async def _record(scope: RequestScope, request: Request, created: Object, text: str) -> None:
+async def _record(scope: RequestScope, request: ApiRequest, created: Object, text: str) -> None:
     info, meta = request.info, created["metadata"]
     advice = unmanaged_kinds.advice(info.group, info.kind)
     message = f"{text[0].upper()}{text[1:]}.{' ' if advice else ''}{advice}"
@@ -47,11 +47,11 @@ async def _record(scope: RequestScope, request: Request, created: Object, text: 
         info.kind, info.api_version, meta["namespace"], meta["name"], meta["uid"], meta["resourceVersion"]
     )
     source = events.EventSource(COMPONENT, instance=COMPONENT)
-    event = events.Event(involved, source, events.WARNING, REASON, message, scope.clock())
+    event = events.RecordedEvent(involved, source, events.WARNING, REASON, message, scope.clock())
     body = events.build(event, _event_name(meta), events.Series(message, event.time))
     listed = scope.registry.find("", "v1", "events")
     assert listed is not None
-    await write_path.create(scope, Request(_USER, "create", listed, meta["namespace"]), _OPTIONS, body)
+    await write_path.create(scope, ApiRequest(_USER, "create", listed, meta["namespace"]), _OPTIONS, body)
 
 
 def _event_name(meta: Object) -> str:

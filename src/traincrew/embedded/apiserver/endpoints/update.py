@@ -6,13 +6,13 @@ from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.endpoints import create, request_bodies, system_fields, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 ETCD_PREFIXES = {"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions"}
 
 
-async def update(scope: RequestScope, request: Request) -> Response:
+async def update(scope: RequestScope, request: ApiRequest) -> Response:
     options = query_parameters.write_options(request.query, "UpdateOptions", request.agent)
     obj, warnings = request_bodies.decoded(request, options.validation)
     metadata = obj.setdefault("metadata", {})
@@ -30,12 +30,12 @@ async def update(scope: RequestScope, request: Request) -> Response:
     return await write_path.update(scope, request, options, replace)
 
 
-def _creates(scope: RequestScope, request: Request) -> bool:
+def _creates(scope: RequestScope, request: ApiRequest) -> bool:
     missing = scope.store.head(request.key) is None
     return missing and not request.subresource and scope.strategy(request.info).allow_create_on_update
 
 
-def _check_uid(request: Request, metadata: Object, stored: str) -> None:
+def _check_uid(request: ApiRequest, metadata: Object, stored: str) -> None:
     """A uid is a precondition. The message is that of kube-apiserver, with the key of the object in etcd."""
     uid, info = metadata.get("uid"), request.info
     if not uid or uid == stored:

@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import resource_versions, selection
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, WatchTooSlow
 from traincrew.embedded.apiserver.storage.records import Record, RecordChange
@@ -48,7 +48,7 @@ class ObjectEncoder(NamedTuple):
 class Watch:
     """Opened by the constructor, which raises StatusError for an expired resource version; then iterated."""
 
-    def __init__(self, scope: RequestScope, request: Request, encoder: ObjectEncoder) -> None:
+    def __init__(self, scope: RequestScope, request: ApiRequest, encoder: ObjectEncoder) -> None:
         resource_versions.check(request.query, watch=True)
         self._request, self._encoder = request, encoder
         self._predicate = selection.selector(request.query, request.info).named(request.name)

@@ -35,7 +35,7 @@ from traincrew.embedded.apiserver.endpoints import (
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 from traincrew.embedded.apiserver.registry.service_allocation import ServiceAllocator
 from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
-from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.request import ApiRequest, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 from traincrew.embedded.apiserver.schema import coercion
 from traincrew.embedded.apiserver.storage.errors import RevisionConflict
@@ -68,7 +68,7 @@ Transform = Callable[[Object], Awaitable[UpdatedObject]]
 class _Write:
     """The steps between decoding and storing, for a new object (`old` is None) and for an updated one."""
 
-    def __init__(self, scope: RequestScope, request: Request, options: WriteOptions) -> None:
+    def __init__(self, scope: RequestScope, request: ApiRequest, options: WriteOptions) -> None:
         self.scope, self.request, self.options = scope, request, options
         self._info, self._strategy, self._chain = request.info, scope.strategy(request.info), chain.of(scope)
 
@@ -125,7 +125,7 @@ def _context(scope: RequestScope, obj: Object) -> WriteContext:
 
 
 async def create(
-    scope: RequestScope, request: Request, options: WriteOptions, obj: Object, warnings: tuple[str, ...] = ()
+    scope: RequestScope, request: ApiRequest, options: WriteOptions, obj: Object, warnings: tuple[str, ...] = ()
 ) -> Response:
     """`obj` is decoded, in the version of the request."""
     write, given = _Write(scope, request, options), obj.get("metadata") or {}
@@ -165,7 +165,7 @@ async def _create(write: _Write, obj: Object, warnings: tuple[str, ...]) -> Resp
     return Response(201, version_conversion.encoded_object(record, info), warnings)
 
 
-def _already_exists(request: Request, existing: Record | None, name: str = "") -> api_errors.StatusError:
+def _already_exists(request: ApiRequest, existing: Record | None, name: str = "") -> api_errors.StatusError:
     name = existing.key.name if existing else name
     error = api_errors.already_exists(api_errors.StatusDetails(request.info.plural, request.info.group, name))
     if existing and decoded(existing)["metadata"].get("deletionTimestamp"):
@@ -173,7 +173,7 @@ def _already_exists(request: Request, existing: Record | None, name: str = "") -
     return error
 
 
-async def update(scope: RequestScope, request: Request, options: WriteOptions, transform: Transform) -> Response:
+async def update(scope: RequestScope, request: ApiRequest, options: WriteOptions, transform: Transform) -> Response:
     """Tries again after a conflict with another writer. A writer that names the version it builds on gets the conflict."""
     write = _Write(scope, request, options)
     for _ in range(ATTEMPTS):
@@ -188,7 +188,7 @@ async def update(scope: RequestScope, request: Request, options: WriteOptions, t
     raise api_errors.optimistic_lock_conflict(request.subject)
 
 
-def _check_version(scope: RequestScope, request: Request, named: str, stored: int) -> None:
+def _check_version(scope: RequestScope, request: ApiRequest, named: str, stored: int) -> None:
     digits = named if named.isascii() and named.isdecimal() else ""
     if named and (not digits or len(digits) > MAX_VERSION_DIGITS):
         why = "value out of range" if digits else "invalid syntax"

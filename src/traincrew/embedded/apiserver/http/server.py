@@ -23,7 +23,7 @@ from traincrew.embedded.apiserver.http import responses
 from traincrew.embedded.apiserver.http.authentication_filter import AuthenticationFilter
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.request import ApiRequest
 from traincrew.serving import http_connections, shutdown
 from traincrew.serving.limited_listener import LimitedListener
 
@@ -35,7 +35,7 @@ MAX_LINE_BYTES = 2**20
 """Limit of the request line and of each header. Go's server accepts as much for all of them together."""
 STREAMED = ("log", "exec", "attach", "portforward", routing.PROXY)
 
-Streamed = Callable[[web.BaseRequest, Request], Awaitable[web.StreamResponse]]
+Streamed = Callable[[web.BaseRequest, ApiRequest], Awaitable[web.StreamResponse]]
 
 
 class ApiServer:
@@ -96,14 +96,14 @@ class ApiServer:
         target = request_info.parse(path)
         if target is None:
             self._authentication.authorize_path(user, http_request)
-            return self._non_resource.page(http_request, path)
+            return await self._non_resource.page(http_request, path)
         info = self._handler.scope.registry.find(target.group, target.version, target.resource)
         query = Query(request_info.query(raw_query) if raw_query else {})
         if info is None:
             requested = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
             self._handler.scope.authorize(user, requested)
             raise self._non_resource.missing(path)
-        request = Request(
+        request = ApiRequest(
             user, routing.verb(http_request.method, target, query), info, target.namespace, target.name, target.subresource,
             query, b"", http_request.headers.get("Content-Type", ""), http_request.headers.get("Accept", ""),
             http_request.headers.get("User-Agent", ""), self._audit.new_annotations(),
@@ -113,7 +113,7 @@ class ApiServer:
             raise error
         return await self._audited(http_request, request)
 
-    async def _audited(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+    async def _audited(self, http_request: web.BaseRequest, request: ApiRequest) -> web.StreamResponse:
         received = clock.now()
         try:
             if request.subresource in STREAMED:
@@ -132,12 +132,12 @@ class ApiServer:
         self._audit.record(http_request, request, http_response.status, received)
         return http_response
 
-    async def _handled(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+    async def _handled(self, http_request: web.BaseRequest, request: ApiRequest) -> web.StreamResponse:
         if request.verb == "list":
             return await responses.chunked(http_request, await self._handler.list_chunks(request), request.warnings)
         return responses.full(await self._handler.handle(request))
 
-    async def _watched(self, http_request: web.BaseRequest, request: Request, received: dt.datetime) -> web.StreamResponse:
+    async def _watched(self, http_request: web.BaseRequest, request: ApiRequest, received: dt.datetime) -> web.StreamResponse:
         watch = self._handler.watch(request)
         self._audit.record(http_request, request, 200, received)
         try:
@@ -157,7 +157,7 @@ class ApiServer:
             self._open.discard(task)
 
 
-def _as_stream(request: Request, http_request: web.BaseRequest) -> Request:
+def _as_stream(request: ApiRequest, http_request: web.BaseRequest) -> ApiRequest:
     """For RBAC, exec, attach and port-forward are creates, regardless of the method of the request."""
     if request.subresource in ("log", routing.PROXY):
         return request

@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew.apimachinery.resource_info import ResourceInfo, Schema
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
+from traincrew.embedded.apiserver.discovery import aggregated, documents
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, STATUS, paths
 
@@ -24,10 +24,9 @@ _BASIC = (PATCH, STATUS, DELETE_OPTIONS)
 def index(resources: Sequence[ResourceInfo]) -> Object:
     """/openapi/v3. Builds none of the documents: the hashes are those of their inputs."""
     entries: dict[str, Object] = {}
-    for group, versions in version_priority.groups(resources).items():
-        for version in versions:
-            path = f"apis/{group}/{version}" if group else f"api/{version}"
-            entries[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(resources, group, version)}"}
+    for (group, version), served in documents.by_version(resources).items():
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        entries[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(served, group, version)}"}
     return {"paths": dict(sorted(entries.items()))}
 
 

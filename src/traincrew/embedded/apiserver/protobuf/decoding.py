@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 from traincrew.embedded.apiserver.protobuf import well_known_types, wire_format
-from traincrew.embedded.apiserver.protobuf.messages import Field, Message
+from traincrew.embedded.apiserver.protobuf.messages import Field, MessageType
 from traincrew.embedded.apiserver.protobuf.wire_format import FIXED64, LENGTH, VARINT, Malformed
 
 MAX_DEPTH = 150
@@ -31,17 +31,17 @@ class MessageReader:
         self._depth = 0
         self._count = 0
 
-    def whole(self, message: Message) -> dict[str, Any]:
+    def whole(self, message: MessageType) -> dict[str, Any]:
         decoded: dict[str, Any] = {}
         self._fill(message, decoded, 0, len(self._body))
         return decoded
 
-    def _value(self, message: Message, pos: int, end: int) -> Any:
+    def _value(self, message: MessageType, pos: int, end: int) -> Any:
         decoded: dict[str, Any] = {}
         self._fill(message, decoded, pos, end)
         return message.finish(decoded) if message.finish is not None else decoded
 
-    def _fill(self, message: Message, into: dict[str, Any], pos: int, end: int) -> None:
+    def _fill(self, message: MessageType, into: dict[str, Any], pos: int, end: int) -> None:
         self._count += 1
         self._depth += 1
         if self._depth > MAX_DEPTH or self._count > MAX_MESSAGES:
@@ -66,7 +66,7 @@ class MessageReader:
                 pos = self._number(field, into, tag & 7, (pos, end))
         self._depth -= 1
 
-    def _unknown(self, message: Message, tag: int, pos: int, end: int) -> int:
+    def _unknown(self, message: MessageType, tag: int, pos: int, end: int) -> int:
         """Skips a field of a newer client."""
         if tag & 7 == wire_format.END_GROUP:
             raise Malformed(f"proto: {message.name}: wiretype end group for non-group")
@@ -95,7 +95,7 @@ class MessageReader:
             self._keep(field, into, self._scalar(field, start, stop))
         return stop
 
-    def _struct(self, field: Field, form: Message, into: dict[str, Any], start: int, stop: int) -> None:
+    def _struct(self, field: Field, form: MessageType, into: dict[str, Any], start: int, stop: int) -> None:
         if field.mode == "inline":
             self._fill(form, into, start, stop)
         elif form.finish is None:
@@ -182,7 +182,7 @@ class MessageReader:
         return (wire_format.signed32(value) if field.type == "int32" else wire_format.signed(value)), pos
 
 
-_ENTRY = Message("Entry")
+_ENTRY = MessageType("Entry")
 
 
 def _wrong(wire_type: int, field: Field) -> Malformed:

@@ -21,7 +21,7 @@ Row = tuple[int, str, str, str]
 class Field:
     __slots__ = ("form", "kept", "mode", "name", "plain", "type")
 
-    def __init__(self, row: Row, message: Message | None) -> None:
+    def __init__(self, row: Row, message: MessageType | None) -> None:
         _, self.name, self.mode, self.type = row
         self.form = message
         """The message type of a value; None for strings, numbers, booleans and bytes."""
@@ -31,7 +31,7 @@ class Field:
         """A single string, the most frequent type."""
 
 
-class Message:
+class MessageType:
     __slots__ = ("fields", "finish", "name")
 
     def __init__(self, name: str) -> None:
@@ -45,17 +45,17 @@ class Catalog(msgspec.Struct):
     kinds: dict[str, str]
     """`v1/Pod` → message; without a version if every group has the kind."""
     messages: dict[str, list[Row]]
-    built: dict[str, Message] = {}
+    built: dict[str, MessageType] = {}
 
-    def kind(self, api_version: str, kind: str) -> Message | None:
+    def kind(self, api_version: str, kind: str) -> MessageType | None:
         name = self.kinds.get(f"{api_version}/{kind}") or self.kinds.get(kind)
         return self.message(name) if name else None
 
-    def message(self, name: str) -> Message:
+    def message(self, name: str) -> MessageType:
         message = self.built.get(name)
         if message is None:
             # Registered before its fields: a message may contain itself.
-            message = self.built[name] = Message(name)
+            message = self.built[name] = MessageType(name)
             for row in self.messages[name]:
                 inner = self.message(row[3]) if row[3] in self.messages else None
                 message.fields[row[0]] = Field(row, inner)

@@ -14,7 +14,7 @@ class Usage(NamedTuple):
     """Bytes of the working set."""
 
 
-class PodUsage(NamedTuple):
+class PodMetrics(NamedTuple):
     namespace: str
     name: str
     containers: Mapping[str, Usage]
@@ -25,7 +25,7 @@ class PodUsage(NamedTuple):
 class Measurement(NamedTuple):
     taken: dt.datetime
     window: dt.timedelta
-    pods: Sequence[PodUsage] = ()
+    pods: Sequence[PodMetrics] = ()
     nodes: Mapping[str, Usage] = {}
 
 

@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.storage.records import Key
 JSON = "application/json"
 
 
-class Request(NamedTuple):
+class ApiRequest(NamedTuple):
     user: User
     verb: str
     """The verb of RBAC: create, get, list, watch, update, patch, delete or deletecollection."""

@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+from traincrew import errors
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.schema import (
     builtin_kinds,
     coercion,
+    custom_decoders,
     json_tree,
     serialization,
     typed_decoding,
@@ -105,7 +107,7 @@ def strict_message(strict: Sequence[str]) -> str:
     lines = [each for each in strict if each.startswith("line ")]
     others = [each for each in strict if not each.startswith("line ")]
     of_yaml = ["yaml: unmarshal errors:\n  " + "\n  ".join(lines)] if lines else []
-    return "strict decoding error: " + ", ".join([*of_yaml, *others])
+    return errors.STRICT_DECODING + ", ".join([*of_yaml, *others])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +145,7 @@ def _type_meta(node: Any) -> TypeMeta:
         form = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
         raise serialization.ParseError(
             "couldn't get version/kind; json parse error: "
-            f"json: cannot unmarshal {typed_decoding_errors.described(node)} into Go value of type {form}"
+            f"json: cannot unmarshal {custom_decoders.described(node)} into Go value of type {form}"
         )
     type_meta = {"kind": "", "apiVersion": ""}
     for key, inner in node or ():
@@ -151,9 +153,7 @@ def _type_meta(node: Any) -> TypeMeta:
         if name is None or inner is None:
             continue
         if not isinstance(inner, str) or isinstance(inner, json_tree.Literal):
-            message = (
-                f"json: cannot unmarshal {typed_decoding_errors.described(inner)} into Go struct field .{name} of type string"
-            )
+            message = f"json: cannot unmarshal {custom_decoders.described(inner)} into Go struct field .{name} of type string"
             raise serialization.ParseError("couldn't get version/kind; json parse error: " + message)
         type_meta[name] = inner
     if type_meta["apiVersion"].count("/") > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_format, object_metadata
+from traincrew.apimachinery import field_errors, go_format, object_meta_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.structural.schemas import Structure
 from traincrew.apimachinery.unstructured import Object
@@ -61,7 +61,7 @@ def _check_resource(value: Object, path: str, errors: list[FieldError]) -> None:
 
 def _metadata_errors(meta: Object, path: str) -> list[FieldError]:
     named = {"name": "fakename", **{key: inner for key, inner in meta.items() if inner != ""}}
-    errors = object_metadata.validate(named, bool(meta.get("namespace")), _path_segment)
+    errors = object_meta_validation.validate(named, bool(meta.get("namespace")), _path_segment)
     return [FieldError(error.reason, path + error.path.removeprefix("metadata"), error.message) for error in errors]
 
 

@@ -24,7 +24,7 @@ class Irregular(Exception):
     """A value of the wrong type, an unknown field, or any other irregularity."""
 
 
-class Struct:
+class GoStruct:
     """One Go struct. Its fields are added after it is registered, because structs contain themselves."""
 
     def __init__(self) -> None:
@@ -63,16 +63,16 @@ def _change(value: dict[str, Any], changed: list[tuple[str, Any]]) -> None:
             value[key] = read
 
 
-_structs: dict[int, tuple[Schema, Struct]] = {}
+_structs: dict[int, tuple[Schema, GoStruct]] = {}
 """By the identity of the table of fields, which is kept referenced so that its id is not reused."""
 
 
-def struct(schema: Schema) -> Struct:
+def struct(schema: Schema) -> GoStruct:
     fields = schema[GO_FIELDS]
     known = _structs.get(id(fields))
     if known is not None:
         return known[1]
-    result = Struct()
+    result = GoStruct()
     _structs[id(fields)] = (fields, result)
     properties = schema.get("properties", {})
     for name in fields:

@@ -13,6 +13,7 @@ from traincrew.apimachinery import go_base64, go_format, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
+from traincrew.embedded.apiserver.schema.custom_decoders import CUSTOM_DECODERS, WrongType, described
 from traincrew.embedded.apiserver.schema.json_tree import Literal, Members
 
 MAX_STRICT_ERRORS = 100
@@ -62,7 +63,7 @@ class TypedDecoder:
     def _read(self, node: Any, schema: Schema, go: str, at: _FieldPath) -> Any:
         if GO_UNION in schema:
             return self._union(node, schema, at)
-        if schema.get("format") in _CUSTOM_DECODERS:
+        if schema.get("format") in CUSTOM_DECODERS:
             return self._custom_decoder(node, schema["format"], at)
         if node is None:
             return None
@@ -128,8 +129,8 @@ class TypedDecoder:
         if node is None:
             return None
         try:
-            return _CUSTOM_DECODERS[format](node)
-        except _WrongType as error:
+            return CUSTOM_DECODERS[format](node)
+        except WrongType as error:
             message = _message(error.value, error.go, at)
             if format == "byte":
                 self._first = self._first or message
@@ -173,14 +174,6 @@ def _message(value: str, go: str, at: _FieldPath) -> str:
     return f"json: cannot unmarshal {value} into Go value of type {go}"
 
 
-def described(node: Any) -> str:
-    if isinstance(node, Members | list):
-        return "object" if isinstance(node, Members) else "array"
-    if isinstance(node, bool):
-        return "bool"
-    return "number" if isinstance(node, Literal) else "string"
-
-
 def _open(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields"))
 
@@ -198,56 +191,3 @@ def _merged(before: Any, after: Any) -> Any:
     if isinstance(before, dict) and isinstance(after, dict):
         return before | {key: _merged(before.get(key), inner) for key, inner in after.items()}
     return before if after is None else after
-
-
-class _WrongType(Exception):
-    def __init__(self, value: str, go: str) -> None:
-        super().__init__(value)
-        self.value, self.go = value, go
-
-
-def _quantity(node: Any) -> str:
-    # Any scalar is accepted; lists and objects are not.
-    return quantities.canonical(node if isinstance(node, str) else "[]")
-
-
-def _time(node: Any) -> str | None:
-    return times.canonical(_string(node))
-
-
-def _micro_time(node: Any) -> str | None:
-    return times.canonical_micro(_string(node))
-
-
-def _string(node: Any) -> str:
-    if isinstance(node, str) and not isinstance(node, Literal):
-        return node
-    raise _WrongType(described(node), "string")
-
-
-def _int_or_string(node: Any) -> int | str:
-    if isinstance(node, Literal):
-        number = int(node) if node.removeprefix("-").isdigit() else 2**40
-        if -(2**31) <= number < 2**31:
-            return number
-        raise _WrongType(f"number {node}", "int32")
-    if isinstance(node, str):
-        return json_tree.text(node)
-    raise _WrongType(described(node), "int32")
-
-
-def _bytes(node: Any) -> str:
-    if isinstance(node, str) and not isinstance(node, Literal):
-        return go_base64.canonical(node)
-    if isinstance(node, list) and all(isinstance(inner, Literal) and inner.isdigit() and int(inner) < 256 for inner in node):
-        return go_base64.encode(bytes(int(inner) for inner in node))
-    raise _WrongType(described(node), "[]uint8")
-
-
-_CUSTOM_DECODERS = {
-    "quantity": _quantity,
-    "date-time": _time,
-    "micro-time": _micro_time,
-    "int-or-string": _int_or_string,
-    "byte": _bytes,
-}

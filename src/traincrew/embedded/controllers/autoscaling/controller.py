@@ -86,14 +86,14 @@ class AutoscalerController:
         self._histories[stored.metadata.uid] = outcome.history.changed(by, report.now)
         decisions.scaled(report, outcome)
 
-    async def _target(self, namespace: str, scale: Object) -> decisions.Target:
+    async def _target(self, namespace: str, scale: Object) -> decisions.ScaleTarget:
         selector = (scale.get("status") or {}).get("selector", "")
         if not selector:
-            return decisions.Target(scale, (), list)
+            return decisions.ScaleTarget(scale, (), list)
         target_pods = [
             pods.decode(item) async for page in self._client.pages(PODS, namespace, labels=selector) for item in page.items
         ]
-        return decisions.Target(scale, target_pods, await self._metrics(namespace, selector))
+        return decisions.ScaleTarget(scale, target_pods, await self._metrics(namespace, selector))
 
     async def _metrics(self, namespace: str, selector: str) -> Callable[[], Sequence[Object]]:
         items: list[Object] = []

@@ -41,7 +41,7 @@ class StatusReport:
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class ScaleTarget:
     scale: Object
     pods: Sequence[Pod]
     metrics: Callable[[], Sequence[Object]]
@@ -68,7 +68,7 @@ def unreachable(report: StatusReport, message: str) -> None:
     )
 
 
-def decide(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.ScalingHistory) -> ScalingDecision:
+def decide(autoscaler: Object, target: ScaleTarget, report: StatusReport, history: behaviour.ScalingHistory) -> ScalingDecision:
     """Fills the report, except for the result of the scale update."""
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
     report.set("AbleToScale", True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
@@ -91,7 +91,9 @@ def _keep_scale(report: StatusReport, current: int, history: behaviour.ScalingHi
     return ScalingDecision(history=history)
 
 
-def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, history: behaviour.ScalingHistory) -> ScalingDecision:
+def _by_metrics(
+    autoscaler: Object, target: ScaleTarget, report: StatusReport, history: behaviour.ScalingHistory
+) -> ScalingDecision:
     spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
     recommendation = _recommended(autoscaler, target, report)
     if recommendation is None:
@@ -109,7 +111,7 @@ def _by_metrics(autoscaler: Object, target: Target, report: StatusReport, histor
     return ScalingDecision(limited.replicas, reason, desired, history)
 
 
-def _recommended(autoscaler: Object, target: Target, report: StatusReport) -> tuple[int, str] | None:
+def _recommended(autoscaler: Object, target: ScaleTarget, report: StatusReport) -> tuple[int, str] | None:
     """The highest proposal of the metrics, and its metric. None: no metric is available."""
     metrics = autoscaler["spec"].get("metrics") or []
     if not (target.scale.get("status") or {}).get("selector"):
@@ -159,7 +161,7 @@ class _Failed(Exception):
 _NO_CUSTOM = "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered"
 
 
-def _proposal(metric: Object, target: Target, now: dt.datetime) -> tuple[int, str, Object]:
+def _proposal(metric: Object, target: ScaleTarget, now: dt.datetime) -> tuple[int, str, Object]:
     match metric["type"]:
         case "Resource":
             source = metric["resource"]
@@ -177,7 +179,7 @@ def _proposal(metric: Object, target: Target, now: dt.datetime) -> tuple[int, st
     raise _Failed("FailedGetExternalMetric", message, f"failed to get {name} external metric value")
 
 
-def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tuple[int, str, Object]:
+def _resource(kind: str, source: Object, target: ScaleTarget, now: dt.datetime) -> tuple[int, str, Object]:
     name, container, goal = source["name"], source.get("container", ""), source["target"]
     by_value = goal.get("averageValue") is not None
     try:
@@ -201,7 +203,7 @@ def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tu
     return proposal.replicas, metric, {"type": kind, kind[0].lower() + kind[1:]: status}
 
 
-def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
+def _measured(source: Object, target: ScaleTarget) -> autoscaling_metrics.ResourceMetrics:
     name, container = source["name"], source.get("container", "")
     try:
         items = target.metrics()
@@ -212,7 +214,9 @@ def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
             f"unable to get metrics for resource {name}: no metrics returned from resource metrics API"
         )
     current = int(target.scale["spec"].get("replicas", 0))
-    return autoscaling_metrics.Measured(target.pods, autoscaling_metrics.read(items, name, container), name, current, container)
+    return autoscaling_metrics.ResourceMetrics(
+        target.pods, autoscaling_metrics.read(items, name, container), name, current, container
+    )
 
 
 def scaled(report: StatusReport, outcome: ScalingDecision) -> None:

@@ -23,7 +23,7 @@ class Unknown(Exception):
     """The metric cannot be computed; the message says why."""
 
 
-class Metric(NamedTuple):
+class PodMetric(NamedTuple):
     value: int
     """In thousandths."""
     time: dt.datetime
@@ -39,9 +39,9 @@ class Proposal(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class ResourceMetrics:
     pods: Sequence[Pod]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, PodMetric]
     resource: str
     current: int
     """Replicas."""
@@ -54,7 +54,7 @@ def render(value: int) -> str:
     return quantities.from_nanos(value * 10**6, quantities.DECIMAL_SI).canonical()
 
 
-def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Metric]:
+def read(items: Sequence[Object], resource: str, container: str) -> dict[str, PodMetric]:
     """The metrics by pod; a pod with a container without metrics is omitted."""
     metrics = {}
     for item in items:
@@ -62,7 +62,7 @@ def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Me
         values = [entry["usage"][resource] for entry in measured if resource in (entry.get("usage") or {})]
         if measured and len(values) == len(measured):
             total = sum([quantities.milli_value(value) for value in values])
-            metrics[item["metadata"]["name"]] = Metric(
+            metrics[item["metadata"]["name"]] = PodMetric(
                 total, times.parse(item["timestamp"]), durations.parse(item.get("window", "0s"))
             )
     return metrics
@@ -75,7 +75,7 @@ class _Groups(NamedTuple):
     ignored: set[str]
 
 
-def _grouped(measured: Measured, now: dt.datetime) -> _Groups:
+def _grouped(measured: ResourceMetrics, now: dt.datetime) -> _Groups:
     ready, unready, missing, ignored = 0, set(), set(), set()
     for pod in measured.pods:
         name = pod.metadata.name
@@ -92,7 +92,7 @@ def _grouped(measured: Measured, now: dt.datetime) -> _Groups:
     return _Groups(ready, unready, missing, ignored)
 
 
-def _is_starting(pod: Pod, metric: Metric, now: dt.datetime) -> bool:
+def _is_starting(pod: Pod, metric: PodMetric, now: dt.datetime) -> bool:
     condition, start = pod.condition("Ready"), pod.status.start_time
     if condition is None or start is None:
         return True
@@ -102,7 +102,7 @@ def _is_starting(pod: Pod, metric: Metric, now: dt.datetime) -> bool:
     return condition.status == "False" and start + FIRST_READINESS > changed
 
 
-def by_utilization(measured: Measured, target: int, now: dt.datetime) -> Proposal:
+def by_utilization(measured: ResourceMetrics, target: int, now: dt.datetime) -> Proposal:
     """target: in percent of the requests of the pods."""
     groups, values = _start(measured, now)
     requests = _requests(measured)
@@ -116,7 +116,7 @@ def by_utilization(measured: Measured, target: int, now: dt.datetime) -> Proposa
     return Proposal(_careful(measured.current, ratio, again, len(values)), average, percent)
 
 
-def by_value(measured: Measured, target: int, now: dt.datetime) -> Proposal:
+def by_value(measured: ResourceMetrics, target: int, now: dt.datetime) -> Proposal:
     """target: for each pod, in thousandths."""
     groups, values = _start(measured, now)
     average = sum(values.values()) // len(values)
@@ -129,7 +129,7 @@ def by_value(measured: Measured, target: int, now: dt.datetime) -> Proposal:
     return Proposal(_careful(measured.current, ratio, again, len(values)), average)
 
 
-def _start(measured: Measured, now: dt.datetime) -> tuple[_Groups, dict[str, int]]:
+def _start(measured: ResourceMetrics, now: dt.datetime) -> tuple[_Groups, dict[str, int]]:
     if not measured.pods:
         raise Unknown("no pods returned by selector while calculating replica count")
     groups = _grouped(measured, now)
@@ -172,7 +172,7 @@ def _utilization(values: Mapping[str, int], requests: Mapping[str, int], target:
     return percent / target, percent, used // len(known)
 
 
-def _requests(measured: Measured) -> dict[str, int]:
+def _requests(measured: ResourceMetrics) -> dict[str, int]:
     requests, resource = {}, measured.resource
     for pod in measured.pods:
         sidecars = [spec for spec in pod.spec.init_containers if spec.restart_policy == "Always"]

@@ -21,7 +21,7 @@ class ExpectedPods(NamedTuple):
     desired: int
 
 
-class BudgetStatus(NamedTuple):
+class BudgetDecision(NamedTuple):
     status: Object
     again: dt.datetime | None
     """Time at which the next evicted pod that still exists is counted again."""
@@ -47,14 +47,14 @@ def _share(value: int | str, total: int) -> int:
     return value if isinstance(value, int) else math.ceil(int(value.removesuffix("%")) * total / 100)
 
 
-def budget_status(budget: Object, pods: Sequence[Pod], counts: ExpectedPods, now: dt.datetime) -> BudgetStatus:
+def budget_status(budget: Object, pods: Sequence[Pod], counts: ExpectedPods, now: dt.datetime) -> BudgetDecision:
     granted = {name: times.parse(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
     awaited = {pod.metadata.name: granted[pod.metadata.name] for pod in pods if not pod.deleted and pod.metadata.name in granted}
     overdue = tuple(pod for pod in pods if pod.metadata.name in awaited and awaited[pod.metadata.name] + DELETION < now)
     left = {name: moment for name, moment in awaited.items() if moment + DELETION >= now}
     healthy = sum(pod.ready and not pod.deleted and pod.metadata.name not in left for pod in pods)
     again = min(left.values()) + DELETION if left else None
-    return BudgetStatus(_status(budget, healthy, counts, left, times.rfc3339(now)), again, overdue)
+    return BudgetDecision(_status(budget, healthy, counts, left, times.rfc3339(now)), again, overdue)
 
 
 def _status(budget: Object, healthy: int, counts: ExpectedPods, awaited: Mapping[str, dt.datetime], now: str) -> Object:

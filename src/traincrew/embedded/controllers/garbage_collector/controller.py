@@ -10,7 +10,7 @@ from traincrew import errors
 from traincrew.client import interfaces
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import partial_metadata, reconcile_loop
-from traincrew.embedded.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, Graph, Node
+from traincrew.embedded.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, Graph, GraphNode
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.model.meta import OwnerReference
@@ -44,7 +44,7 @@ class GarbageCollector:
 
     def _object_changed(self, resource: Resource, old: PartialObjectMetadata | None, new: PartialObjectMetadata | None) -> None:
         if new is not None:
-            affected = self._graph.put(Node(resource, new.metadata))
+            affected = self._graph.put(GraphNode(resource, new.metadata))
         else:
             affected = self._graph.remove(old.metadata.uid) if old is not None else ()
         for uid in affected:
@@ -66,7 +66,7 @@ class GarbageCollector:
                 self._unknown_owners.add(uid)
                 log.warning("owner of unknown kind", extra={"object": _title(node), "error": str(error)})
 
-    async def _delete_if_unowned(self, node: Node) -> None:
+    async def _delete_if_unowned(self, node: GraphNode) -> None:
         """Deletes the object unless it has a solid owner: one that exists and does not wait for its dependents."""
         solid, waiting, dangling = [], [], []
         for reference in node.owners:
@@ -86,7 +86,7 @@ class GarbageCollector:
         await self._client.delete(node.resource, node.meta.namespace or None, node.meta.name, uid=node.uid, propagation=policy)
         log.info("deleted object without owner", extra={"resource": node.resource.plural, "object": _title(node)})
 
-    async def _owner(self, node: Node, reference: OwnerReference) -> Node | None:
+    async def _owner(self, node: GraphNode, reference: OwnerReference) -> GraphNode | None:
         if (known := self._graph.get(reference.uid)) is not None:
             # A reference to an object in another namespace is void: it must not keep the dependent alive.
             return known if known.meta.namespace in ("", node.meta.namespace) else None
@@ -95,7 +95,7 @@ class GarbageCollector:
             body = await self._client.get(resource, node.meta.namespace if resource.namespaced else None, reference.name)
         except errors.NotFound:
             return None
-        owner = Node(resource, partial_metadata.decode(body).metadata)
+        owner = GraphNode(resource, partial_metadata.decode(body).metadata)
         return owner if owner.uid == reference.uid else None
 
     def _resource_of(self, reference: OwnerReference) -> Resource:
@@ -105,7 +105,7 @@ class GarbageCollector:
                 return resource
         raise _UnknownOwnerKind(f"no resource is served for owner {reference.api_version} {reference.kind}")
 
-    async def _delete_dependents(self, node: Node) -> None:
+    async def _delete_dependents(self, node: GraphNode) -> None:
         blocking = [each for each in self._graph.dependents(node.uid) if each.blocks(node.uid)]
         if not blocking:
             await self._remove_finalizer(node, FOREGROUND)
@@ -113,24 +113,24 @@ class GarbageCollector:
             if not dependent.is_deleting:
                 self._queue.add(dependent.uid)
 
-    async def _orphan_dependents(self, node: Node) -> None:
+    async def _orphan_dependents(self, node: GraphNode) -> None:
         for dependent in self._graph.dependents(node.uid):
             await self._remove_owners(dependent, {node.uid})
         await self._remove_finalizer(node, ORPHAN)
 
-    async def _remove_owners(self, node: Node, uids: set[str]) -> None:
+    async def _remove_owners(self, node: GraphNode, uids: set[str]) -> None:
         left = [each for each in node.owners if each.uid not in uids]
         await self._patch(node, {"ownerReferences": [msgspec.to_builtins(each) for each in left] or None})
 
-    async def _remove_finalizer(self, node: Node, finalizer: str) -> None:
+    async def _remove_finalizer(self, node: GraphNode, finalizer: str) -> None:
         left = [each for each in node.meta.finalizers if each != finalizer]
         await self._patch(node, {"finalizers": left or None})
 
-    async def _patch(self, node: Node, changes: dict[str, object]) -> None:
+    async def _patch(self, node: GraphNode, changes: dict[str, object]) -> None:
         meta = {"uid": node.uid, "resourceVersion": node.meta.resource_version, **changes}
         body = msgspec.json.encode({"metadata": meta})
         await self._client.patch(node.resource, node.meta.namespace or None, node.meta.name, body)
 
 
-def _title(node: Node) -> str:
+def _title(node: GraphNode) -> str:
     return f"{node.meta.namespace}/{node.meta.name}"

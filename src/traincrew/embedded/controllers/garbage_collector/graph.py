@@ -14,7 +14,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
+class GraphNode:
     resource: Resource
     meta: ObjectMeta
 
@@ -40,16 +40,16 @@ class Node:
 
 class Graph:
     def __init__(self) -> None:
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, GraphNode] = {}
         self._dependents: dict[str, set[str]] = {}
 
-    def get(self, uid: str) -> Node | None:
+    def get(self, uid: str) -> GraphNode | None:
         return self._nodes.get(uid)
 
-    def dependents(self, uid: str) -> list[Node]:
+    def dependents(self, uid: str) -> list[GraphNode]:
         return [self._nodes[each] for each in self._dependents.get(uid, ()) if each in self._nodes]
 
-    def put(self, node: Node) -> Iterable[str]:
+    def put(self, node: GraphNode) -> Iterable[str]:
         """Adds or updates an object. Returns the UIDs of the objects to reconcile."""
         known = self._nodes.get(node.uid)
         if known is not None:
@@ -75,7 +75,7 @@ class Graph:
             affected += [owner.uid for owner in node.owners]
         return [*affected, *self._dependents.get(uid, ())]
 
-    def _remove_edges(self, node: Node) -> None:
+    def _remove_edges(self, node: GraphNode) -> None:
         for owner in node.owners:
             dependents = self._dependents.get(owner.uid, set())
             dependents.discard(node.uid)

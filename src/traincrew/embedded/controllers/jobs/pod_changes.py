@@ -35,8 +35,8 @@ class PodChanges:
 def pod_changes(job_pods: JobPods, record: backoff.BackoffRecord, now: dt.datetime) -> PodChanges:
     active = len(job_pods.active)
     desired = 0 if job_pods.suspended else _wanted(job_pods)
-    if surplus := _surplus(job_pods, max(0, active - desired)):
-        return PodChanges(delete=tuple(surplus[:MAX_PODS_PER_SYNC]))
+    if for_removal := _pods_for_removal(job_pods, max(0, active - desired)):
+        return PodChanges(delete=tuple(for_removal[:MAX_PODS_PER_SYNC]))
     if job_pods.suspended:
         return PodChanges()
     going = len(job_pods.terminating) if policies.only_failed_are_replaced(job_pods.spec) else 0
@@ -84,7 +84,7 @@ def _free(job_pods: JobPods, count: int) -> list[int]:
     return indexes
 
 
-def _surplus(job_pods: JobPods, at_least: int) -> list[Pod]:
+def _pods_for_removal(job_pods: JobPods, at_least: int) -> list[Pod]:
     """Pods without a valid index first, then those with the least progress."""
     removed: list[Pod] = []
     left = list(job_pods.active)

@@ -127,6 +127,6 @@ def _end(status: Object, job_pods: JobPods, finished: Object, now: dt.datetime) 
         return (("Warning", reason, message),)
     status["completionTime"] = final["lastTransitionTime"]
     completions = job_pods.spec.get("completions")
-    surplus = completions is not None and (status.get("succeeded") or 0) > completions
+    too_many = completions is not None and (status.get("succeeded") or 0) > completions
     warning = (("Warning", "TooManySucceededPods", "Too many succeeded pods running after completion count reached"),)
-    return (*(warning if surplus else ()), ("Normal", "Completed", "Job completed"))
+    return (*(warning if too_many else ()), ("Normal", "Completed", "Job completed"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traincrew.embedded.kubelet.images.environment import Environment, EnvironmentNotFound
-from traincrew.embedded.kubelet.images.init_containers import tool_role
 from traincrew.embedded.kubelet.images.resolver import ImageResolver
+from traincrew.embedded.kubelet.images.tool_containers import tool_role
 
 __all__ = [
     "Environment",

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable
 
 from traincrew.embedded.file_trees import removal
-from traincrew.embedded.kubelet.images import init_containers
+from traincrew.embedded.kubelet.images import tool_containers
 from traincrew.embedded.kubelet.images.environment import Environment
 from traincrew.embedded.kubelet.runtime.spec import Mount
 
@@ -32,9 +32,9 @@ MODULES = (
     SERVER / "spdy_frames.py",
     SERVER / "spdy_headers.py",
 )
-COMMANDS = {"kubectl": "kubectl", "nslookup": "nslookup", init_containers.WAIT: "wait"}
+COMMANDS = {"kubectl": "kubectl", "nslookup": "nslookup", tool_containers.WAIT: "wait"}
 """The modules of the commands."""
-IMAGE_COMMANDS = ("nslookup", init_containers.WAIT)
+IMAGE_COMMANDS = ("nslookup", tool_containers.WAIT)
 """The commands that the operator's image has. Its kubectl is the one of Kubernetes, which runs in every image."""
 PACKAGE = "traincrew.embedded.kubelet.images.programs"
 FORMER_COMMANDS = ("kubectl", "nslookup")
@@ -70,7 +70,7 @@ class ContainerTools:
         if not role:
             return result
         path = (f"{TOOLS_PATH}/bin", f"{self.directory}/bin", *environment.path)
-        command = environment.command or (("deliver",) if role == init_containers.KUBECTL else ())
+        command = environment.command or (("deliver",) if role == tool_containers.KUBECTL else ())
         return dataclasses.replace(result, path=path, command=command, source=f"the node's own {role}", mapped=True)
 
 

@@ -35,15 +35,15 @@ class SysctlAllowlist:
         """None: the pod is admitted. shares_host_namespaces: pods of this node have no network and IPC namespaces."""
         context = spec.get("securityContext") or {}
         shared = {
-            sysctls.Namespace.IPC: shares_host_namespaces or bool(spec.get("hostIPC")),
-            sysctls.Namespace.NET: shares_host_namespaces or bool(spec.get("hostNetwork")),
+            sysctls.KernelNamespace.IPC: shares_host_namespaces or bool(spec.get("hostIPC")),
+            sysctls.KernelNamespace.NET: shares_host_namespaces or bool(spec.get("hostNetwork")),
         }
         for each in context.get("sysctls") or ():
             if error := self._error(sysctls.normalize_name(each["name"]), shared):
                 return Rejection(FORBIDDEN, f"forbidden sysctl: {error}")
         return None
 
-    def _error(self, name: str, shared: Mapping[sysctls.Namespace, bool]) -> str:
+    def _error(self, name: str, shared: Mapping[sysctls.KernelNamespace, bool]) -> str:
         namespace = sysctls.namespace_of(name)
         if namespace is None or not (name in self.names or name.startswith(self.prefixes)):
             return f'"{name}" not allowlisted'

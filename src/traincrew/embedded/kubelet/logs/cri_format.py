@@ -8,7 +8,7 @@ from typing import NamedTuple
 NO_TIMESTAMP = b""
 
 
-class LogLine(NamedTuple):
+class LogRecord(NamedTuple):
     stamp: bytes
     """RFC 3339 with nine digits, so that it can be compared as text."""
     stream: bytes
@@ -18,13 +18,13 @@ class LogLine(NamedTuple):
     """Without the end of line."""
 
 
-def parse(raw: bytes) -> LogLine | None:
+def parse(raw: bytes) -> LogRecord | None:
     """None for a malformed line, for example after a crash."""
     parts = raw.rstrip(b"\n").split(b" ", 3)
     if len(parts) < 3 or parts[1] not in (b"stdout", b"stderr") or not parts[0].endswith(b"Z"):
         return None
     tag = parts[2].split(b":", 1)[0]
-    return LogLine(parts[0], parts[1], tag == b"F", parts[3] if len(parts) > 3 else b"")
+    return LogRecord(parts[0], parts[1], tag == b"F", parts[3] if len(parts) > 3 else b"")
 
 
 def timestamp(moment: dt.datetime) -> bytes:
@@ -44,10 +44,10 @@ class LogFormatter:
     def feed(self, raw: list[bytes]) -> bytes:
         return b"".join(self._one(line) for each in raw if (line := parse(each)) is not None and self._wanted(line))
 
-    def _wanted(self, line: LogLine) -> bool:
+    def _wanted(self, line: LogRecord) -> bool:
         return line.stamp >= self._since and self._stream in (None, line.stream)
 
-    def _one(self, line: LogLine) -> bytes:
+    def _one(self, line: LogRecord) -> bytes:
         before = line.stamp + b" " if self._timestamps and self._at_start else b""
         self._at_start = line.whole
         return before + line.text + (b"\n" if line.whole else b"")

@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Iterator
 
-from traincrew.embedded.kubelet.network import addresses, netlink
+from traincrew.embedded.kubelet.network import addresses, netlink, netlink_routing
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.runtime import syscalls
 
@@ -23,10 +23,12 @@ class PodBridge:
         self._link = netlink.Netlink()
         self._detached: set[int] = set()
         self._link.ask(
-            *netlink.bring_up("lo"), netlink.bridge(BRIDGE, addresses.mac_address(subnet.gateway), mtu), *netlink.bring_up(BRIDGE)
+            *netlink_routing.bring_up("lo"),
+            netlink_routing.bridge(BRIDGE, addresses.mac_address(subnet.gateway), mtu),
+            *netlink_routing.bring_up(BRIDGE),
         )
         self._bridge = socket.if_nametoindex(BRIDGE)
-        self._link.ask(netlink.address(self._bridge, subnet.gateway, subnet.prefix))
+        self._link.ask(netlink_routing.address(self._bridge, subnet.gateway, subnet.prefix))
 
     def attach(self, pid: int, address: str, mac: str) -> None:
         """Creates eth0 in that process's network namespace. Replaces an eth0 of an earlier netns daemon."""
@@ -37,18 +39,18 @@ class PodBridge:
             self._delete(address)
             with self._in_namespace(namespace):
                 _delete_eth0()
-            host_end = netlink.VethEnd(_host_name(address), mtu=self._mtu, master=self._bridge)
+            host_end = netlink_routing.VethEnd(_host_name(address), mtu=self._mtu, master=self._bridge)
             self._link.ask(
-                netlink.veth(host_end, netlink.VethEnd("eth0", mac, self._mtu, namespace=namespace)),
-                *netlink.bring_up(host_end.name),
+                netlink_routing.veth(host_end, netlink_routing.VethEnd("eth0", mac, self._mtu, namespace=namespace)),
+                *netlink_routing.bring_up(host_end.name),
             )
             with self._in_namespace(namespace), netlink.Netlink() as inside:
                 index = socket.if_nametoindex("eth0")
                 inside.ask(
-                    *netlink.bring_up("lo"),
-                    *netlink.bring_up("eth0"),
-                    netlink.address(index, address, self._subnet.prefix),
-                    netlink.default_route(self._subnet.gateway, index),
+                    *netlink_routing.bring_up("lo"),
+                    *netlink_routing.bring_up("eth0"),
+                    netlink_routing.address(index, address, self._subnet.prefix),
+                    netlink_routing.default_route(self._subnet.gateway, index),
                 )
         except BaseException:
             self._delete(address)
@@ -66,20 +68,20 @@ class PodBridge:
         """Marks the link. Deleting takes 20 ms, in which no DNS query is answered: `delete_detached` deletes many at once."""
         with contextlib.suppress(OSError):
             self._detached.add(socket.if_nametoindex(_host_name(address)))
-            self._link.ask(netlink.set_group(_host_name(address), _DETACHED_GROUP, errno.ENODEV))
+            self._link.ask(netlink_routing.set_group(_host_name(address), _DETACHED_GROUP, errno.ENODEV))
 
     def delete_detached(self) -> None:
         self._detached.clear()
-        self._link.ask(netlink.delete_group(_DETACHED_GROUP, errno.ENODEV))
+        self._link.ask(netlink_routing.delete_group(_DETACHED_GROUP, errno.ENODEV))
 
     def _delete(self, address: str) -> None:
         with contextlib.suppress(OSError):
             socket.if_nametoindex(_host_name(address))
-            self._link.ask(netlink.delete(_host_name(address), errno.ENODEV))
+            self._link.ask(netlink_routing.delete(_host_name(address), errno.ENODEV))
 
     def add_address(self, address: str) -> None:
         """Adds an address to the bridge, for a listener."""
-        self._link.ask(netlink.address(self._bridge, address, 32, errno.EEXIST))
+        self._link.ask(netlink_routing.address(self._bridge, address, 32, errno.EEXIST))
 
     def socket(self, family: int, pid: int | None = None) -> socket.socket:
         """A TCP socket of the cluster's network namespace, or of the one of a process."""
@@ -111,4 +113,4 @@ def _delete_eth0() -> None:
     except OSError:
         return
     with netlink.Netlink() as inside:
-        inside.ask(netlink.delete("eth0", errno.ENODEV))
+        inside.ask(netlink_routing.delete("eth0", errno.ENODEV))

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import ctypes
 import dataclasses
 import os
 import socket
 import struct
 import time
-from collections.abc import Callable
 
 from traincrew.embedded.kubelet.network import dns_messages
-from traincrew.embedded.kubelet.runtime.event_loop import READ, WRITE, EventLoop
+from traincrew.embedded.kubelet.network.dns_tcp_query import DNS_PORT, TIMEOUT_SECONDS, OnReply, TcpQuery
+from traincrew.embedded.kubelet.runtime.event_loop import READ, EventLoop
 
-OnReply = Callable[[bytes], None]
-"""Receives the reply; b"" if there is none."""
-TIMEOUT_SECONDS = 0.9
-"""Seconds until a query fails."""
 _NEXT_RESOLVER_SECONDS = 0.3
 """Seconds until the query is also sent to the next resolver."""
 _TICK = 0.05
@@ -30,7 +25,6 @@ _PROBE_AFTER, _SUSPEND_SECONDS = 2, 3.0
 queries fail at once for so many seconds. Queries of clients alone do not decide: one may ask for names that nobody answers."""
 _MAX_PENDING, _MAX_PENDING_OF_CLIENT = 2000, 200
 _MAX_TCP_OF_CLIENT = 2
-_PORT = 53
 
 
 @dataclasses.dataclass
@@ -87,7 +81,7 @@ class UpstreamResolver:
             done(reply)
 
         self._over_tcp[client] += 1
-        _TcpQuery(self._loop, self._idle, (servers[0], _PORT), data, on_reply)
+        TcpQuery(self._loop, self._idle, (servers[0], DNS_PORT), data, on_reply)
 
     def _ask(self, data: bytes, client: str, done: OnReply) -> None:
         number, now = _random_id(), time.monotonic()
@@ -135,7 +129,7 @@ class UpstreamResolver:
             query.sent = now
             sockets = self._plain6 if ":" in server else self._plain
             try:
-                sockets[_random_id() % len(sockets)].sendto(struct.pack("!H", number) + query.data[2:], (server, _PORT))
+                sockets[_random_id() % len(sockets)].sendto(struct.pack("!H", number) + query.data[2:], (server, DNS_PORT))
                 return
             except (OSError, ZeroDivisionError):
                 continue
@@ -159,62 +153,13 @@ class UpstreamResolver:
             data, (host, port, *_) = sock.recvfrom(1 << 16)
         except OSError:
             return
-        if len(data) < 12 or port != _PORT or host.partition("%")[0] not in self._servers:
+        if len(data) < 12 or port != DNS_PORT or host.partition("%")[0] not in self._servers:
             return
         self._unanswered, self._suspended_until = 0, 0.0
         number = int.from_bytes(data[:2], "big")
         query = self._pending.get(number)
         if query is not None and dns_messages.question_section(data) == query.question:
             self._take(number).done(query.data[:2] + data[2:])
-
-
-class _TcpQuery:
-    """One question by TCP. The socket is used again afterwards: a new one would belong to the wrong network."""
-
-    def __init__(self, loop: EventLoop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: OnReply) -> None:
-        self._loop, self._idle, self._done = loop, idle, done
-        self._socket: socket.socket | None = (taken := idle.pop())
-        self._out, self._in = struct.pack("!H", len(data)) + data, b""
-        taken.connect_ex(server)
-        loop.watch(taken.fileno(), WRITE, self._write)
-        loop.call_later(TIMEOUT_SECONDS, self._end)
-
-    def _write(self) -> None:
-        if self._socket is None:
-            return
-        try:
-            self._out = self._out[self._socket.send(self._out) :]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._end()
-            return
-        if not self._out:
-            self._loop.watch(self._socket.fileno(), READ, self._read)
-
-    def _read(self) -> None:
-        if self._socket is None:
-            return
-        try:
-            data = self._socket.recv(1 << 16)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        self._in += data
-        complete = len(self._in) >= 2 and len(self._in) >= 2 + int.from_bytes(self._in[:2], "big")
-        if complete or not data:
-            self._end()
-
-    def _end(self) -> None:
-        if self._socket is None:
-            return
-        self._loop.unwatch(self._socket.fileno())
-        _disconnect(self._socket.fileno())
-        self._idle.append(self._socket)
-        self._socket = None
-        length = int.from_bytes(self._in[:2], "big") if len(self._in) > 2 else 0
-        self._done(self._in[2 : 2 + length] if length and len(self._in) >= 2 + length else b"")
 
 
 def _subtract(counts: collections.Counter[str], key: str) -> None:
@@ -255,9 +200,3 @@ def _sockets(family: int, kind: int, count: int = 4) -> list[socket.socket]:
     for each in sockets:
         each.setblocking(False)
     return sockets
-
-
-def _disconnect(descriptor: int) -> None:
-    """connect() with AF_UNSPEC disconnects the socket, so that it can be used again."""
-    nowhere = ctypes.create_string_buffer(bytes(16))
-    ctypes.CDLL(None).connect(ctypes.c_int(descriptor), nowhere, ctypes.c_uint(16))

@@ -12,13 +12,15 @@ import os
 import re
 import socket
 
-from traincrew.embedded.kubelet.network import firewall, netlink, nftables, userspace_routers
+from traincrew.embedded.kubelet.network import firewall, netlink, netlink_routing, nftables, userspace_routers
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.netns_state import Record
 
 UPLINK = "out0"
 _FORWARD = "/proc/sys/net/ipv4/ip_forward"
-_HOST_LINK = re.compile("crew[0-9a-f]+")
+_LINK_PREFIX = "crew"
+"""Of the links of all nodes of this machine. Packets to their pods keep their addresses, as in every pod network."""
+_HOST_LINK = re.compile(f"{_LINK_PREFIX}[0-9a-f]+")
 _MARK = "traincrew-"
 _NONE = "pods have no egress: "
 
@@ -33,7 +35,7 @@ def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mt
         done["forwarding"] = _enable_forwarding()
         if done["forwarding"]:
             _mark_forwarding()
-        done["firewall"] = firewall.allow_egress(done["mark"], subnet, done["link"])
+        done["firewall"] = firewall.allow_egress(done["mark"], subnet, done["link"], _LINK_PREFIX)
         return {**done, "how": "veth", "why": ""}
     except OSError as error:
         tear_down(done)
@@ -59,8 +61,8 @@ def set_up_cluster_side(done: Record, subnet: Subnet) -> Record:
         if done["how"] == "veth":
             with netlink.Netlink() as link:
                 index = socket.if_nametoindex(UPLINK)
-                link.ask(*netlink.bring_up(UPLINK), netlink.address(index, subnet.cluster_end, 30))
-                link.ask(netlink.default_route(subnet.host_end, index))
+                link.ask(*netlink_routing.bring_up(UPLINK), netlink_routing.address(index, subnet.cluster_end, 30))
+                link.ask(netlink_routing.default_route(subnet.host_end, index))
         else:
             firewall.masquerade_on(UPLINK, subnet)
         _enable_forwarding()
@@ -76,16 +78,16 @@ def tear_down(done: Record) -> None:
     if "link" not in done:
         return
     with contextlib.suppress(OSError):
-        firewall.revoke_egress(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
+        firewall.revoke_egress(str(done["mark"]), str(done.get("firewall", "")))
     with contextlib.suppress(OSError), netlink.Netlink() as link:
-        link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
+        link.ask(netlink_routing.delete(str(done["link"]), errno.ENODEV))
     if not _other_clusters():
         _restore_forwarding(bool(done.get("forwarding")))
 
 
 def link_name(identity: str) -> str:
     """The link of a cluster on the host. identity: of the cluster's network."""
-    return f"crew{identity}"
+    return f"{_LINK_PREFIX}{identity}"
 
 
 def identities_on_host() -> list[str]:
@@ -104,7 +106,7 @@ def remove_by_identity(identity: str) -> None:
         nftables.remove(f"{_MARK}{identity}")
     firewall.revoke_all(f"{_MARK}{identity}")
     with netlink.Netlink() as link:
-        link.ask(netlink.delete(link_name(identity), errno.ENODEV))
+        link.ask(netlink_routing.delete(link_name(identity), errno.ENODEV))
     if not _other_clusters():
         _restore_forwarding(False)
 
@@ -136,15 +138,17 @@ def _create_uplink(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
     space = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         with netlink.Netlink() as link:
-            link.ask(netlink.delete(name, errno.ENODEV))
+            link.ask(netlink_routing.delete(name, errno.ENODEV))
             link.ask(
-                netlink.veth(netlink.VethEnd(name, mtu=mtu), netlink.VethEnd(UPLINK, mtu=mtu, namespace=space)),
-                *netlink.bring_up(name),
+                netlink_routing.veth(
+                    netlink_routing.VethEnd(name, mtu=mtu), netlink_routing.VethEnd(UPLINK, mtu=mtu, namespace=space)
+                ),
+                *netlink_routing.bring_up(name),
             )
             index = socket.if_nametoindex(name)
-            link.ask(netlink.address(index, subnet.host_end, 30))
+            link.ask(netlink_routing.address(index, subnet.host_end, 30))
             network = str(subnet).partition("/")[0]
-            link.ask(netlink.route(network, subnet.prefix, subnet.cluster_end, index))
+            link.ask(netlink_routing.route(network, subnet.prefix, subnet.cluster_end, index))
     finally:
         os.close(space)
 

@@ -15,16 +15,19 @@ def masquerade_on(link: str, subnet: Subnet) -> None:
     nftables.masquerade(_TABLE, subnet, link, by_link=True)
 
 
-def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
-    """Masquerades packets from that link that leave by another. Returns the means: nft or iptables. Raises OSError."""
+def allow_egress(mark: str, subnet: Subnet, link: str, nodes: str) -> str:
+    """Masquerades packets from the subnet that leave by a link of no node of this machine. nodes: the prefix of these links.
+
+    Returns the means: nft or iptables. Raises OSError.
+    """
     iptables = executables.find("iptables")
     try:
-        nftables.masquerade(mark, subnet, link, by_link=False)
+        nftables.masquerade(mark, subnet, nodes, by_link=False)
         means = "nft"
     except OSError as error:
         if iptables is None:
             raise OSError(error.errno, f"{error.strerror}, and iptables is not installed") from error
-        _check_run(iptables, "-t", "nat", "-I", *_masquerade_rule(mark, str(subnet), link))
+        _check_run(iptables, "-t", "nat", "-I", *_masquerade_rule(mark, str(subnet), nodes))
         means = "iptables"
     if iptables is not None and _filters_forwarding(iptables):
         for rule in _forward_rules(mark, link):
@@ -33,17 +36,11 @@ def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
     return means
 
 
-def revoke_egress(mark: str, means: str, link: str, subnet: str) -> None:
+def revoke_egress(mark: str, means: str) -> None:
     if means.startswith("nft"):
         nftables.remove(mark)
-    iptables = executables.find("iptables")
-    if iptables is None:
-        return
-    if means.startswith("iptables"):
-        _run(iptables, "-t", "nat", "-D", *_masquerade_rule(mark, subnet, link))
-    if means.endswith("+forward"):
-        for rule in _forward_rules(mark, link):
-            _run(iptables, "-D", *rule)
+    if means != "nft":
+        revoke_all(mark)  # also rules of an earlier release, which named other links
 
 
 def revoke_all(mark: str) -> None:
@@ -59,8 +56,8 @@ def revoke_all(mark: str) -> None:
                 _run(iptables, "-t", table, "-D", *words[1:])
 
 
-def _masquerade_rule(mark: str, subnet: str, link: str) -> tuple[str, ...]:
-    return "POSTROUTING", "-s", subnet, "!", "-o", link, "-m", "comment", "--comment", mark, "-j", "MASQUERADE"
+def _masquerade_rule(mark: str, subnet: str, nodes: str) -> tuple[str, ...]:
+    return "POSTROUTING", "-s", subnet, "!", "-o", f"{nodes}+", "-m", "comment", "--comment", mark, "-j", "MASQUERADE"
 
 
 def _forward_rules(mark: str, link: str) -> tuple[tuple[str, ...], ...]:

@@ -20,6 +20,7 @@ from traincrew.embedded.kubelet.network import (
     egress,
     former_netns_daemon,
     netlink,
+    netlink_routing,
     netns_daemon,
     netns_state,
     userspace_routers,
@@ -82,9 +83,9 @@ def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     running = [record for record in attachments.values() if isinstance(record, dict) and process_identity.is_alive(record)]
     upstream = UpstreamResolver()
     with netlink.Netlink() as link:
-        routes = netlink.routes(link)
+        routes = netlink_routing.routes(link)
         outward = next((route.index for route in routes if route.prefix == 0), 0)
-        mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
+        mtu = min(_MTU, netlink_routing.mtu(link, outward) or _MTU)
     keep = last.get("subnet") if running else None
     subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(subnet_option, _networks_in_use(routes, upstream.servers()))
     near, far = socket.socketpair()
@@ -97,7 +98,7 @@ def _start(isolation: str, subnet_option: str, userns: int) -> Record:
     return _complete_start(LineChannel(near), pid, config)
 
 
-def _networks_in_use(routes: list[netlink.Route], servers: list[str]) -> list[tuple[int, int]]:
+def _networks_in_use(routes: list[netlink_routing.NetlinkRoute], servers: list[str]) -> list[tuple[int, int]]:
     """Networks that the host reaches, and its resolvers, which may be behind the default route."""
     resolvers = [(addresses.to_int(server), 32) for server in servers if ":" not in server]
     return [(route.network, route.prefix) for route in routes] + resolvers

@@ -21,7 +21,7 @@ _REGISTER = 1
 
 
 def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
-    """Masquerades packets from the subnet that leave by that link (by_link), or by any other link.
+    """Masquerades packets from the subnet that leave by that link (by_link), or by any whose name does not begin like that.
 
     Works in the network namespace of the caller. Replaces a table of that name.
     """
@@ -34,7 +34,7 @@ def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
         _expression("bitwise", _number(1, _REGISTER), _number(2, _REGISTER), _number(3, 4), _value(4, mask), _value(5, 0)),
         _compare(_EQUAL, subnet.network.to_bytes(4, "big")),
         _expression("meta", _number(1, _REGISTER), _number(2, _META_OIFNAME)),
-        _compare(_EQUAL if by_link else _UNEQUAL, link.encode().ljust(16, b"\0")),
+        _compare(_EQUAL, link.encode().ljust(16, b"\0")) if by_link else _compare(_UNEQUAL, link.encode()),
         _expression("masq"),
     )
     rule = name + attribute(2, b"postrouting\0") + nested(4, *expressions)

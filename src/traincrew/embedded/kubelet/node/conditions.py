@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
-from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 ISOLATION_LABEL = "traincrew.kubeflow.org/isolation"
@@ -37,13 +36,13 @@ _ISOLATION = {
 
 
 def node_conditions(
-    isolation: Isolation, unavailable: Mapping[Isolation, str], netns: NetnsClient | None
+    isolation: Isolation, unavailable: Mapping[Isolation, str], netns: NetnsClient | None, why_unlimited: str
 ) -> dict[str, NodeCondition]:
-    """unavailable: why stronger levels of isolation are not used."""
+    """unavailable: why stronger levels of isolation are not used. why_unlimited: why limits are not enforced."""
     isolated = _ISOLATION[isolation]
     message = "; ".join((isolated.message, *(f"not {level}: {reason}" for level, reason in unavailable.items())))
     isolated = isolated._replace(message=message)
-    return {**HEALTHY, ISOLATED: isolated, EGRESS: _egress(netns), LIMITED: _limited()}
+    return {**HEALTHY, ISOLATED: isolated, EGRESS: _egress(netns), LIMITED: _limited(why_unlimited)}
 
 
 def _egress(netns: NetnsClient | None) -> NodeCondition:
@@ -54,7 +53,6 @@ def _egress(netns: NetnsClient | None) -> NodeCondition:
     return NodeCondition(True, "Egress", "pods can connect to hosts outside the cluster")
 
 
-def _limited() -> NodeCondition:
-    why = hierarchies.discover().warning
+def _limited(why: str) -> NodeCondition:
     limited = "CPU, memory and process limits are enforced"
     return NodeCondition(not why, "NoControlGroups" if why else "ControlGroups", why or limited)

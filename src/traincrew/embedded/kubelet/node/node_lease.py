@@ -10,7 +10,7 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.client import clock, interfaces
-from traincrew.embedded.kubelet.node.node_status import NodeStatus
+from traincrew.embedded.kubelet.node.node_status import NodeStatusUpdater
 from traincrew.model.resources import LEASES
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ RENEWAL_SECONDS = 10.0
 
 
 class NodeLease:
-    def __init__(self, client: interfaces.Client, node: str, status: NodeStatus) -> None:
+    def __init__(self, client: interfaces.Client, node: str, status: NodeStatusUpdater) -> None:
         self._client, self._node, self._status = client, node, status
 
     async def run(self) -> None:

@@ -25,7 +25,7 @@ DEVICES = "traincrew.kubeflow.org/devices"
 """The annotation with the extended resources that this kubelet reports. Other clients may add other resources."""
 
 
-class NodeStatus:
+class NodeStatusUpdater:
     def __init__(
         self,
         client: interfaces.Client,

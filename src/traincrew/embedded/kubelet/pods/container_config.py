@@ -83,10 +83,13 @@ class ContainerConfigBuilder:
         if isinstance(environment, EnvironmentNotFound):
             raise CreateContainerError(environment.reason, environment.message)
         self._resolved[name] = environment
-        remedy = "" if environment.mapped else " Map the image to another environment with `traincrew image set`."
+        # The environment of an annotation was chosen for the pod.
+        is_default = not environment.mapped and ANNOTATION not in annotations
+        command = f"traincrew image set {shlex.quote(image)} --env-dir DIR"
+        remedy = f" The image has no mapping. Run `{command}` to map it." if is_default else ""
         return ResolvedImage(f'Image "{image}" is not pulled. The container uses {environment.source}.{remedy}')
 
-    async def build(self, name: str, attempt: int) -> spec.Container:
+    async def build(self, name: str, attempt: int) -> spec.ContainerConfig:
         """Raises CreateContainerError, ConfigError, VolumeError or ApiError."""
         pod, container = self._pod.object, self._pod.container(name)
         if name not in self._resolved:
@@ -126,11 +129,11 @@ class ContainerConfigBuilder:
 
 def build_container(
     pod: Object, container: Object, attempt: int, resolved: ResolvedContainer, logs: ContainerLogs
-) -> spec.Container:
+) -> spec.ContainerConfig:
     """Raises CreateContainerError."""
     context = _security_context(pod, container)
     capabilities = context.get("capabilities") or {}
-    return spec.Container(
+    return spec.ContainerConfig(
         name=container["name"], attempt=attempt, argv=resolved.process.argv, env=resolved.process.env,
         log=str(logs.directory(pod, container["name"])), log_bytes=logs.settings.file_bytes, log_files=logs.settings.files,
         cwd=resolved.process.cwd, user=_user(pod, container, context), group=context.get("runAsGroup"),

@@ -12,7 +12,7 @@ from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
 COMPONENT = "kubelet"
 
 
-def name(event: events.Event) -> str:
+def name(event: events.RecordedEvent) -> str:
     digest = hashlib.sha256(f"{event.involved.uid}/{event.key}".encode()).hexdigest()[:16]
     return f"{event.involved.name[:200]}.{digest}"
 
@@ -27,7 +27,9 @@ class PodEventRecorder:
         involved = events.ObjectReference(
             "Pod", "v1", meta["namespace"], meta["name"], meta["uid"], meta.get("resourceVersion", ""), event.field_path
         )
-        self._recorder.record(events.Event(involved, self._source, event.type, event.reason, event.message, at, key=event.key))
+        self._recorder.record(
+            events.RecordedEvent(involved, self._source, event.type, event.reason, event.message, at, key=event.key)
+        )
 
     async def run(self) -> None:
         await self._recorder.run()

@@ -21,6 +21,7 @@ from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
 from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.embedded.kubelet.runtime import runtime
+from traincrew.embedded.kubelet.volumes import projected_files
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,10 @@ class PodWorker:
         self._unmarked: set[UnmarkedStep] = set()
         """Unmarked steps in progress."""
         self._followed: runtime.ShimClient | None = None
+        self._shown = projected_files.shown_fields(pod.object)
+        """Fields of the pod that its volumes show."""
+        self._synced = asyncio.Event()
+        """Set after each sync."""
 
     @property
     def is_busy(self) -> bool:
@@ -75,6 +80,12 @@ class PodWorker:
             if self.pod.directory.sandbox() is not None:
                 self.pod.directory.write_eviction(eviction)
         self.pod.update(lambda observed: dataclasses.replace(observed, eviction=eviction))
+
+    def _show_changed_fields(self) -> None:
+        shown = projected_files.shown_fields(self.pod.object)
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh_volumes()
 
     def refresh_volumes(self) -> None:
         self._spawn(self._executor.refresh_volumes())
@@ -125,11 +136,13 @@ class PodWorker:
                 # One pod must not end the sync loop.
                 log.exception("pod sync failed", extra={"pod": self.pod.full_name})
                 sync_at = clock.now() + dt.timedelta(seconds=RETRY_SECONDS)
+            self._synced.set()
             await self._wait_until(sync_at)
 
     def _sync(self) -> dt.datetime | None:
         now = clock.now()
         self._follow_shim()
+        self._show_changed_fields()
         if isinstance(self.pod.observed.sandbox, SandboxGone):
             self._sandboxes.release_devices(self.pod.uid)
         result = next_steps(self.pod.object, self.pod.observed, now)
@@ -189,11 +202,18 @@ class PodWorker:
 
     async def _watch_exits(self, shim: runtime.ShimClient) -> None:
         async for container, attempt in shim.exits():
+            await self._sandboxes.losses.reported()
             self._container_exited(container, attempt)
+        if not self._is_stopping:
+            with self._sandboxes.losses.pending():
+                await self._examine_loss()
+
+    async def _examine_loss(self) -> None:
+        """After the connection to the shim was lost: until it is restored, or the loss of the sandbox is reported."""
         while not self._is_stopping:
             try:
                 if await self._reconnect():
-                    return
+                    break
             except (OSError, runtime.ContainerRuntimeError) as error:
                 # While something of the pod lives, its status does not change: a job would start a second pod beside it.
                 log.error("connection to shim lost", extra={"pod": self.pod.full_name, "error": str(error)})
@@ -201,6 +221,10 @@ class PodWorker:
                     await self._kill_without_shim()
                 else:
                     await asyncio.sleep(RETRY_SECONDS)
+        self._synced.clear()
+        self.pod.changed.set()
+        await self._synced.wait()
+        await self._status.wait_until_settled()
 
     @property
     def _is_stopping(self) -> bool:

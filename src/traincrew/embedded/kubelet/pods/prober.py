@@ -17,7 +17,7 @@ from traincrew.embedded.kubelet.pods.probe_actions import (
     TcpAction,
 )
 from traincrew.embedded.kubelet.runtime import runtime
-from traincrew.embedded.kubelet.runtime.streaming import StreamError
+from traincrew.embedded.kubelet.runtime.streaming import StreamUnavailable
 
 
 class Prober:
@@ -34,7 +34,7 @@ class Prober:
                     return await action.run()
             except TimeoutError:
                 return ProbeResult(False, action.timeout_message(timeout or 0))
-        except (ValueError, StreamError, runtime.ContainerRuntimeError) as error:
+        except (ValueError, StreamUnavailable, runtime.ContainerRuntimeError) as error:
             return ProbeResult(None, str(error))
 
     def _action(self, container: str, handler: Handler) -> ProbeAction:

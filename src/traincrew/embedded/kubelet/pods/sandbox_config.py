@@ -24,10 +24,10 @@ class SandboxConfigBuilder:
     max_pids: int
     """Processes of a pod. 0: no limit."""
 
-    def build(self, pod: dict[str, Any], directory: PodStateDirectory) -> spec.Pod:
+    def build(self, pod: dict[str, Any], directory: PodStateDirectory) -> spec.PodSandboxConfig:
         metadata, pod_spec = pod["metadata"], pod["spec"]
         context = pod_spec.get("securityContext") or {}
-        return spec.Pod(
+        return spec.PodSandboxConfig(
             uid=metadata["uid"], namespace=metadata["namespace"], name=metadata["name"], hostname=pod_files.hostname(pod),
             directory=str(directory.path), domain=pod_files.subdomain(pod, self.domain),
             host_network=pod_spec.get("hostNetwork", False), host_pid=pod_spec.get("hostPID", False),

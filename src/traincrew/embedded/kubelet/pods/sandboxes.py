@@ -18,6 +18,7 @@ from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
 from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
 from traincrew.embedded.kubelet.pods.sandbox_config import SandboxConfigBuilder
+from traincrew.embedded.kubelet.pods.sandbox_losses import SandboxLosses
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
 from traincrew.embedded.kubelet.runtime import runtime
 
@@ -45,6 +46,7 @@ class Sandboxes:
         self._template, self._network, self._devices, self._config = template, network, devices, config
         self.boot_id = boot_id
         self._unremoved = UnremovedDirectories(unremoved, template.remove)
+        self.losses = SandboxLosses()
 
     async def create(self, pod: ManagedPod) -> CreatedSandbox:
         """Raises OSError, ContainerRuntimeError, AddressesExhausted, InsufficientDevices or DevicesExceedCapacity."""

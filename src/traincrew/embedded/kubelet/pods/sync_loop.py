@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 from traincrew.client.lister import Unstructured
-from traincrew.embedded import background_tasks
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 from traincrew.embedded.kubelet.pods import state_directory
 from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
@@ -21,6 +20,7 @@ from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
 from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
 from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.server.pod_streams import ServedPod
+from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)
 
@@ -179,10 +179,7 @@ class SyncLoop:
             background.append(background_tasks.start(self._remove_orphans(stopped)))
             yield
         finally:
-            tasks = (*background, *self._tasks.values())
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await background_tasks.cancel(*background, *self._tasks.values())
 
     async def _stop_orphans(self) -> list[PodStateDirectory]:
         """Stops the sandboxes of pods that the API server no longer has. Returns those that are stopped."""

@@ -15,7 +15,7 @@ import traincrew
 from traincrew.embedded.file_trees import removal
 from traincrew.embedded.kubelet.runtime import syscalls, user_namespace
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
-from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, Isolation, PodSandboxConfig
 
 _SECONDS = 30
 _START = """import sys
@@ -109,8 +109,8 @@ def _try(level: Isolation, scratch: str) -> None:
 
 
 def _container_init(level: Isolation, scratch: str, writing: int) -> None:
-    pod = Pod("trial", "trial", "trial", "trial", f"{scratch}/pod")
-    container = Container("trial", 0, (), {}, "")
+    pod = PodSandboxConfig("trial", "trial", "trial", "trial", f"{scratch}/pod")
+    container = ContainerConfig("trial", 0, (), {}, "")
     try:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         rootfs.build(pod, container, level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -101,6 +102,19 @@ def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
 
 def send_some(sock: socket.socket, data: bytes | memoryview, fds: Sequence[int]) -> int:
     return socket.send_fds(sock, [data], list(fds)) if fds else sock.send(data)
+
+
+def send_queued(sock: socket.socket, unsent: list[tuple[memoryview, list[int]]]) -> None:
+    """Sends messages with their descriptors, which it closes. BlockingIOError: the rest must wait."""
+    while unsent:
+        data, fds = unsent[0]
+        sent = send_some(sock, data, fds)
+        for fd in fds:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        unsent[0] = (data[sent:], [])
+        if sent == len(data):
+            del unsent[0]
 
 
 def reserve(directory: int, name: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from traincrew.embedded.kubelet.runtime.client.orphan_cleanup import ProcessesLeft, has_shim
 from traincrew.embedded.kubelet.runtime.client.orphan_cleanup import end as end_pod_processes
-from traincrew.embedded.kubelet.runtime.client.shim_client import ContainerStatus, ContainerUsage, ShimClient, read_exit
+from traincrew.embedded.kubelet.runtime.client.shim_client import ShimClient
+from traincrew.embedded.kubelet.runtime.client.shim_records import ContainerUsage, read_exit
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.errors import (
     ContainerNotRunning,
@@ -19,7 +20,6 @@ from traincrew.embedded.kubelet.runtime.streaming import ExecFailed
 __all__ = [
     "ContainerNotRunning",
     "ContainerRuntimeError",
-    "ContainerStatus",
     "ContainerUsage",
     "CreateSandboxError",
     "ExecFailed",

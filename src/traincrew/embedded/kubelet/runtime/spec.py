@@ -46,7 +46,7 @@ class Limits:
 
 
 @dataclasses.dataclass(frozen=True)
-class Container:
+class ContainerConfig:
     name: str
     attempt: int
     argv: tuple[str, ...]
@@ -76,7 +76,7 @@ class Container:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pod:
+class PodSandboxConfig:
     uid: str
     namespace: str
     name: str
@@ -108,24 +108,24 @@ class Exit:
     message: str = ""
 
 
-def to_json(value: Pod | Container | Exit) -> dict[str, Any]:
+def to_json(value: PodSandboxConfig | ContainerConfig | Exit) -> dict[str, Any]:
     return dataclasses.asdict(value)
 
 
-def pod_from_json(values: dict[str, Any]) -> Pod:
-    known = _known(Pod, values)
+def pod_from_json(values: dict[str, Any]) -> PodSandboxConfig:
+    known = _known(PodSandboxConfig, values)
     known["masked"] = tuple(known.get("masked", ()))
     known["limits"] = Limits(**_known(Limits, known.get("limits", {})))
-    return Pod(**known)
+    return PodSandboxConfig(**known)
 
 
-def container_from_json(values: dict[str, Any]) -> Container:
-    known = _known(Container, values)
+def container_from_json(values: dict[str, Any]) -> ContainerConfig:
+    known = _known(ContainerConfig, values)
     for name in ("argv", "groups", "add_capabilities", "drop_capabilities", "devices"):
         known[name] = tuple(known.get(name, ()))
     known["mounts"] = tuple(Mount(**_known(Mount, mount)) for mount in known.get("mounts", ()))
     known["limits"] = Limits(**_known(Limits, known.get("limits", {})))
-    return Container(**known)
+    return ContainerConfig(**known)
 
 
 def exit_from_json(values: dict[str, Any]) -> Exit:

@@ -9,23 +9,23 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 
-class StreamError(Exception):
+class StreamUnavailable(Exception):
     """The stream cannot be opened. The message is for the client."""
 
 
-class PodNotFound(StreamError):
+class PodNotFound(StreamUnavailable):
     pass
 
 
-class ContainerNotFound(StreamError):
+class ContainerNotFound(StreamUnavailable):
     """The pod has no such container, or (for exec and attach) the container is not running."""
 
 
-class ContainerNotStarted(StreamError):
+class ContainerNotStarted(StreamUnavailable):
     """There is no log yet, or no previous one: `container "c" in pod "p" is waiting to start: ContainerCreating`."""
 
 
-class ExecFailed(StreamError):
+class ExecFailed(StreamUnavailable):
     """The command could not be started."""
 
 

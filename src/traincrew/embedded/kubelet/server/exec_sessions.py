@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from traincrew.embedded.kubelet.runtime.streaming import ByteReader, StreamError, StreamSession
+from traincrew.embedded.kubelet.runtime.streaming import ByteReader, StreamSession, StreamUnavailable
 from traincrew.embedded.kubelet.server import exec_status
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
@@ -71,7 +71,7 @@ class SessionRequest:
 async def run_session(client: StreamClient, request: SessionRequest) -> None:
     try:
         session = await request.start()
-    except (StreamError, OSError) as error:
+    except (StreamUnavailable, OSError) as error:
         await client.finish(exec_status.from_error(f"{request.error_prefix}: {error}"))
         return
     listening = asyncio.create_task(client.listen(SessionInput(session)))

@@ -94,7 +94,7 @@ def application(containers: StreamingRuntime, auth: KubeletAuth, pages: Mapping[
         return await handler(request)
 
     app = web.Application(middlewares=[authenticate])
-    endpoints = Endpoints(containers)
+    endpoints = KubeletEndpoints(containers)
     app.router.add_get("/healthz", endpoints.healthz)
     app.router.add_get("/pods", endpoints.pods)
     app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", endpoints.logs)
@@ -126,7 +126,7 @@ async def serve(app: web.Application, host: str, port: int, context: ssl.SSLCont
         yield listening
 
 
-class Endpoints:
+class KubeletEndpoints:
     def __init__(self, containers: StreamingRuntime) -> None:
         self._containers = containers
 

@@ -10,7 +10,14 @@ from collections.abc import AsyncIterator, Mapping
 from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
-from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, spdy_connection, spdy_frames
+from traincrew.embedded.kubelet.server import (
+    exec_sessions,
+    exec_status,
+    protocol_negotiation,
+    spdy_connection,
+    spdy_frames,
+    spdy_stream,
+)
 from traincrew.embedded.kubelet.server.terminal_sizes import TerminalSizes
 from traincrew.embedded.kubelet.server.transports import StreamTransport
 from traincrew.serving.upgrades import hijack
@@ -28,7 +35,7 @@ class StreamsIncomplete(Exception):
 
 class SpdyPeer:
     def __init__(
-        self, connection: spdy_connection.SpdyConnection, streams: Mapping[str, spdy_connection.SpdyStream], protocol: str
+        self, connection: spdy_connection.SpdyConnection, streams: Mapping[str, spdy_stream.SpdyStream], protocol: str
     ) -> None:
         self._connection, self._streams, self._protocol = connection, streams, protocol
 
@@ -90,8 +97,8 @@ def _expected(io: ExecOptions, protocol: str) -> int:
     return 1 + io.stdin + io.stdout + io.stderr + resizes
 
 
-async def _streams(connection: spdy_connection.SpdyConnection, expected: int) -> dict[str, spdy_connection.SpdyStream]:
-    streams: dict[str, spdy_connection.SpdyStream] = {}
+async def _streams(connection: spdy_connection.SpdyConnection, expected: int) -> dict[str, spdy_stream.SpdyStream]:
+    streams: dict[str, spdy_stream.SpdyStream] = {}
     while len(streams) < expected:
         stream = await connection.accept()
         if stream is None:

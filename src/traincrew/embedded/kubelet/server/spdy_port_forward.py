@@ -10,8 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.streaming import StreamError, StreamingRuntime
-from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, websocket_channels
+from traincrew.embedded.kubelet.runtime.streaming import StreamingRuntime, StreamUnavailable
+from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, spdy_stream, websocket_channels
 from traincrew.embedded.kubelet.server.transports import StreamTransport, WebSocketTransport
 from traincrew.serving.upgrades import HijackedResponse, hijack
 
@@ -69,7 +69,7 @@ class SpdyForwarder:
 
     def __init__(self, connection: spdy_connection.SpdyConnection, target: PortForwardTarget) -> None:
         self._connection, self._target = connection, target
-        self._pairs: dict[str, dict[str, spdy_connection.SpdyStream]] = {}
+        self._pairs: dict[str, dict[str, spdy_stream.SpdyStream]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -83,7 +83,7 @@ class SpdyForwarder:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _pair(self, stream: spdy_connection.SpdyStream) -> None:
+    async def _pair(self, stream: spdy_stream.SpdyStream) -> None:
         kind, request = stream.headers["streamtype"], _request(stream)
         pair = self._pairs.setdefault(request, {})
         if kind in pair:
@@ -104,7 +104,7 @@ class SpdyForwarder:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _expire(self, request: str, pair: dict[str, spdy_connection.SpdyStream]) -> None:
+    async def _expire(self, request: str, pair: dict[str, spdy_stream.SpdyStream]) -> None:
         await asyncio.sleep(PAIRING_TIMEOUT)
         if self._pairs.get(request) is pair:
             del self._pairs[request]
@@ -114,12 +114,12 @@ class SpdyForwarder:
                         await stream.write(f"(request={request}) timed out waiting for streams".encode())
                     await stream.reset()
 
-    async def _forward(self, data: spdy_connection.SpdyStream, error: spdy_connection.SpdyStream) -> None:
+    async def _forward(self, data: spdy_stream.SpdyStream, error: spdy_stream.SpdyStream) -> None:
         port = int(data.headers["port"])
         with contextlib.suppress(ConnectionError):
             try:
                 reader, writer = await self._target.connect(port)
-            except (OSError, StreamError) as failure:
+            except (OSError, StreamUnavailable) as failure:
                 await error.write(self._target.fault(port, failure).encode())
                 await error.finish()
                 await data.reset()
@@ -132,14 +132,14 @@ class SpdyForwarder:
             await error.finish()
 
 
-def _request(stream: spdy_connection.SpdyStream) -> str:
+def _request(stream: spdy_stream.SpdyStream) -> str:
     """Old clients send no request id: the data stream follows its error stream."""
     if number := stream.headers.get("requestid"):
         return number
     return str(stream.id if stream.headers["streamtype"] == "error" else stream.id - 2)
 
 
-async def _copy_both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_both_ways(data: spdy_stream.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Each side may close its half; a reset closes both."""
     sending = asyncio.create_task(_send(data, writer))
     try:
@@ -152,7 +152,7 @@ async def _copy_both_ways(data: spdy_connection.SpdyStream, reader: asyncio.Stre
         await asyncio.gather(sending, return_exceptions=True)
 
 
-async def _send(data: spdy_connection.SpdyStream, writer: asyncio.StreamWriter) -> None:
+async def _send(data: spdy_stream.SpdyStream, writer: asyncio.StreamWriter) -> None:
     writable = True
     while piece := await data.read():
         # After the server has closed, data is dropped: it would block the client's other connections.

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 import aiohttp
 from aiohttp import web
 
+from traincrew.serving import upgrades
+
 BINARY, BASE64 = "channel.k8s.io", "base64.channel.k8s.io"
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """Bytes of one message, as in Go's server."""
@@ -22,7 +24,7 @@ async def accept(request: web.Request, protocol: str) -> AsyncIterator[web.WebSo
     socket = web.WebSocketResponse(
         protocols=(protocol,) if protocol else (), compress=False, max_msg_size=_MAX_MESSAGE_BYTES, timeout=_CLOSE_TIMEOUT
     )
-    await socket.prepare(request)
+    await upgrades.accept_websocket(request, socket)
     transport = request.transport
     try:
         yield socket

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.streaming import StreamError
+from traincrew.embedded.kubelet.runtime.streaming import StreamUnavailable
 from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
 from traincrew.embedded.kubelet.server.channel_buffer import ChannelBuffer
 from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, PortForwardTarget, over_tunnel
@@ -102,7 +102,7 @@ class _Forwarder:
         buffer = self._buffers[index]
         try:
             reader, writer = await self._target.connect(port)
-        except (OSError, StreamError) as error:
+        except (OSError, StreamUnavailable) as error:
             buffer.discard()
             await self._channels.send(2 * index + 1, self._target.fault(port, error).encode())
             return

@@ -5,12 +5,12 @@ from __future__ import annotations
 from traincrew.embedded.kubelet.volumes.container_mounts import build_mounts
 from traincrew.embedded.kubelet.volumes.errors import VolumeError, VolumeNotReady, VolumeUnsupported
 from traincrew.embedded.kubelet.volumes.mounter import Remove, mount, refresh, release_memory, unmount
-from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
+from traincrew.embedded.kubelet.volumes.pod_volumes import MountableVolume, MountedVolumes, VolumeHost
 
 __all__ = [
+    "MountableVolume",
     "MountedVolumes",
     "Remove",
-    "Volume",
     "VolumeError",
     "VolumeHost",
     "VolumeNotReady",

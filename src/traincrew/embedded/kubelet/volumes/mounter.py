@@ -28,7 +28,7 @@ from traincrew.embedded.kubelet.volumes.errors import (
     VolumeUnsupported,
     setup_failed,
 )
-from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
+from traincrew.embedded.kubelet.volumes.pod_volumes import MountableVolume, MountedVolumes, VolumeHost
 from traincrew.embedded.kubelet.volumes.projected_files import Payload
 
 Remove = Callable[[pathlib.Path], Awaitable[None]]
@@ -44,7 +44,7 @@ class _PodMounts:
     def __init__(self, pod: Object, objects: ObjectSource, host: VolumeHost) -> None:
         self.pod, self.objects, self.host = pod, objects, host
         self.group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
-        self.volumes: dict[str, Volume] = {}
+        self.volumes: dict[str, MountableVolume] = {}
         self.notes: list[str] = []
         if self.group and host.single_id_reason:
             self.notes.append(f"fsGroup {self.group} is not applied: {host.single_id_reason}")
@@ -115,10 +115,10 @@ async def _set_up(volume: Object, mounts: _PodMounts) -> None:
         elif (source := volume.get("emptyDir")) is not None:
             path = empty_dir.create(name, source, mounts.host)
             await _apply_to_directory(name, path, mounts)
-            mounts.volumes[name] = Volume(path)
+            mounts.volumes[name] = MountableVolume(path)
         elif (source := volume.get("hostPath")) is not None:
             path = await asyncio.to_thread(host_path.resolve, source, mounts.host.data)
-            mounts.volumes[name] = Volume(path, host_path=True)
+            mounts.volumes[name] = MountableVolume(path, host_path=True)
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await _claim(volume, mounts)
         else:
@@ -152,7 +152,7 @@ async def _project(volume: Object, mounts: _PodMounts) -> bool:
         changed = await asyncio.to_thread(_write_payload, path, payload, mounts)
     except (VolumeSourceError, OSError) as error:
         raise VolumeNotReady(setup_failed(name, _message(error) if isinstance(error, OSError) else error)) from None
-    mounts.volumes[name] = Volume(str(path), read_only=True)
+    mounts.volumes[name] = MountableVolume(str(path), read_only=True)
     return changed
 
 
@@ -193,7 +193,7 @@ async def _claim(volume: Object, mounts: _PodMounts) -> None:
             _record_failure(name, await asyncio.to_thread(_apply_fs_group, claimed.path, mounts.group, False, host), mounts)
         marker.parent.mkdir(exist_ok=True)
         marker.touch()
-    mounts.volumes[name] = Volume(claimed.path, read_only)
+    mounts.volumes[name] = MountableVolume(claimed.path, read_only)
 
 
 def _apply_fs_group(path: str, group: int, read_only: bool, host: VolumeHost) -> str:

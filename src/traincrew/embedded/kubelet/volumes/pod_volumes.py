@@ -29,7 +29,7 @@ class VolumeHost:
 
 
 @dataclasses.dataclass(frozen=True)
-class Volume:
+class MountableVolume:
     """A volume that containers may mount."""
 
     path: str
@@ -43,7 +43,7 @@ class Volume:
 
 @dataclasses.dataclass(frozen=True)
 class MountedVolumes:
-    volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
+    volumes: Mapping[str, MountableVolume] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Warnings for an event: features that do not apply, but do not stop the pod."""
     groups: tuple[int, ...] = ()

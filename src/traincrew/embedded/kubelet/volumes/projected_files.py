@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.kubelet.envvars import downward_api
@@ -48,6 +48,19 @@ def _select(source: Object, contents: Mapping[str, bytes], mode: int, missing: s
         elif not source.get("optional"):
             raise VolumeSourceError(missing.format(item["key"]))
     return chosen
+
+
+def shown_fields(pod: Object) -> Object:
+    """The fields that may change while the pod runs, if a volume shows any of them."""
+    sources = [each for volume in pod["spec"].get("volumes") or () for each in _sources(volume)]
+    items = [item for source in sources for item in (source.get("downwardAPI") or {}).get("items") or ()]
+    paths = [(item.get("fieldRef") or {}).get("fieldPath", "") for item in items]
+    names = [name for name in ("labels", "annotations") if any(path.startswith(f"metadata.{name}") for path in paths)]
+    return {name: pod["metadata"].get(name) or {} for name in names}
+
+
+def _sources(volume: Object) -> Iterable[Object]:
+    return (volume.get("projected") or {}).get("sources") or () if "projected" in volume else (volume,)
 
 
 def downward(source: Object, pod: Object, allocatable: Mapping[str, str], mode: int) -> Payload:

@@ -1,18 +1,28 @@
 """Runs a command. Lines of the standard input are addresses of lost hosts: connections to them are shut down, once a line.
 
+The launcher sends a line, mostly an empty one, every few seconds. Without them the launcher is gone, or this node is cut off, and
+others may do the same work: the command is ended. So are commands of an earlier launcher that still run here.
+
+Usage: lost_peers.py COMMAND [LAUNCHER], where LAUNCHER is different for each launcher.
+
 Runs in the containers of users with any Python from 3.6 on: types are in comments, and nothing but the standard library is used.
 """
 
 import contextlib
 import ctypes
+import errno
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
+SILENCE_SECONDS = float(os.environ.get("TRAINCREW_LAUNCHER_SILENCE_SECONDS", "300"))
+KILL_SECONDS = 10
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -51,24 +61,61 @@ def disconnect(root, address):  # type: (int, str) -> None
             try:
                 if os.readlink(f"/proc/{pid}/fd/{number}").startswith("socket:"):
                     shut_down(pid, int(number), address)
-            except FileNotFoundError:
-                pass
             except OSError as error:
-                if "pidfd" in str(error):
+                # EBADF, ESRCH: the descriptor was closed or its process ended meanwhile. ENOTCONN: a listener.
+                if error.errno in (errno.EPERM, errno.ENOSYS):
                     print(f"cannot leave the collective: {error}", file=sys.stderr, flush=True)
                     return
 
 
+def end(root):  # type: (int) -> None
+    """Terminates a process with its descendants, and kills those that are left after a while."""
+    found = descendants(root)
+    limit = time.monotonic() + KILL_SECONDS
+    for pid in found:
+        send(pid, signal.SIGTERM)
+    while any(os.path.exists(f"/proc/{pid}") for pid in found) and time.monotonic() < limit:
+        time.sleep(0.1)
+    for pid in found:
+        send(pid, signal.SIGKILL)
+
+
+def send(pid, number):  # type: (int, int) -> None
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
 def receive(root):  # type: (int) -> None
-    done = set()
-    for line in sys.stdin:
-        words = line.split()
-        if words and line not in done:
-            done.add(line)
-            disconnect(root, words[0])
+    done, rest = set(), b""
+    while select.select([0], [], [], SILENCE_SECONDS)[0]:
+        data = os.read(0, 65536)
+        if not data:
+            break
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            words = line.decode().split()
+            if words and line not in done:
+                done.add(line)
+                disconnect(root, words[0])
+    print("the launcher is gone or cannot be reached: the process ends", file=sys.stderr, flush=True)
+    end(root)
+
+
+def end_earlier(launcher):  # type: (str) -> None
+    """Ends commands that another launcher has started here: it is gone, or it would be this one."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = os.fsdecode(file.read()).split("\0")[1:-1]
+        except OSError:
+            continue
+        if len(words) == 3 and words[0] == sys.argv[0] and words[2] != launcher:
+            end(int(name))
 
 
 def main():  # type: () -> None
+    if len(sys.argv) > 2:
+        end_earlier(sys.argv[2])
     child = subprocess.Popen(["/bin/sh", "-c", sys.argv[1]], stdin=subprocess.DEVNULL)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, frame: child.send_signal(number))

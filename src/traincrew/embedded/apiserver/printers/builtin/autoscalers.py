@@ -19,21 +19,21 @@ class Value(Fields):
     average_utilization: int | None = None
 
 
-class Source(Fields):
+class MetricSource(Fields):
     name: str = ""
     target: Value = msgspec.field(default_factory=Value)
     current: Value = msgspec.field(default_factory=Value)
 
 
-class Metric(Fields):
+class MetricSpec(Fields):
     type: str = ""
-    resource: Source | None = None
-    container_resource: Source | None = None
-    pods: Source | None = None
-    object: Source | None = None
-    external: Source | None = None
+    resource: MetricSource | None = None
+    container_resource: MetricSource | None = None
+    pods: MetricSource | None = None
+    object: MetricSource | None = None
+    external: MetricSource | None = None
 
-    def source(self, type: str) -> Source | None:
+    def source(self, type: str) -> MetricSource | None:
         known = {
             "Resource": self.resource,
             "ContainerResource": self.container_resource,
@@ -48,13 +48,13 @@ class AutoscalerSpec(Fields):
     scale_target_ref: Reference = msgspec.field(default_factory=Reference)
     min_replicas: int | None = None
     max_replicas: int = 0
-    metrics: list[Metric] = []
+    metrics: list[MetricSpec] = []
     target_cpu: int | None = msgspec.field(name="targetCPUUtilizationPercentage", default=None)
 
 
 class AutoscalerStatus(Fields):
     current_replicas: int = 0
-    current_metrics: list[Metric] | None = []
+    current_metrics: list[MetricSpec] | None = []
     current_cpu: int | None = msgspec.field(name="currentCPUUtilizationPercentage", default=None)
 
 
@@ -81,11 +81,11 @@ def _metrics(kept: Autoscaler) -> str:
     return f"{shown} + {len(cells) - _MAX_METRICS} more..." if len(cells) > _MAX_METRICS else shown or NONE
 
 
-def _cpu(**values: Value) -> Metric:
-    return Metric(type="Resource", resource=Source(name="cpu", **values))
+def _cpu(**values: Value) -> MetricSpec:
+    return MetricSpec(type="Resource", resource=MetricSource(name="cpu", **values))
 
 
-def _metric(metric: Metric, status: Metric | None) -> str:
+def _metric(metric: MetricSpec, status: MetricSpec | None) -> str:
     source = metric.source(metric.type)
     if source is None:
         return "<unknown type>"

@@ -43,12 +43,12 @@ class NodeSpec(Fields):
     unschedulable: bool = False
 
 
-class Address(Fields):
+class NodeAddress(Fields):
     type: str = ""
     address: str = ""
 
 
-class NodeInfo(Fields):
+class NodeSystemInfo(Fields):
     kubelet_version: str = ""
     os_image: str = ""
     kernel_version: str = ""
@@ -57,8 +57,8 @@ class NodeInfo(Fields):
 
 class NodeStatus(Fields):
     conditions: list[Condition] = []
-    addresses: list[Address] = []
-    node_info: NodeInfo = msgspec.field(default_factory=NodeInfo)
+    addresses: list[NodeAddress] = []
+    node_info: NodeSystemInfo = msgspec.field(default_factory=NodeSystemInfo)
 
 
 class Node(Fields):

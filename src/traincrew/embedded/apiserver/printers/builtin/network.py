@@ -89,18 +89,18 @@ def _external(kept: Service) -> str:
     return UNKNOWN
 
 
-class Address(Fields):
+class EndpointAddress(Fields):
     ip: str = ""
 
 
-class Port(Fields):
+class EndpointPort(Fields):
     name: str | None = None
     port: int | None = None
 
 
 class Subset(Fields):
-    addresses: list[Address] = []
-    ports: list[Port] = []
+    addresses: list[EndpointAddress] = []
+    ports: list[EndpointPort] = []
 
 
 class Endpoints(_Object):
@@ -126,7 +126,7 @@ class SliceEndpoint(Fields):
 
 class EndpointSlice(_Object):
     address_type: str = ""
-    ports: list[Port] = []
+    ports: list[EndpointPort] = []
     endpoints: list[SliceEndpoint] = []
 
 

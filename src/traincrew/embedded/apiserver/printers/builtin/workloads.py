@@ -109,32 +109,32 @@ def _daemon_set(kept: DaemonSet, ages: Ages) -> list[Any]:
     return [*cells, selector(kept.spec.selector)]
 
 
-class JobSpec(Fields):
+class BatchJobSpec(Fields):
     completions: int | None = None
     parallelism: int = 0
     selector: Selector | None = None
     template: PodTemplate = msgspec.field(default_factory=PodTemplate)
 
 
-class JobStatus(Fields):
+class BatchJobStatus(Fields):
     succeeded: int = 0
     start_time: str | None = None
     completion_time: str | None = None
     conditions: list[Condition] = []
 
 
-class Job(_Object):
-    spec: JobSpec = msgspec.field(default_factory=JobSpec)
-    status: JobStatus = msgspec.field(default_factory=JobStatus)
+class BatchJob(_Object):
+    spec: BatchJobSpec = msgspec.field(default_factory=BatchJobSpec)
+    status: BatchJobStatus = msgspec.field(default_factory=BatchJobStatus)
 
 
-def _job(kept: Job, ages: Ages) -> list[Any]:
+def _job(kept: BatchJob, ages: Ages) -> list[Any]:
     cells = [kept.metadata.name, _job_status(kept), _completions(kept), _duration(kept.status, ages)]
     cells += [ages.since(kept.metadata.creation_timestamp), *images(kept.spec.template.spec.containers)]
     return [*cells, selector(kept.spec.selector)]
 
 
-def _job_status(kept: Job) -> str:
+def _job_status(kept: BatchJob) -> str:
     conditions = kept.status.conditions
     for type in ("Complete", "Failed"):
         if condition(conditions, type) == "True":
@@ -144,14 +144,14 @@ def _job_status(kept: Job) -> str:
     return next((type for type in ("Suspended", "FailureTarget") if condition(conditions, type) == "True"), "Running")
 
 
-def _completions(kept: Job) -> str:
+def _completions(kept: BatchJob) -> str:
     spec, done = kept.spec, kept.status.succeeded
     if spec.completions is not None:
         return f"{done}/{spec.completions}"
     return f"{done}/1 of {spec.parallelism}" if spec.parallelism > 1 else f"{done}/1"
 
 
-def _duration(status: JobStatus, ages: Ages) -> str:
+def _duration(status: BatchJobStatus, ages: Ages) -> str:
     if status.start_time is None:
         return ""
     if status.completion_time is None:
@@ -160,15 +160,15 @@ def _duration(status: JobStatus, ages: Ages) -> str:
     return human((ended - began).total_seconds()) if began and ended else ""
 
 
-class JobTemplate(Fields):
-    spec: JobSpec = msgspec.field(default_factory=JobSpec)
+class JobTemplateSpec(Fields):
+    spec: BatchJobSpec = msgspec.field(default_factory=BatchJobSpec)
 
 
 class CronJobSpec(Fields):
     schedule: str = ""
     time_zone: str | None = None
     suspend: bool | None = None
-    job_template: JobTemplate = msgspec.field(default_factory=JobTemplate)
+    job_template: JobTemplateSpec = msgspec.field(default_factory=JobTemplateSpec)
 
 
 class CronJobStatus(Fields):
@@ -222,7 +222,7 @@ PRINTERS = {
     ("apps", "StatefulSet"): Printer(definitions("Name", "Ready", "Age", "Containers*", "Images*"), Replicated, _stateful_set),
     ("apps", "DaemonSet"): Printer(definitions(*_DAEMONS), DaemonSet, _daemon_set),
     ("", "ReplicationController"): Printer(definitions(*_COUNTS, "Age", *_WIDE), ReplicationController, _replication_controller),
-    ("batch", "Job"): Printer(definitions("Name", "Status", "Completions", "Duration", "Age", *_WIDE), Job, _job),
+    ("batch", "Job"): Printer(definitions("Name", "Status", "Completions", "Duration", "Age", *_WIDE), BatchJob, _job),
     ("batch", "CronJob"): Printer(definitions(*_CRON), CronJob, _cron_job),
     ("policy", "PodDisruptionBudget"): Printer(_BUDGET, PodDisruptionBudget, _budget),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from traincrew.apimachinery import name_validation, object_metadata
+from traincrew.apimachinery import name_validation, object_meta_validation
 from traincrew.apimachinery.field_errors import FieldError, FieldErrors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_encoding
@@ -42,7 +42,7 @@ def _no_warnings(_obj: Object) -> list[str]:
 class Strategy:
     kind: str = ""
     namespaced: bool = True
-    naming: object_metadata.NameValidator = name_validation.dns_subdomain
+    naming: object_meta_validation.NameValidator = name_validation.dns_subdomain
     has_status: bool = False
     has_generation: bool = False
     status_keeps: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class Strategy:
         return errors or self._check_metadata(obj)
 
     def _check_metadata(self, obj: Object) -> Errors:
-        return object_metadata.validate(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
+        return object_meta_validation.validate(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         """Of an updated object, after `prepare_for_update`; errors in the order, and as often, as kube-apiserver reports them."""
@@ -141,13 +141,13 @@ class Strategy:
 
     def validate_common(self, new: Object, old: Object) -> Errors:
         """Validation of updates of every kind, before the validation of the kind."""
-        errors = object_metadata.validate(
+        errors = object_meta_validation.validate(
             new["metadata"], self.namespaced, name_validation.path_segment, standard_finalizers=False
         )
-        return errors + object_metadata.validate_update(new["metadata"], old["metadata"])
+        return errors + object_meta_validation.validate_update(new["metadata"], old["metadata"])
 
     def _check_changed_metadata(self, new: Object, old: Object) -> Errors:
-        rule = object_metadata.validate_kind_update if self.standard_finalizers else object_metadata.validate_update
+        rule = object_meta_validation.validate_kind_update if self.standard_finalizers else object_meta_validation.validate_update
         return rule(new["metadata"], old["metadata"])
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:

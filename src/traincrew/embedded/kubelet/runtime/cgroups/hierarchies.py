@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from traincrew.embedded.kubelet.runtime import host_mounts
 from traincrew.embedded.kubelet.runtime.host_mounts import HostMount
@@ -14,6 +15,9 @@ CONTROLLERS = ("cpu", "memory", "pids")
 _USED = frozenset((*CONTROLLERS, "cpuacct"))
 _LEAF = "traincrew-daemon"
 """In cgroup v2 a cgroup has processes or controlled children, not both: the daemon moves into this leaf."""
+
+
+DELEGATED = "systemd-run --user --scope -p Delegate=yes traincrew up"
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,12 @@ class Hierarchies:
     directories: tuple[CgroupDirectory, ...]
     warning: str
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The controllers whose limits are not enforced."""
+        enabled = {name for directory in self.directories for name in directory.controllers}
+        return tuple(name for name in CONTROLLERS if name not in enabled)
+
 
 def discover(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> Hierarchies:
     """Looks below this process's own cgroup, so that its limits apply to the pods, too."""
@@ -49,7 +59,8 @@ def discover(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | Non
         )
         if cgroup is not None:
             directories.append(cgroup)
-    return Hierarchies(tuple(directories), _warning(directories, reasons_by_controller))
+    found = Hierarchies(tuple(directories), "")
+    return replace(found, warning=_warning(found.missing, reasons_by_controller))
 
 
 def move_daemon_to_leaf(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> None:
@@ -137,16 +148,25 @@ def _check_writable(directory: str) -> str:
     return ""
 
 
-def _warning(directories: list[CgroupDirectory], reasons_by_controller: dict[str, str]) -> str:
-    enabled = {name for directory in directories for name in directory.controllers}
-    missing = [name for name in CONTROLLERS if name not in enabled]
+def _warning(missing: Sequence[str], reasons_by_controller: Mapping[str, str]) -> str:
     if not missing:
         return ""
     reasons = sorted({reasons_by_controller[name] for name in missing if name in reasons_by_controller}) or [
         "no cgroup hierarchy has these controllers"
     ]
-    how = "run `systemd-run --user --scope -p Delegate=yes traincrew up` to get delegated cgroups"
-    return f"no limits for {', '.join(missing)}: {'; '.join(reasons)}" + ("" if os.geteuid() == 0 else f" ({how})")
+    return f"no limits for {', '.join(missing)}: {'; '.join(reasons)} ({remedy(os.geteuid(), os.environ)})"
+
+
+def remedy(user: int, environ: Mapping[str, str], systemd: str = "/run/systemd/system") -> str:
+    """How the cluster gets cgroups in which it may set limits. `systemd-run --user` needs the bus of a login session."""
+    if user == 0:
+        return "in a container, mount the cgroups writable"
+    if not os.path.isdir(systemd):
+        return "run `traincrew up` as root; in a container, mount the cgroups writable"
+    directory = environ.get("XDG_RUNTIME_DIR", "")
+    if directory and os.path.exists(f"{directory}/bus"):
+        return f"run `{DELEGATED}` to get delegated cgroups"
+    return f"log in with ssh or at a terminal, as su opens no session, and run `{DELEGATED}` there, or run `traincrew up` as root"
 
 
 def _read_words(path: str) -> list[str]:

@@ -71,13 +71,7 @@ class MessageConnection:
 
     def _flush(self) -> None:
         try:
-            while self._unsent:
-                data, fds = self._unsent[0]
-                sent = protocol.send_some(self._sock, data, fds)
-                _close(fds)
-                self._unsent[0] = (data[sent:], [])
-                if sent == len(data):
-                    del self._unsent[0]
+            protocol.send_queued(self._sock, self._unsent)
         except (BlockingIOError, InterruptedError):
             self._loop.add_writer(self._sock.fileno(), self._flush)
             return

@@ -14,7 +14,7 @@ from typing import Any
 from traincrew.embedded import process_identity
 from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
-from traincrew.embedded.kubelet.runtime.container.init import descendants
+from traincrew.embedded.kubelet.runtime.container.supervisor import descendants
 from traincrew.embedded.kubelet.runtime.shim import exec_socket, lock
 
 _SOCKET, _STATE_FILE = "shim.sock", "shim.json"

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import datetime
 import itertools
-import json
 import os
 import pathlib
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Self
 
-from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.client.connection import MessageConnection
 from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
+from traincrew.embedded.kubelet.runtime.client.shim_records import _KILLED, ContainerUsage, ShimContainerStatus, container_status
 from traincrew.embedded.kubelet.runtime.errors import (
     ContainerNotRunning,
     ContainerRuntimeError,
@@ -28,7 +26,6 @@ from traincrew.embedded.kubelet.runtime.errors import (
 from traincrew.embedded.kubelet.runtime.shim import lock
 from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecFailed, ExecOptions
 
-_KILLED = 137
 ANSWER_SECONDS = 20.0
 """Seconds that a shim may take to answer."""
 STOP_SECONDS = 20.0
@@ -39,30 +36,6 @@ _SECONDS_OF = {"start": _START_SECONDS, "exec": _START_SECONDS}
 ALREADY_RUNNING = "AlreadyRunning"
 EndedContainer = tuple[str, int]
 PendingReply = asyncio.Future[tuple[protocol.Message, list[int]]]
-
-
-@dataclasses.dataclass(frozen=True)
-class ContainerStatus:
-    attempt: int
-    running: bool
-    pid: int
-    started: datetime.datetime
-
-
-@dataclasses.dataclass(frozen=True)
-class ContainerUsage:
-    cpu_seconds: float
-    memory_bytes: int
-    pids: int
-
-
-def read_exit(directory: pathlib.Path, name: str, attempt: int) -> spec.Exit | None:
-    """The exit record in the pod's directory; None: the container has not ended, or never ran."""
-    try:
-        text = (directory / "containers" / name / str(attempt) / "exit.json").read_bytes()
-    except FileNotFoundError:
-        return None
-    return spec.exit_from_json(json.loads(text))
 
 
 class ShimClient:
@@ -117,7 +90,7 @@ class ShimClient:
 
     # -- containers
 
-    async def start(self, container: spec.Container) -> datetime.datetime:
+    async def start(self, container: spec.ContainerConfig) -> datetime.datetime:
         """Idempotent for one attempt. StartContainerError: no process of the container runs."""
         try:
             reply, _ = await self.request("start", container=spec.to_json(container))
@@ -135,9 +108,9 @@ class ShimClient:
         with contextlib.suppress(ContainerNotRunning):
             await self.request("kill", name=name)
 
-    async def container_statuses(self) -> dict[str, ContainerStatus]:
+    async def container_statuses(self) -> dict[str, ShimContainerStatus]:
         reply, _ = await self.request("states")
-        return {name: _container_status(values) for name, values in reply["states"].items()}
+        return {name: container_status(values) for name, values in reply["states"].items()}
 
     async def usage(self) -> dict[str, ContainerUsage]:
         reply, _ = await self.request("usage")
@@ -278,11 +251,6 @@ def _complete(reply: PendingReply, message: protocol.Message, fds: list[int]) ->
         reply.set_exception(ContainerNotRunning(message["error"]))
     else:
         reply.set_exception(ShimError(message.get("reason", ""), message["error"]))
-
-
-def _container_status(values: Mapping[str, Any]) -> ContainerStatus:
-    started = datetime.datetime.fromisoformat(values["started"]) if values["started"] else clock.now()
-    return ContainerStatus(values["attempt"], values["running"], values["pid"], started)
 
 
 def _open_connection(directory: pathlib.Path) -> socket.socket:

@@ -57,7 +57,7 @@ class TemplateClient:
     def pid(self) -> int:
         return self._process.pid if self._process is not None else 0
 
-    async def fork(self, pod: spec.Pod) -> ShimClient:
+    async def fork(self, pod: spec.PodSandboxConfig) -> ShimClient:
         """Returns the shim of the pod; starts it if there is none. CreateSandboxError: nothing of it is left."""
         for left in reversed(range(_ATTEMPTS)):
             process = await self._running()

@@ -17,7 +17,7 @@ _MESSAGE_BYTES = 4096
 
 
 class ContainerDirectory:
-    def __init__(self, pod: spec.Pod, container: spec.Container) -> None:
+    def __init__(self, pod: spec.PodSandboxConfig, container: spec.ContainerConfig) -> None:
         self._path = os.path.join(pod.directory, "containers", container.name, str(container.attempt))
         self._container = container
         self._descriptor = -1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from traincrew.embedded.kubelet.runtime import fork, protocol, spec
 from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
 from traincrew.embedded.kubelet.runtime.container.container_directory import ContainerDirectory
+from traincrew.embedded.kubelet.runtime.container.init_config import InitConfig
 from traincrew.embedded.kubelet.runtime.container.log_file import LogFile
 from traincrew.embedded.kubelet.runtime.container.output_pump import OutputPump
 from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ContainerRun:
-    def __init__(self, sandbox: PodSandbox, container: spec.Container, on_change: Callable[[ContainerRun], None]) -> None:
+    def __init__(self, sandbox: PodSandbox, container: spec.ContainerConfig, on_change: Callable[[ContainerRun], None]) -> None:
         """on_change: called when the container has started, could not be started, or has ended."""
         self._sandbox, self._loop, self._on_change = sandbox, sandbox.loop, on_change
         self.container = container
@@ -90,7 +91,7 @@ class ContainerRun:
         container = dataclasses.replace(self.container, mounts=(*self.container.mounts, message))
         sandbox = self._sandbox
         process = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, sandbox.isolation, entries)
-        config = init.InitConfig(
+        config = InitConfig(
             sandbox.pod,
             process,
             theirs,
@@ -116,7 +117,7 @@ class ContainerRun:
             ours.send(b"go")
             self.handshake = StartHandshake(self._loop, status, self._on_started)
 
-    def _fork_init(self, config: init.InitConfig) -> int:
+    def _fork_init(self, config: InitConfig) -> int:
         if self._sandbox.shared_processes:
             return fork.fork_child(lambda: nsexec.start_container(config))
         return fork.fork_grandchild(self._sandbox.enter, lambda: init.main(config))

@@ -10,7 +10,7 @@ import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.container import capabilities
-from traincrew.embedded.kubelet.runtime.spec import Container, Isolation
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, Isolation
 
 _SUBORDINATE = (
     "needs subordinate ids. Install newuidmap and newgidmap (package uidmap), run `usermod --add-subuids 100000-165535 "
@@ -41,7 +41,7 @@ def read_id_mappings() -> IdMappings:
     return IdMappings(_ranges("/proc/self/uid_map"), _ranges("/proc/self/gid_map"), _setgroups_allowed())
 
 
-def apply(container: Container, isolation: Isolation, mappings: IdMappings, retained: int = 0) -> int:
+def apply(container: ContainerConfig, isolation: Isolation, mappings: IdMappings, retained: int = 0) -> int:
     """Inside the container's root; there is no way back. Returns the capabilities of the process. Raises CredentialsError.
 
     retained: capabilities that stay until `set_capabilities`, for a process that forks the container's.
@@ -64,7 +64,7 @@ def apply(container: Container, isolation: Isolation, mappings: IdMappings, reta
     return final
 
 
-def reduce(container: Container, isolation: Isolation) -> None:
+def reduce(container: ContainerConfig, isolation: Isolation) -> None:
     """For init: the capabilities of the container, and KILL, to end processes of every user in its PID namespace."""
     if isolation is Isolation.NONE:
         return
@@ -88,7 +88,7 @@ def set_capabilities(allowed: int) -> None:
     syscalls.capset(allowed & permitted, allowed & permitted, 0)
 
 
-def identity(container: Container, isolation: Isolation, mappings: IdMappings) -> tuple[int, int, tuple[int, ...]]:
+def identity(container: ContainerConfig, isolation: Isolation, mappings: IdMappings) -> tuple[int, int, tuple[int, ...]]:
     """User, group and supplementary groups. The group defaults to the one in /etc/passwd, else to 0."""
     own = isolation is Isolation.NONE
     uid = container.user if container.user is not None else os.geteuid() if own else 0

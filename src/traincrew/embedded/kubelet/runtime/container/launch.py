@@ -27,7 +27,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class ProcessSpec:
     """A process of a container: its own command, or one that exec starts beside it."""
 
-    container: spec.Container
+    container: spec.ContainerConfig
     """Gives user, environment and working directory."""
     argv: tuple[str, ...]
     env: dict[str, str]

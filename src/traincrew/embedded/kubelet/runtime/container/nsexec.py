@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import errors, fork, protocol, syscalls
 from traincrew.embedded.kubelet.runtime.container import capabilities, credentials, init, launch
+from traincrew.embedded.kubelet.runtime.container.init_config import InitConfig
 
 
-def start_container(config: init.InitConfig) -> None:
+def start_container(config: InitConfig) -> None:
     """The start of a container's init, which forks its command."""
     fork.close_other_descriptors(config.descriptors())
     mappings = credentials.read_id_mappings()

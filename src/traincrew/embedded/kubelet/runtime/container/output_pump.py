@@ -15,7 +15,7 @@ _CHUNK_BYTES = 1 << 14
 _FULL, _PARTIAL = b"F", b"P"
 
 
-class LineSplitter:
+class LogRecordSplitter:
     """Splits bytes into log records. An unfinished line is held until it ends, grows too long, or the stream ends."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class OutputPump:
 
     def __init__(self, loop: EventLoop, fd: int, stream: str, log: LogFile) -> None:
         self._loop, self._fd, self._stream, self._log = loop, fd, stream.encode(), log
-        self._splitter = LineSplitter()
+        self._splitter = LogRecordSplitter()
         self.listeners: list[Callable[[bytes], None]] = []
         """Called with each chunk, and with b"" at the end."""
         os.set_blocking(fd, False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class PodSandbox:
-    pod: spec.Pod
+    pod: spec.PodSandboxConfig
     isolation: spec.Isolation
     loop: EventLoop
     cgroup: Cgroup | None = None

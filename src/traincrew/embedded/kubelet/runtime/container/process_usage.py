@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from traincrew.embedded.kubelet.runtime.container.init import descendants
+from traincrew.embedded.kubelet.runtime.container.supervisor import descendants
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

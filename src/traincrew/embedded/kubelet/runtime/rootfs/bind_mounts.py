@@ -12,14 +12,14 @@ from traincrew.embedded.kubelet.runtime.host_mounts import is_within
 from traincrew.embedded.kubelet.runtime.rootfs.hidden_directories import HiddenDirectories
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bound, mount_target, opened, remount_read_only, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
-from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, Mount, PodSandboxConfig
 
 
 class MountError(Exception):
     """Names the mount and the reason. The message goes into the pod's events."""
 
 
-def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
+def ordered_mounts(pod: PodSandboxConfig, container: ContainerConfig) -> tuple[Mount, ...]:
     """All mounts of a container, parents first. Mounts of the container replace those that every pod has."""
     mounts = {os.path.normpath(mount.path): mount for mount in container.mounts}
     for name in ("hosts", "resolv.conf", "hostname"):
@@ -33,7 +33,7 @@ def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
 
 
 class BindMounter:
-    def __init__(self, root: RootDirectory, pod: Pod, container: Container, hidden: HiddenDirectories) -> None:
+    def __init__(self, root: RootDirectory, pod: PodSandboxConfig, container: ContainerConfig, hidden: HiddenDirectories) -> None:
         self._root = root
         self._pod = pod
         self._directory = os.path.realpath(pod.directory)

@@ -12,7 +12,7 @@ from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, bind_open, mount_target, opened, restrict, tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
-from traincrew.embedded.kubelet.runtime.spec import Container, Pod
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, PodSandboxConfig
 
 COMMAND = 2
 """The process id of the command in a PID namespace of its own: the first that init forks."""
@@ -28,7 +28,7 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
 
-def mount_proc(root: RootDirectory, pod: Pod, container: Container, shared: int = -1) -> None:
+def mount_proc(root: RootDirectory, pod: PodSandboxConfig, container: ContainerConfig, shared: int = -1) -> None:
     """shared: a detached mount of the /proc that the pod's containers share; -1: this process is in the container's own."""
     if shared >= 0:
         with opened(root, "/proc") as directory:
@@ -46,7 +46,7 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container, shared: int 
             bind_open(root, entry, path, entry, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def _mount_own_proc(root: RootDirectory, pod: Pod) -> None:
+def _mount_own_proc(root: RootDirectory, pod: PodSandboxConfig) -> None:
     with mount_target(root, "/proc") as target:
         try:
             syscalls.mount("proc", target, "proc", _SAFE_FLAGS)
@@ -67,7 +67,7 @@ def _link_descriptors_of_command(root: RootDirectory) -> None:
         restrict(directory, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def mount_sys(root: RootDirectory, container: Container, cgroups: dict[str, str]) -> None:
+def mount_sys(root: RootDirectory, container: ContainerConfig, cgroups: dict[str, str]) -> None:
     """cgroups: the container's cgroup directories by name below /sys/fs/cgroup ("" for cgroup v2)."""
     read_only = 0 if container.privileged else syscalls.MS_RDONLY
     try:
@@ -89,7 +89,7 @@ def mask(root: RootDirectory) -> None:
             _mask_one(root, path)
 
 
-def mount_dev(root: RootDirectory, pod: Pod, container: Container, shm: int) -> None:
+def mount_dev(root: RootDirectory, pod: PodSandboxConfig, container: ContainerConfig, shm: int) -> None:
     """Binds single device files of the host. /dev is mounted nodev: a device file that mknod creates there cannot be opened.
 
     shm: the pod's /dev/shm, as a descriptor of `shared_memory.clone_from`; -1: the container has its own.
@@ -182,7 +182,7 @@ def _mount_terminals(root: RootDirectory) -> None:
             syscalls.mount("devpts", target, "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options)
 
 
-def _mount_shared_memory(root: RootDirectory, pod: Pod, shm: int) -> None:
+def _mount_shared_memory(root: RootDirectory, pod: PodSandboxConfig, shm: int) -> None:
     for name in ("shm", "mqueue"):
         os.close(root.open(f"/dev/{name}", make="directory"))
     if pod.host_ipc:

@@ -17,7 +17,7 @@ from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
 from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
-from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
+from traincrew.embedded.kubelet.runtime.spec import ContainerConfig, Isolation, PodSandboxConfig
 
 _OWN_DIRECTORIES = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
 
@@ -38,8 +38,8 @@ NOTHING_SHARED = SharedMounts()
 
 
 def build(
-    pod: Pod,
-    container: Container,
+    pod: PodSandboxConfig,
+    container: ContainerConfig,
     isolation: Isolation,
     cgroup_entries: tuple[int, ...] = (),
     shared: SharedMounts = NOTHING_SHARED,
@@ -58,12 +58,12 @@ def build(
         os.umask(umask)
 
 
-def layer_directory(pod: Pod, container: Container) -> str:
+def layer_directory(pod: PodSandboxConfig, container: ContainerConfig) -> str:
     return f"{pod.directory}/layers/{container.name}/{container.attempt}"
 
 
 class _Builder:
-    def __init__(self, pod: Pod, container: Container, isolation: Isolation) -> None:
+    def __init__(self, pod: PodSandboxConfig, container: ContainerConfig, isolation: Isolation) -> None:
         self.pod, self.container, self.isolation = pod, container, isolation
         self.mounts = ordered_mounts(pod, container)
 
@@ -114,7 +114,9 @@ def _clone_proc(namespace: int) -> int:
         raise
 
 
-def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> WritableLayer:
+def _layer(
+    pod: PodSandboxConfig, container: ContainerConfig, isolation: Isolation, mounts: tuple[HostMount, ...]
+) -> WritableLayer:
     directory = layer_directory(pod, container)
     if os.path.lexists(directory):
         # Left by a start that did not finish. An overlay cannot reuse it.
@@ -123,7 +125,7 @@ def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[H
     return WritableLayer(directory, under[-1].kind, isolation, container.privileged)
 
 
-def _create_own_directories(root: RootDirectory, layer: WritableLayer, container: Container) -> None:
+def _create_own_directories(root: RootDirectory, layer: WritableLayer, container: ContainerConfig) -> None:
     attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
     for path, mode in _OWN_DIRECTORIES.items():
         os.close(root.open(path, make="directory"))

@@ -8,12 +8,12 @@ from traincrew.embedded.kubelet.runtime import fork, syscalls
 from traincrew.embedded.kubelet.runtime.rootfs import mount_namespaces
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import tmpfs
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
-from traincrew.embedded.kubelet.runtime.spec import Pod
+from traincrew.embedded.kubelet.runtime.spec import PodSandboxConfig
 
 _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 
-def create_namespace(pod: Pod) -> int:
+def create_namespace(pod: PodSandboxConfig) -> int:
     """Called by the shim: an open mount namespace that holds nothing but the pod's tmpfs; -1: each container has its own.
 
     No process is in the namespace, so it ends with the last descriptor, however shim and containers end.
@@ -52,9 +52,9 @@ def clone_from(namespace: int) -> int:
         return -1
 
 
-def mount(root: RootDirectory, pod: Pod) -> None:
+def mount(root: RootDirectory, pod: PodSandboxConfig) -> None:
     tmpfs(root, "/dev/shm", _options(pod), syscalls.MS_NOEXEC)  # noqa: S108 -- the container's own
 
 
-def _options(pod: Pod) -> str:
+def _options(pod: PodSandboxConfig) -> str:
     return f"mode=1777,size={pod.shm_bytes or '50%'}"

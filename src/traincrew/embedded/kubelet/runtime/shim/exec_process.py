@@ -14,6 +14,7 @@ from traincrew.embedded.kubelet.runtime import fork, protocol
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import init, launch, nsexec
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
+from traincrew.embedded.kubelet.runtime.container.init_config import InitConfig
 from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, handshake_pair, socket_pair
 from traincrew.embedded.kubelet.runtime.event_loop import READ
@@ -83,7 +84,7 @@ class ExecProcess:
             group = entry.clone_target(process.cgroup_entries)
             return fork.fork_child(lambda: nsexec.start_exec(process, pair, control, status), group)
         mounts = namespaces[0] if namespaces else -1
-        config = init.InitConfig(
+        config = InitConfig(
             self._sandbox.pod, process, control, status, serves_exec=True, own_pid_namespace=False, mount_namespace=mounts
         )
         return fork.fork_grandchild(lambda: None, lambda: init.main(config))

@@ -85,7 +85,7 @@ class Listener:
         if self._limits.waiting:
             waiting = [each for each in self._peers if each.waiting_since is not None]
             clients = [self._peers[each] for each in waiting]
-            if (number := surplus(clients, self._limits.waiting, self._limits.waiting_of_client)) is not None:
+            if (number := connection_to_close(clients, self._limits.waiting, self._limits.waiting_of_client)) is not None:
                 waiting[number].close()
         self._loop.call_later(_CHECK_SECONDS, self._close_late)
 
@@ -104,7 +104,7 @@ class Listener:
             self._loop.call_later(_CHECK_SECONDS, self._close_late)
 
 
-def surplus(clients: Sequence[str], waiting: int, waiting_of_client: int) -> int | None:
+def connection_to_close(clients: Sequence[str], waiting: int, waiting_of_client: int) -> int | None:
     """The number of the connection to close, if any. clients: of the waiting connections, the oldest first, the last one is new.
 
     A client that floods the socket loses its own connections: others keep theirs for the time between connect and send.

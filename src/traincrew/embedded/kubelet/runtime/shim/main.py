@@ -21,12 +21,14 @@ from traincrew.embedded.kubelet.runtime.container.pod_sandbox import PodSandbox
 from traincrew.embedded.kubelet.runtime.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
 from traincrew.embedded.kubelet.runtime.shim import lock
-from traincrew.embedded.kubelet.runtime.shim.shim import Shim
+from traincrew.embedded.kubelet.runtime.shim.server import Shim
 
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
-def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, hierarchies: Hierarchies | None = None) -> None:
+def main(
+    pod: spec.PodSandboxConfig, isolation: spec.Isolation, first: socket.socket, hierarchies: Hierarchies | None = None
+) -> None:
     """Runs until the pod is stopped. first: the connection of the first client; hierarchies: cgroups that the template found."""
     gc.enable()  # objects of the template stay frozen, so that their pages stay shared
     os.setsid()
@@ -66,7 +68,7 @@ def _redirect_stdio(directory: str) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
 
 
-def _create_cgroup(pod: spec.Pod, hierarchies: Hierarchies | None) -> cgroups.Cgroup | None:
+def _create_cgroup(pod: spec.PodSandboxConfig, hierarchies: Hierarchies | None) -> cgroups.Cgroup | None:
     if not pod.cgroup:
         return None
     group = cgroups.create_pod_cgroup(pod.cgroup, pod.limits, hierarchies)
@@ -78,7 +80,7 @@ def _create_cgroup(pod: spec.Pod, hierarchies: Hierarchies | None) -> cgroups.Cg
     return group
 
 
-def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> SharedProcesses:
+def _namespaces(pod: spec.PodSandboxConfig, isolation: spec.Isolation) -> SharedProcesses:
     """Creates the network, IPC and UTS namespaces, and a PID namespace if the containers share one."""
     if isolation == spec.Isolation.NONE:
         return SharedProcesses()
@@ -92,9 +94,9 @@ def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> SharedProcesses:
     return pause.start(pod.directory) if pod.share_processes and not pod.host_pid else SharedProcesses()
 
 
-def _set_sysctls(pod: spec.Pod) -> None:
+def _set_sysctls(pod: spec.PodSandboxConfig) -> None:
     """The kubelet has checked the sysctls. Check again: without a namespace of the pod, those of the machine would change."""
-    own = {sysctls.Namespace.NET: not pod.host_network, sysctls.Namespace.IPC: not pod.host_ipc}
+    own = {sysctls.KernelNamespace.NET: not pod.host_network, sysctls.KernelNamespace.IPC: not pod.host_ipc}
     for given, value in pod.sysctls.items():
         name = sysctls.normalize_name(given)
         namespace, path = sysctls.namespace_of(name), sysctls.file_of(name)

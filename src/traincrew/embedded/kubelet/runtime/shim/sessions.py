@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet.runtime.shim.peer import Peer, Reply
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
-class Sessions:
+class ExecSessions:
     def __init__(self, sandbox: PodSandbox, running: Callable[[str], ContainerRun]) -> None:
         """running: returns the running container of that name, or raises OperationFailed."""
         self._sandbox, self._running = sandbox, running

@@ -64,7 +64,7 @@ def _is_closed(sock: socket.socket) -> bool:
 
 
 def _handle(
-    message: dict[str, Any], fds: list[int], daemon: socket.socket, shim: Callable[[spec.Pod, socket.socket], None]
+    message: dict[str, Any], fds: list[int], daemon: socket.socket, shim: Callable[[spec.PodSandboxConfig, socket.socket], None]
 ) -> None:
     if "fork" in message:
         _detach(lambda first: shim(spec.pod_from_json(message["fork"]), first), fds[0], daemon)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
-from traincrew.apimachinery.object_metadata import IMMUTABLE, MUST_NOT_BE_NEGATIVE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE, MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.core.pods import disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors

@@ -7,7 +7,7 @@ import re
 from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.apps.workloads import not_negative
-from traincrew.embedded.apiserver.registry.builtin.batch import jobs
+from traincrew.embedded.apiserver.registry.builtin.batch import job_validation, jobs
 from traincrew.embedded.apiserver.registry.builtin.core.pods import defaults, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 
@@ -51,7 +51,7 @@ def _validate(obj: Object, errors: Errors) -> None:
     if (policy := spec.get("concurrencyPolicy")) not in _CONCURRENCY:
         errors.append(field_errors.not_supported("spec.concurrencyPolicy", policy, _CONCURRENCY))
     template = spec["jobTemplate"]["spec"]
-    jobs.check_spec(template, "spec.jobTemplate.spec", errors)
+    job_validation.check_spec(template, "spec.jobTemplate.spec", errors)
     if template.get("selector") is not None:
         at = "spec.jobTemplate.spec.selector"
         errors.append(field_errors.invalid(at, template["selector"], "`selector` will be auto-generated"))

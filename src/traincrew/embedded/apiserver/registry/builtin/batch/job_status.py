@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import completion_indexes, field_errors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
+from traincrew.apimachinery.object_meta_validation import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.unstructured import Object
 
 _COUNTS = ("active", "succeeded", "failed", "ready", "terminating")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from traincrew.apimachinery import field_errors, name_validation
-from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 

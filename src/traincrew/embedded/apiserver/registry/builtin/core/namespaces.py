@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, name_validation, object_metadata
+from traincrew.apimachinery import field_errors, name_validation, object_meta_validation
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
@@ -43,7 +43,7 @@ class NamespaceStrategy(Strategy):
 
 def _check_standard(finalizer: str, path: str, errors: Errors) -> None:
     unprefixed: Errors = []
-    object_metadata.validate_standard_finalizers([finalizer], unprefixed)
+    object_meta_validation.validate_standard_finalizers([finalizer], unprefixed)
     errors += [field_errors.FieldError(each.reason, path, each.message) for each in unprefixed]
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, label_selectors, name_validation, object_metadata, quantities, resource_lists
+from traincrew.apimachinery import (
+    field_errors,
+    label_selectors,
+    name_validation,
+    object_meta_validation,
+    quantities,
+    resource_lists,
+)
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
@@ -55,8 +62,8 @@ def _sources(spec: Object) -> None:
 
 def check_template(template: Object, path: str, errors: list[FieldError]) -> None:
     meta = template.get("metadata") or {}
-    object_metadata.validate_annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations", errors)
-    object_metadata.validate_labels(meta.get("labels") or {}, f"{path}.metadata.labels", errors)
+    object_meta_validation.validate_annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations", errors)
+    object_meta_validation.validate_labels(meta.get("labels") or {}, f"{path}.metadata.labels", errors)
     for field, value in meta.items():
         if value and field not in _TEMPLATE_METADATA:
             errors.append(field_errors.forbidden(f"{path}.metadata.{field}", "cannot be set"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.core import node_selectors, persistent_volume_claims

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, resource_lists
-from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 
 from traincrew.apimachinery import field_errors
-from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.core.config_maps import MAX_BYTES, check_immutable, check_keys, decoded_size
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
-from traincrew.embedded.apiserver.schema import json_syntax, json_tree
-from traincrew.embedded.apiserver.schema import typed_decoding_errors as schema_faults
+from traincrew.embedded.apiserver.schema import custom_decoders, json_syntax, json_tree
 
 _ACCOUNT = "kubernetes.io/service-account.name"
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
@@ -75,7 +74,7 @@ def _json_error(text: bytes) -> str:
     tree = json_tree.parse(text.decode("utf-8", "replace"))
     if tree is None or isinstance(tree, json_tree.Members):
         return ""
-    return f"json: cannot unmarshal {schema_faults.described(tree)} into Go value of type map[string]interface {{}}"
+    return f"json: cannot unmarshal {custom_decoders.described(tree)} into Go value of type map[string]interface {{}}"
 
 
 def _validate_update(new: Object, old: Object, errors: Errors) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata
+from traincrew.apimachinery import field_errors, name_validation, object_meta_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.apiserver.registry.builtin.core import ip_addresses
+from traincrew.embedded.apiserver.registry.builtin.core import ip_addresses, service_address_validation
 from traincrew.embedded.apiserver.registry.builtin.core.pods import probes
+from traincrew.embedded.apiserver.registry.builtin.core.service_address_validation import NONE, is_headless
 
-NONE = "None"
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _TRAFFIC = ("Cluster", "Local")
 _KUBELET = 10250
 _DAY = 86400
 _TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 _TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
-
-
-def is_headless(spec: Object) -> bool:
-    return spec.get("clusterIPs") == [NONE]
 
 
 def is_balanced(spec: Object) -> bool:
@@ -39,10 +34,6 @@ def is_external(spec: Object) -> bool:
     return needs_node_port(spec) or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
-def addresses_of(spec: Object) -> tuple[str, list[str]]:
-    return spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-
-
 def check(obj: Object, errors: list[FieldError]) -> None:
     spec = obj["spec"]
     ports, kind, headless = spec.get("ports") or [], spec.get("type") or "", is_headless(spec)
@@ -52,10 +43,10 @@ def check(obj: Object, errors: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, port in enumerate(ports):
         _check_port(port, len(ports) > 1, seen, f"spec.ports[{index}]", errors)
-    object_metadata.validate_labels(spec.get("selector") or {}, "spec.selector", errors)
+    object_meta_validation.validate_labels(spec.get("selector") or {}, "spec.selector", errors)
     _check_affinity(spec, errors)
     if kind != "ExternalName":
-        check_addresses(spec, errors)
+        service_address_validation.check_addresses(spec, errors)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         if ip_addresses.check(address, f"spec.externalIPs[{index}]", errors):
             ip_addresses.check_not_special(address, f"spec.externalIPs[{index}]", errors)
@@ -113,56 +104,6 @@ def _check_affinity(spec: Object, errors: list[FieldError]) -> None:
         if not 0 < seconds <= _DAY:
             at = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
             errors.append(field_errors.invalid(at, seconds, f"must be greater than 0 and less than {_DAY}"))
-
-
-def check_addresses(spec: Object, errors: list[FieldError]) -> None:
-    first, listed = addresses_of(spec)
-    shown, at = go_format.string_slice(listed), "spec.clusterIPs"
-    if first and not listed:
-        errors.append(field_errors.required(at))
-    elif first and listed[0] != first:
-        errors.append(field_errors.invalid_formatted(at, shown, "first value must match `clusterIP`"))
-    elif not first and listed:
-        errors.append(field_errors.invalid_formatted(at, shown, "must be empty when `clusterIP` is not specified"))
-    _check_families(spec, errors)
-    sound = True
-    for index, address in enumerate(listed):
-        if index == 0 and address == NONE:
-            if len(listed) > 1:
-                sound = False
-                errors.append(field_errors.invalid_formatted(at, shown, "'None' must be the first and only value"))
-            continue
-        sound = ip_addresses.check(address, f"{at}[{index}]", errors) and sound
-    if len(listed) > 2:
-        errors.append(field_errors.invalid_formatted(at, shown, "may only hold up to 2 values"))
-    if sound and listed:
-        _check_families_agree(spec, listed, errors)
-
-
-def _check_families(spec: Object, errors: list[FieldError]) -> None:
-    seen: set[str] = set()
-    for index, family in enumerate(spec.get("ipFamilies") or ()):
-        if family not in ("IPv4", "IPv6"):
-            errors.append(field_errors.not_supported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6")))
-        if family in seen:
-            errors.append(field_errors.duplicate(f"spec.ipFamilies[{index}]", family))
-        seen.add(family)
-    policy = spec.get("ipFamilyPolicy")
-    if policy not in (None, *_POLICIES):
-        errors.append(field_errors.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
-
-
-def _check_families_agree(spec: Object, listed: list[str], errors: list[FieldError]) -> None:
-    if len(listed) > 1 and not ip_addresses.is_dual_stack(listed):
-        message = "may specify no more than one IP for each IP family"
-        errors.append(field_errors.invalid_formatted("spec.clusterIPs", go_format.string_slice(listed), message))
-    if is_headless(spec):
-        return
-    for index, (text, family) in enumerate(zip(listed, spec.get("ipFamilies") or (), strict=False)):
-        address = ip_addresses.parse(text)
-        if address is not None and f"IPv{address.version}" != family:
-            message = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            errors.append(field_errors.invalid(f"spec.clusterIPs[{index}]", text, message))
 
 
 def _check_ports_together(spec: Object, ports: list[Object], errors: list[FieldError]) -> None:
@@ -249,37 +190,14 @@ def compare(new: Object, old: Object, errors: list[FieldError]) -> None:
     spec, before = new["spec"], old["spec"]
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (is_headless(spec) and is_headless(before)):
-            _compare_addresses(spec, before, errors)
+            service_address_validation.compare_addresses(spec, before, errors)
         if not is_headless(spec) and not is_headless(before):
-            _compare_families(spec, before, errors)
+            service_address_validation.compare_families(spec, before, errors)
     if is_balanced(spec) and is_balanced(before) and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         errors.append(field_errors.invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), "may not change once set"))
     moved = spec.get("healthCheckNodePort") != before.get("healthCheckNodePort")
     if moved and needs_health_check(spec) and needs_health_check(before):
         errors.append(field_errors.forbidden("spec.healthCheckNodePort", "field is immutable"))
-
-
-def _compare_addresses(spec: Object, before: Object, errors: list[FieldError]) -> None:
-    after, former = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
-    shown = go_format.string_slice(after or None)
-    if former and not after:
-        errors.append(field_errors.invalid_formatted("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset"))
-        return
-    same = len(former) == len(after)
-    for index, (mine, other) in enumerate(zip(after, former, strict=False)):
-        if mine != other and (same or index == 0):
-            errors.append(field_errors.invalid_formatted(f"spec.clusterIPs[{index}]", shown, "may not change once set"))
-    if len(former) > len(after) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
-        message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        errors.append(field_errors.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), message))
-
-
-def _compare_families(spec: Object, before: Object, errors: list[FieldError]) -> None:
-    after, former = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
-    for mine, other in zip(after, former, strict=False):
-        if mine != other:
-            shown = go_format.string_slice(after, "core.IPFamily")
-            errors.append(field_errors.invalid_formatted("spec.ipFamilies[0]", shown, "may not change once set"))
 
 
 def compare_status(new: Object, _old: Object, errors: list[FieldError]) -> None:

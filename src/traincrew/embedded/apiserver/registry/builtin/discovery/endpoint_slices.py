@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import IMMUTABLE, validate_labels
+from traincrew.apimachinery.object_meta_validation import IMMUTABLE, validate_labels
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.core import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.core.endpoints import check_protocols

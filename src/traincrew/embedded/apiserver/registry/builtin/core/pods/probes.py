@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
+from traincrew.apimachinery.object_meta_validation import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.unstructured import Object
 
 _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")

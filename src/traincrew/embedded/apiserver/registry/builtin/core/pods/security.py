@@ -117,8 +117,8 @@ def _check_sysctls(spec: Object, path: str, errors: list[FieldError]) -> None:
         elif name in seen:
             errors.append(field_errors.duplicate(at, name))
         namespace = sysctls.namespace_of(sysctls.normalize_name(name))
-        if spec.get("hostNetwork") and namespace is sysctls.Namespace.NET:
+        if spec.get("hostNetwork") and namespace is sysctls.KernelNamespace.NET:
             errors.append(field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true"))
-        elif spec.get("hostIPC") and namespace is sysctls.Namespace.IPC:
+        elif spec.get("hostIPC") and namespace is sysctls.KernelNamespace.IPC:
             errors.append(field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true"))
         seen.add(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata, resource_lists
+from traincrew.apimachinery import field_errors, go_format, name_validation, object_meta_validation, resource_lists
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.registry.builtin.core import ip_addresses
@@ -41,9 +41,9 @@ def check_new_pod(obj: Object, errors: list[FieldError]) -> None:
 
 def check_template(template: Object, path: str, errors: list[FieldError]) -> None:
     meta, spec = template.get("metadata") or {}, template["spec"]
-    object_metadata.validate_labels(meta.get("labels") or {}, f"{path}.labels", errors)
+    object_meta_validation.validate_labels(meta.get("labels") or {}, f"{path}.labels", errors)
     if annotations := meta.get("annotations"):
-        object_metadata.validate_annotations(annotations, f"{path}.annotations", errors)
+        object_meta_validation.validate_annotations(annotations, f"{path}.annotations", errors)
         check_annotations(annotations, spec, f"{path}.annotations", errors)
     check(spec, f"{path}.spec", errors)
     if spec.get("ephemeralContainers"):
@@ -83,7 +83,7 @@ def check(spec: Object, path: str, errors: list[FieldError], pod: str = "") -> N
         if spec.get(field) not in known:
             _check_enum(spec.get(field), known, f"{path}.{field}", errors)
     if selector := spec.get("nodeSelector"):
-        object_metadata.validate_labels(selector, f"{path}.nodeSelector", errors)
+        object_meta_validation.validate_labels(selector, f"{path}.nodeSelector", errors)
     if spec.get("securityContext"):
         security.check_pod(spec, path, errors)
     security.check_sharing(spec, path, errors)

@@ -1,0 +1,1 @@
+"""How fast the page of the console is, and what it costs."""

@@ -1,0 +1,44 @@
+"""The allocation of an elastic job: its workers, chosen for all elastic jobs together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+GAVE_BACK, EVENED_OUT, NOTICED, GREW, RECLAIMED, RESIZED = "GaveBack", "EvenedOut", "Noticed", "Grew", "Reclaimed", "Resized"
+REFUSED = "Refused"
+"""Why the number of workers changes: for pending pods, for a job with fewer workers, before the termination of a node, into idle
+capacity, by the scheduler, by a change of the spec; because the scheduler finds no node for a worker."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Removal:
+    """Why a worker is removed."""
+
+    reason: str
+    claimant: str = ""
+    """Whose pods get its resources, such as `TFJob research/mnist`."""
+    message: str = ""
+    """Completes the sentence that begins with the numbers of workers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocation:
+    members: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """The UID of the pod by the index of the worker. Empty: the worker has no pod yet, and gets one."""
+    surplus: frozenset[int] = frozenset()
+    """The members whose pods use idle capacity only."""
+    node_hints: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """The node on which the pod of a new member fits."""
+    pinned: bool = False
+    """Whether new members on idle capacity may run on those nodes only."""
+    leaving: Mapping[int, Removal] = dataclasses.field(default_factory=dict)
+    evicted: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Pods on terminating nodes without which the job restarts, by UID with the reason: they are deleted and replaced."""
+    workloads: frozenset[int] = frozenset()
+    """The workers on idle capacity for which Kueue has admitted a Workload, or is asked to."""
+    reason: str = ""
+    """Why the job does not have more workers."""
+    message: str = ""
+    error: str = ""
+    """Why the operator cannot choose the number of workers, with the remedy. The job is scaled by hand then."""

@@ -1,0 +1,220 @@
+"""The decision: free terminating nodes, satisfy pending pods, rebalance, request missing workers, scale up into idle capacity."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+
+from traincrew.model.allocations import GAVE_BACK, RESIZED, Removal
+from traincrew.model.meta import Time
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing import (
+    autoscaled_nodes,
+    demands,
+    queue_admission,
+    quotas,
+    rebalancing,
+    removals,
+    scale_up,
+    scale_up_limits,
+    termination_notices,
+    victims,
+)
+from traincrew.sharing.cluster_snapshot import ClusterSnapshot, DecisionHistory, JobHistory, SharingDecision
+from traincrew.sharing.demands import Demand
+from traincrew.sharing.free_capacity import FreeCapacity
+from traincrew.sharing.proposal import JobProposal
+from traincrew.sharing.victims import RemovalCandidate
+
+
+def allocate(snapshot: ClusterSnapshot, now: Time) -> SharingDecision:
+    return _Decision(snapshot, now).run()
+
+
+class _Decision:
+    def __init__(self, snapshot: ClusterSnapshot, now: Time) -> None:
+        self._snapshot, self._policy, self._now = snapshot, snapshot.policy, now
+        self._terminating_nodes = termination_notices.terminating_nodes(snapshot.nodes, self._policy.notice_taints)
+        staying = [node for node in snapshot.nodes if node.name not in self._terminating_nodes]
+        self._at_risk_nodes = termination_notices.at_risk_nodes(snapshot.nodes)
+        self._unused_since = autoscaled_nodes.unused_since(snapshot, now)
+        self._capacity = FreeCapacity(snapshot, staying, frozenset((*self._at_risk_nodes, *self._unused_since)))
+        self._demands = demands.find(snapshot)
+        self._proposals: dict[str, JobProposal] = {}
+        for job in sorted(snapshot.jobs, key=lambda each: each.uid):
+            record = scale_up_limits.with_earned_credit(snapshot.history.jobs.get(job.uid), job, self._policy, now)
+            self._proposals[job.uid] = JobProposal(
+                job, record, job.protected(self._capacity.nodes), self._capacity.dominant_share(job.worker_template)
+            )
+        self._withdrawals = autoscaled_nodes.withdrawal_times(self._unused_since, snapshot.pods, self._policy)
+        self._requeue_times: list[Time] = list(self._withdrawals.values())
+        self._deferred: Demand | None = None
+        """A demand that is left to the scheduler for a moment: no job is scaled up."""
+
+    def run(self) -> SharingDecision:
+        terminating = [pod for pod in self._snapshot.pods if pod.terminating and pod.spec.node_name]
+        terminating += self._staying_for_a_while()
+        for pod in terminating:
+            self._capacity.remove(pod)
+        for proposal in self._proposals.values():
+            self._update(proposal)
+        for demand in self._demands:
+            self._satisfy(demand)
+        left = quotas.release(self._snapshot, self._proposals.values(), self._policy, self._now)
+        for proposal in self._proposals.values():
+            removals.round_to_allowed_size(proposal, self._policy, self._now)
+        for pod in terminating:  # it uses its capacity until it is deleted
+            self._capacity.add(pod)
+        for proposal in self._proposals.values():
+            self._occupy(proposal)
+        for proposal in self._proposals.values():
+            removals.evict_protected_pods(proposal, self._terminating_nodes, self._capacity)
+        if self._deferred is None and not any(demand.required for demand in self._demands):
+            rebalancing.rebalance(list(self._proposals.values()), self._capacity, self._policy, self._now)
+        for proposal in self._proposals.values():
+            self._request_missing(proposal)
+        if self._deferred is None:
+            snapshot = dataclasses.replace(self._snapshot, quotas=left)
+            scale_up.distribute(list(self._proposals.values()), self._capacity, snapshot, self._now)
+        return self._result()
+
+    def _staying_for_a_while(self) -> list[PodInfo]:
+        """Pods of removed workers that are not deleted yet: they finish a checkpoint, or others are connecting to them."""
+        removed = (each.pod for job in self._snapshot.jobs for each in job.removed_members)
+        return [pod for pod in removed if pod is not None and pod.spec.node_name and not pod.terminating]
+
+    def _update(self, proposal: JobProposal) -> None:
+        """Removes members that are lost, unschedulable, on terminating nodes, or above the number that the job requests."""
+        policy, now = self._policy, self._now
+        removals.remove_lost(proposal, self._snapshot, policy, now)
+        removals.remove_from_terminating_nodes(proposal, self._terminating_nodes, self._at_risk_nodes, policy, now)
+        removals.withdraw(proposal, self._withdrawals, policy, now)
+        base = [each for each in proposal.removable if not each.surplus]
+        excess = sum(not each.surplus for each in proposal.members.values()) - proposal.job.wanted
+        too_many = base[: max(excess, 0)]
+        maximum = proposal.job.max_replicas if proposal.job.uses_idle_capacity else proposal.job.wanted
+        rest = [each for each in proposal.removable if each not in too_many]
+        too_many += rest[: max(len(proposal.members) - len(too_many) - maximum, 0)]
+        resized = Removal(RESIZED, "", f"the job asks for {proposal.job.wanted} workers")
+        removed = [(member, resized) for member in too_many]
+        removed += [each for each in queue_admission.evicted(proposal) if each[0] not in too_many]
+        for member, removal in removed:
+            proposal.remove(member.index, removal, policy, now)
+            if member.pod is not None:
+                self._capacity.remove(member.pod)
+
+    def _occupy(self, proposal: JobProposal) -> None:
+        """Removed workers use their capacity until they are deleted. New workers use theirs already."""
+        for member in proposal.job.members:
+            if member.index in proposal.leaving and member.pod is not None:
+                self._capacity.add(member.pod)
+        for member in proposal.members.values():
+            if member.pod is None:
+                self._capacity.place(scale_up.new_worker(proposal.job, -1 - member.index))
+            elif member.pod.pending and not demands.is_unschedulable(member.pod):
+                self._capacity.place(member.pod)
+
+    def _satisfy(self, demand: Demand) -> None:
+        if demand.nominated:
+            for pod in demand.pods:
+                node = pod.status.nominated_node_name
+                _ = self._capacity.reserve(pod, node) if node else self._capacity.place(pod)
+            return
+        if self._capacity.place_all(demand.pods) is not None:
+            return
+        selected = self._victims_for(demand, required=False)
+        if selected is not None and self._is_deferred(demand):
+            self._deferred = demand
+            self._requeue_times.append(demand.since + dt.timedelta(seconds=self._policy.preemption_grace))
+            return
+        if selected is None and demand.required:
+            selected = self._victims_for(demand, required=True)
+        for each in selected.removed if selected is not None else ():
+            removal = Removal(GAVE_BACK, demand.claimant, demand.message)
+            self._proposals[each.job].remove(each.member.index, removal, self._policy, self._now)
+
+    def _is_deferred(self, demand: Demand) -> bool:
+        able = all(pod.spec.preemption_policy != "Never" for pod in demand.pods)
+        return able and self._now < demand.since + dt.timedelta(seconds=self._policy.preemption_grace)
+
+    def _victims_for(self, demand: Demand, *, required: bool) -> victims.Victims | None:
+        """required: also requested workers of jobs with no higher priority, down to their minimum."""
+        disruptions_allowed, candidates = {}, []
+        for uid, proposal in self._proposals.items():
+            job = proposal.job
+            if demand.job is not None and demand.job.uid == uid:
+                continue
+            floor = job.min_replicas if required and job.priority <= demand.priority else job.wanted
+            # Workers that have no node do not count: the job would be left without those it needs.
+            disruptions_allowed[uid] = max(sum(_is_bound(each.pod) for each in proposal.members.values()) - floor, 0)
+            pods = ((each, each.pod) for each in proposal.removable if _is_bound(each.pod))
+            candidates += [RemovalCandidate(uid, each, pod) for each, pod in pods if pod is not None]
+        return victims.select(self._capacity, demand.pods, candidates, disruptions_allowed)
+
+    def _request_missing(self, proposal: JobProposal) -> None:
+        """Adds workers up to the requested number."""
+        job, lacking = proposal.job, proposal.job.wanted - len(proposal.members)
+        unconditional = max(proposal.unconditional, job.min_replicas - len(proposal.members))
+        for number in range(max(lacking, 0)):
+            if proposal.pod_count >= job.max_replicas:
+                return
+            if number < unconditional:
+                proposal.add(None, self._now, surplus=False)
+                continue
+            if proposal.record.cooldown_until is not None or self._deferred is not None:
+                self._requeue_times += [proposal.record.cooldown_until] if proposal.record.cooldown_until is not None else []
+                proposal.limit = scale_up_limits.limit_before_scale_up(job, proposal.record, self._policy, self._now)
+                return
+            placed = self._capacity.place(scale_up.new_worker(job, number))
+            if placed is None:
+                proposal.limit = scale_up_limits.ScalingLimit("NoRoom", self._capacity.unschedulable_reasons(job.worker_template))
+                return
+            proposal.add(placed, self._now, surplus=False)
+
+    def _explain(self, proposal: JobProposal) -> None:
+        """Sets the limit of jobs that were not considered for scaling up."""
+        if proposal.limit is not None:
+            return
+        if proposal.leaving:
+            proposal.limit = scale_up_limits.limit_after_removal(next(iter(proposal.leaving.values())))
+        elif self._deferred is not None:
+            proposal.limit = scale_up_limits.ScalingLimit("Yielding", self._deferred.message)
+
+    def _result(self) -> SharingDecision:
+        for proposal in self._proposals.values():
+            self._explain(proposal)
+        result = {uid: proposal.allocation(pinned=self._policy.pin_surplus) for uid, proposal in self._proposals.items()}
+        records = {
+            uid: dataclasses.replace(proposal.record, wanted=proposal.job.wanted, leaving=dict(proposal.leaving))
+            for uid, proposal in self._proposals.items()
+        }
+        for proposal in self._proposals.values():
+            times = [proposal.limit.until if proposal.limit is not None else None, *_expiries(proposal)]
+            self._requeue_times += [time for time in times if time is not None and time > self._now]
+        return SharingDecision(
+            result, self._updated_history(records), min((time for time in self._requeue_times if time > self._now), default=None)
+        )
+
+    def _updated_history(self, records: dict[str, JobHistory]) -> DecisionHistory:
+        """Updates the mean lifetime of workers on idle capacity with those that were deleted since."""
+        history = self._snapshot.history
+        present = {
+            member.pod.uid: history.surplus_since.get(member.pod.uid, member.pod.created)
+            for proposal in self._proposals.values()
+            for member in proposal.members.values()
+            if member.surplus and member.pod is not None
+        }
+        mean_lifetime = history.mean_lifetime
+        for uid, since in sorted(history.surplus_since.items()):
+            if uid not in present:
+                mean_lifetime = 0.9 * mean_lifetime + 0.1 * (self._now - since).total_seconds()
+        return DecisionHistory(records, present, mean_lifetime, self._unused_since)
+
+
+def _is_bound(pod: PodInfo | None) -> bool:
+    return pod is not None and bool(pod.spec.node_name) and not pod.terminating
+
+
+def _expiries(proposal: JobProposal) -> list[Time | None]:
+    times = (*proposal.record.granted.values(), *proposal.record.requested.values())
+    return [time + dt.timedelta(seconds=scale_up_limits.GRANT_SECONDS + 0.1) for time in times]

@@ -1,0 +1,97 @@
+"""The allocation of one job while the decision is made."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from traincrew.model.allocations import Allocation, Removal
+from traincrew.model.meta import Time
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.sharing import scale_up_limits
+from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory, Member
+from traincrew.sharing.policy import SharingPolicy
+from traincrew.sharing.scale_up_limits import ScalingLimit
+
+
+class JobProposal:
+    def __init__(self, job: ElasticJob, record: JobHistory, protected: frozenset[int], dominant_share: float = 1.0) -> None:
+        """dominant_share: the fraction of the cluster's dominant resource that a worker requests."""
+        self.job, self.record, self.protected = job, record, protected
+        self.worker_share = dominant_share / job.weight
+        self.members: dict[int, Member] = {each.index: each for each in job.members}
+        for index in (*record.requested, *record.granted):
+            self.members.setdefault(index, Member(index, surplus=index in record.granted))
+        removed_members = {each.index for each in job.removed_members}
+        self.leaving: dict[int, Removal] = {
+            index: removal for index, removal in record.leaving.items() if index in removed_members
+        }
+        self.node_hints: dict[int, str] = {}
+        self.evicted: dict[str, str] = {}
+        self.unconditional = max(job.wanted - record.wanted, 0)
+        """The number of workers that are requested even without free capacity: pending, they may trigger a cluster autoscaler."""
+        self.limit: ScalingLimit | None = None
+        self.requested_workloads: set[int] = set()
+        """The workers for which Kueue is asked."""
+
+    @property
+    def share_above_min(self) -> float:
+        """The dominant share of the workers above the minimum, divided by the weight of the job."""
+        return (len(self.members) - self.job.min_replicas) * self.worker_share
+
+    @property
+    def removable(self) -> list[Member]:
+        """The members that may be removed, in this order."""
+        return sorted(
+            (each for each in self.members.values() if each.index not in self.protected), key=lambda each: each.removal_order
+        )
+
+    def remove(self, index: int, removal: Removal, policy: SharingPolicy, now: Time) -> None:
+        del self.members[index]
+        self.leaving[index] = removal
+        self.record = scale_up_limits.with_cooldown(self.record, policy, now, removal)
+
+    @property
+    def used_indexes(self) -> set[int]:
+        """Those of members, and of pods that still exist."""
+        return {*self.members, *(each.index for each in self.job.removed_members), *(each.index for each in self.job.members)}
+
+    def add(self, placed: PodInfo | None, now: Time, *, surplus: bool, index: int | None = None) -> int:
+        """A new worker with this index, or with the lowest one that no pod has."""
+        used = self.used_indexes
+        index = index if index is not None else next(number for number in range(len(used) + 1) if number not in used)
+        self.members[index] = Member(index, surplus=surplus)
+        if placed is not None and surplus:
+            self.node_hints[index] = placed.spec.node_name
+        times = {**(self.record.granted if surplus else self.record.requested), index: now}
+        self.record = dataclasses.replace(self.record, **{"granted" if surplus else "requested": times})  # type: ignore[arg-type]
+        return index
+
+    @property
+    def pod_count(self) -> int:
+        """Pods of the job, including those that are being removed."""
+        return len(self.members) + len(self.leaving.keys() | {each.index for each in self.job.removed_members})
+
+    def allocation(self, *, pinned: bool) -> Allocation:
+        members = {each.index: each.pod.uid if each.pod is not None else "" for each in self.members.values()}
+        reason, message = self._reason_and_message()
+        surplus = frozenset(each.index for each in self.members.values() if each.surplus)
+        return Allocation(
+            members=dict(sorted(members.items())),
+            surplus=surplus,
+            node_hints=self.node_hints,
+            pinned=pinned,
+            leaving=self.leaving,
+            evicted=self.evicted,
+            workloads=surplus | self.requested_workloads if self.job.workloads is not None else frozenset(),
+            reason=reason,
+            message=message,
+        )
+
+    def _reason_and_message(self) -> tuple[str, str]:
+        if len(self.members) >= self.job.max_replicas:
+            return "AtMaximum", f"the job has its largest number of workers, {self.job.max_replicas}"
+        if self.limit is None and not self.job.uses_idle_capacity and len(self.members) >= self.job.wanted:
+            return "AtMaximum", f"the job has the {self.job.wanted} workers that it asks for, and takes no idle capacity"
+        if self.limit is None:
+            return "", ""
+        return self.limit.reason, f"{len(self.members)} of {self.job.max_replicas} workers: {self.limit.message}"

@@ -1,0 +1,144 @@
+"""The limits of scaling up: credit that a job earns by running, cooldown, backoff, stabilization. Scaling down has none."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from traincrew.apimachinery import backoff
+from traincrew.kinds.elasticity import ResizeCost
+from traincrew.model.allocations import EVENED_OUT, GAVE_BACK, NOTICED, Removal
+from traincrew.model.meta import Time
+from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory
+from traincrew.sharing.policy import SharingPolicy
+
+REJECTED = "the API server rejected the last worker"
+NOT_CREATED = "the pod of the last worker was not created"
+GRANT_SECONDS = 5.0
+"""How long a granted worker may have no pod."""
+
+
+class ScalingLimit(NamedTuple):
+    """Why a job is not scaled up now."""
+
+    reason: str
+    message: str
+    until: Time | None = None
+
+
+def scale_up_cost(cost: ResizeCost) -> float:
+    return cost.up + cost.redo
+
+
+def with_earned_credit(record: JobHistory | None, job: ElasticJob, policy: SharingPolicy, now: Time) -> JobHistory:
+    """The record with the credit that the job has earned. A new job may be scaled up once.
+
+    After a restart of the operator a job has earned what it has run since its last change.
+    """
+    if record is None and job.last_resize_at is not None:
+        since = max((now - job.last_resize_at).total_seconds(), 0.0)
+        cooldown_end = job.last_resize_at + dt.timedelta(seconds=policy.cooldown)
+        credit = min(since * policy.budget, max(policy.max_credit, scale_up_cost(job.cost)))
+        return JobHistory(credit, now, job.wanted, cooldown_until=cooldown_end if cooldown_end > now else None)
+    if record is None:
+        return JobHistory(scale_up_cost(job.cost), now, job.wanted)
+    earned = (now - record.credited_until).total_seconds() * policy.budget if job.running else 0.0
+    credit = min(record.credit + max(earned, 0.0), max(policy.max_credit, scale_up_cost(job.cost)))
+    return dataclasses.replace(
+        record,
+        credit=credit,
+        credited_until=now,
+        granted=_unfulfilled(record.granted, job, now),
+        requested=_unfulfilled(record.requested, job, now),
+        cooldown_until=record.cooldown_until if record.cooldown_until is not None and record.cooldown_until > now else None,
+    )
+
+
+def _unfulfilled(grants: Mapping[int, Time], job: ElasticJob, now: Time) -> dict[int, Time]:
+    """Without those whose pods were created: a pod that is gone since was preempted or deleted, and is not granted again."""
+    recent = now - dt.timedelta(seconds=GRANT_SECONDS)
+    created = {each.index for each in job.members if each.pod is not None}
+    ended = {each.index for each in job.removed_members if each.pod is not None and each.pod.terminating}
+    return {index: time for index, time in grants.items() if time >= recent and index not in created | ended}
+
+
+def with_cooldown(record: JobHistory, policy: SharingPolicy, now: Time, cause: Removal) -> JobHistory:
+    """After workers were removed."""
+    until = now + dt.timedelta(seconds=policy.cooldown)
+    return dataclasses.replace(record, cooldown_until=until, cooldown_cause=cause, capacity_since=None)
+
+
+def limit_after_removal(cause: Removal | None) -> ScalingLimit:
+    """Why a job that a worker was removed from is not scaled up."""
+    if cause is not None and cause.reason in (GAVE_BACK, EVENED_OUT):
+        return ScalingLimit("Yielding", f"workers leave or left: {cause.message}")
+    if cause is not None and cause.reason == NOTICED:
+        return ScalingLimit("Noticed", f"workers leave or left: {cause.message}")
+    return ScalingLimit("CoolingDown", "workers leave or left")
+
+
+def with_backoff(record: JobHistory, policy: SharingPolicy, now: Time, message: str) -> JobHistory:
+    """After the scheduler found no node for a worker on idle capacity, or the API server rejected its pod."""
+    delay = backoff.exponential_delay(record.failed_attempts + 1, policy.initial_backoff, policy.max_backoff)
+    until = now + dt.timedelta(seconds=delay)
+    return dataclasses.replace(
+        record, failed_attempts=record.failed_attempts + 1, last_failure=message, backoff_until=until, capacity_since=None
+    )
+
+
+def limit_before_scale_up(job: ElasticJob, record: JobHistory, policy: SharingPolicy, now: Time) -> ScalingLimit | None:
+    """The limits that do not depend on free capacity."""
+    if record.backoff_until is not None and now < record.backoff_until:
+        message = f"{record.last_failure}; the next try is at {_at(record.backoff_until)}"
+        return ScalingLimit(_reason(record.last_failure), message, record.backoff_until)
+    if record.cooldown_until is not None and now < record.cooldown_until:
+        cause = limit_after_removal(record.cooldown_cause)
+        message = f"{cause.message}; the job may grow again at {_at(record.cooldown_until)}"
+        return ScalingLimit(cause.reason, message, record.cooldown_until)
+    lacking = scale_up_cost(job.cost) - record.credit
+    if lacking > 1e-6:
+        until = now + dt.timedelta(seconds=lacking / policy.budget)
+        earning = f"{scale_up_cost(job.cost):g} s at {policy.budget:.0%} of its running time"
+        return ScalingLimit("CoolingDown", f"the job grows again when it has earned the cost of a change, {earning}", until)
+    return None
+
+
+def _reason(last_failure: str) -> str:
+    if "exceeded quota" in last_failure:
+        return "Quota"
+    return "Rejected" if last_failure.startswith(REJECTED) else "NoRoom"
+
+
+def limit_of_scale_up(
+    job: ElasticJob, record: JobHistory, added: int, mean_lifetime: float, policy: SharingPolicy, now: Time
+) -> ScalingLimit | None:
+    """The limits on this number of additional workers. `capacity_since` of the record is set."""
+    since = record.capacity_since or now
+    settled = since + dt.timedelta(seconds=policy.stabilization)
+    if now < settled:
+        return ScalingLimit(
+            "Settling", f"there is room for {added} more; the job grows at {_at(settled)} if it stays free", settled
+        )
+    present = max(len(job.members), 1)
+    if mean_lifetime * added < 2 * scale_up_cost(job.cost) * present:
+        cost = f"it costs {scale_up_cost(job.cost):g} s of {present} workers"
+        lifetime = f"workers on idle capacity stay {mean_lifetime:.0f} s in the mean"
+        return ScalingLimit("Unprofitable", f"{added} more would not repay the change: {cost}, and {lifetime}")
+    return None
+
+
+def charged(record: JobHistory, job: ElasticJob) -> JobHistory:
+    return dataclasses.replace(
+        record,
+        credit=record.credit - scale_up_cost(job.cost),
+        capacity_since=None,
+        failed_attempts=0,
+        last_failure="",
+        backoff_until=None,
+    )
+
+
+def _at(time: Time) -> str:
+    return f"{time:%H:%M:%S} UTC"

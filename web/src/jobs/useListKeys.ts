@@ -1,0 +1,41 @@
+import { useHotkeys } from '@mantine/hooks';
+import { useNavigate } from '@tanstack/react-router';
+import { type RefObject, useState } from 'react';
+import type { JobSummary } from '../api/contract.gen';
+import { jobId } from '../api/patches';
+import { ROW } from './JobRows';
+import { isRecorded } from './recorded';
+
+const HEAD = 34;
+
+/** Moves through the list, marks and opens with keys. The index of the row that they act on; -1 before the first key. */
+export function useListKeys(
+  jobs: readonly JobSummary[],
+  scroller: RefObject<HTMLElement | null>,
+  mark: (id: string) => void,
+): number {
+  const navigate = useNavigate();
+  const [at, setAt] = useState(-1);
+  const current = jobs[at];
+  const move = (step: number) => {
+    const next = Math.max(0, Math.min(jobs.length - 1, at + step));
+    setAt(next);
+    if (scroller.current) reveal(scroller.current, next * ROW);
+  };
+  useHotkeys([
+    ['j', () => move(1)],
+    ['k', () => move(-1)],
+    ['x', () => current && !isRecorded(current.name) && mark(jobId(current))],
+  ]);
+  const open = ({ namespace, kind, name }: JobSummary) =>
+    void navigate({ to: '/jobs/$namespace/$kind/$name', params: { namespace, kind, name } });
+  // Enter on a button or a link is for that button or link.
+  useHotkeys([['Enter', () => current && open(current)]], ['INPUT', 'TEXTAREA', 'SELECT', 'BUTTON', 'A']);
+  return at;
+}
+
+function reveal(scroller: HTMLElement, top: number): void {
+  const below = top + ROW + HEAD - scroller.clientHeight;
+  if (scroller.scrollTop > top) scroller.scrollTop = top;
+  else if (scroller.scrollTop < below) scroller.scrollTop = below;
+}
