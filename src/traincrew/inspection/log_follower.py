@@ -49,7 +49,7 @@ class LogFollower:
         """Number of the last run that was read to its end."""
         self._first_run: int | None = None
         self._unfinished: list[pod_logs.PodLogLine] = []
-        """The last line of a followed stream, if it had no end: it may be cut, so it is read again after the run is over."""
+        """The last new line of a followed stream, if it had no end: it may be cut, so it is read again after the run is over."""
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
         self.error = ""
 
@@ -144,14 +144,14 @@ class LogFollower:
             self.error = ""
             self._unfinished = []
             async for batch in batches:
-                self._emit([line for line in batch if resumed.is_new(line) and (line.whole or not wanted.follow)])
-                self._unfinished = [line for line in batch if wanted.follow and not line.whole]
+                new = [line for line in batch if resumed.is_new(line)]
+                self._emit([line for line in new if line.whole or not wanted.follow])
+                self._unfinished = [line for line in new if wanted.follow and not line.whole]
         return True
 
     def _emit_unfinished(self) -> None:
-        resumed, lines = pod_logs.Resumed(self._position), self._unfinished
-        self._unfinished = []
-        self._emit([line for line in lines if resumed.is_new(line)])
+        lines, self._unfinished = self._unfinished, []
+        self._emit(lines)
 
     async def _belongs_to_run(self, run: int) -> bool:
         """Whether the log that was opened before this call belongs to the run.
@@ -189,6 +189,7 @@ class LogFollower:
         source, found = self.source, False
         async for batch in log_files.lines(self._log_root, source.position, source.uid, wanted, before):
             found = True
+            self._unfinished = []  # the files have this line, too
             self._emit([line for line in batch if resumed.is_new(line)])
         if found and self._first_run is None:
             self._first_run = self._done + 1

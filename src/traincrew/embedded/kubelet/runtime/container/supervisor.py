@@ -105,7 +105,8 @@ class Init:
         os._exit(1)
 
     def _kill_once(self) -> None:
-        if self._config.own_pid_namespace:
+        # Outside of a PID namespace of its own, -1 would be every process of the machine.
+        if self._config.own_pid_namespace and os.getpid() == 1:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             return
