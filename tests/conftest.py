@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -32,3 +34,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.nodeid} is marked with {len(numbers)} lines of the checklist, at most {MOST} are allowed"
             )
         item.user_properties.append(("checklist", numbers))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """A report with a lone surrogate cannot be sent by pytest-xdist: the whole run would end, without the name of the test."""
+    report = yield
+    return _without_surrogates(report)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_without_surrogates(each) for each in value)
+    return value
