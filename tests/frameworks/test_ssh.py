@@ -62,11 +62,13 @@ def test_mpiuser_reaches_a_worker_that_mpiuser_runs(keys: pathlib.Path) -> None:
 def _in_a_pod(keys: pathlib.Path, where: str, run: str) -> str:
     provided = {path: source for source, path in ssh.provide(pathlib.Path("/somewhere/mpi"), {"NAMED": "here"})}
     # Mounted first what comes from the machine's folders; then those are hidden, so that nothing is made in them.
-    lines = [f"mount --bind {source} {path}" for path, source in provided.items() if path.startswith("/etc/")]
-    lines += ["mkdir /dev/shm/pod", "mkdir /dev/shm/pod/home", f"mount --bind {provided['/home/mpiuser']} /dev/shm/pod/home"]
-    lines += ["mkdir /dev/shm/pod/keys", f"mount --bind {keys} /dev/shm/pod/keys"]
+    in_etc = {path: source for path, source in provided.items() if path.startswith("/etc/")}
+    lines = ["mount -t tmpfs none /etc/ssh", "touch " + " ".join(path for path in in_etc if path != "/etc/passwd")]
+    lines += [f"mount --bind -o ro {source} {path}" for path, source in in_etc.items()]
+    lines += ["mkdir /dev/shm/pod", "mkdir /dev/shm/pod/keys", f"mount --bind {keys} /dev/shm/pod/keys"]
+    lines += [f"cp {provided['/home/mpiuser/.sshd_config']} /dev/shm/pod"]
     lines += [f"mount -t tmpfs none {folder}" for folder in ("/root", "/home", "/run")]
-    lines += ["mkdir -p /run/sshd /home/mpiuser", "mount --bind /dev/shm/pod/home /home/mpiuser"]
+    lines += ["mkdir -p /run/sshd /home/mpiuser", "cp /dev/shm/pod/.sshd_config /home/mpiuser"]
     lines += [f"mkdir -p {where}", f"mount --bind /dev/shm/pod/keys {where}"]
     script = _POD.format(mounts="\n".join(lines), run=run)
     command = ["unshare", "--mount", "--net", "--uts", "sh", "-c", script]

@@ -44,6 +44,17 @@ def test_v2beta1_reaches_its_workers_over_ssh_with_keys_of_the_jobs_own(cluster:
     cluster.delete(f"mpijob/{job}")
 
 
+def test_a_pod_can_add_host_keys_but_not_change_the_files_of_other_pods(cluster: Cluster) -> None:
+    tries = "ssh-keygen -A && touch /home/mpiuser/own && echo made; for each in /etc/ssh/sshd_config /home/mpiuser/.sshd_config"
+    tries += " /etc/passwd; do (echo Banner none >> $each) 2> /dev/null && echo changed $each; done; exit 0"
+    cluster.kubectl("run", "ssh-files", "--image=traincrew/openmpi", "--restart=Never", "--command", "--", "sh", "-c", tries)
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/ssh-files", f"--timeout={TIMEOUT_SECONDS:.0f}s")
+    said = cluster.log("ssh-files")
+    assert "made" in said, said
+    assert "changed" not in said, said
+    cluster.kubectl("delete", "pod", "ssh-files")
+
+
 def test_seed_002_mnist_under_mpirun_trains_on_both_workers(cluster: Cluster) -> None:
     cluster.create("seeds/002-tensorflow-mnist-mpijob.yaml")
     cluster.ends("mpijob/tensorflow-mnist")

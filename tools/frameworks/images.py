@@ -127,7 +127,7 @@ def _entries(image: Image, folder: Path, examples: Path) -> list[ImageMapEntry]:
     mounts = [MountEntry(str(examples / source), path, True) for source, path in image.mounts]
     variables = {name: value.format(here=folder) for name, value in named(image.recipe).variables}
     if image.ssh:
-        mounts = [MountEntry(str(source), path) for source, path in ssh.provide(folder, variables)] + mounts
+        mounts = [MountEntry(str(source), path, True) for source, path in ssh.provide(folder, variables)] + mounts
     return [
         ImageMapEntry(
             pattern=pattern,

@@ -1,7 +1,7 @@
 """What v2beta1 MPIJobs need of an image: sshd, and settings for it and for ssh that suit pods.
 
-In <cache>/frameworks/ssh/<environment>: etc/ stands for /etc/ssh, run/ for /run/sshd, home/ for that of mpiuser, the user of the
-public images.
+In <cache>/frameworks/ssh/<environment>: files of /etc/ssh and of the home of mpiuser, the user of the public images. All pods of
+an environment see them, so they are mounted one by one and read-only: the directories around them are the container's own.
 Keys of users come from the job; the host key made here identifies nobody, since clients in pods do not check it.
 """
 
@@ -19,6 +19,7 @@ PORT = 2222
 """Above 1024: a worker that runs as mpiuser may listen there."""
 SSHD = Path("/usr/sbin/sshd")
 PACKAGES = ("openssh-server", "libwrap0")
+_HOST_KEY = "ssh_host_ed25519_key"
 
 _CLIENT = f"""Host *
     Port {PORT}
@@ -27,7 +28,7 @@ _CLIENT = f"""Host *
     LogLevel ERROR
 """
 _SERVER = f"""Port {PORT}
-HostKey /etc/ssh/ssh_host_ed25519_key
+HostKey /etc/ssh/{_HOST_KEY}
 StrictModes no
 PermitRootLogin prohibit-password
 PasswordAuthentication no
@@ -56,9 +57,9 @@ def provide(environment: Path, variables: Mapping[str, str]) -> tuple[tuple[Path
         _write(where, "SetEnv " + " ".join(f"{name}={value}" for name, value in {"PATH": path, **variables}.items()) + "\n")
         programs = () if SSHD.exists() else _programs(cache_paths.root() / "ssh")
     return (
-        (where / "etc", "/etc/ssh"),
+        *((where / "etc" / name, f"/etc/ssh/{name}") for name in ("ssh_config", "sshd_config", _HOST_KEY, f"{_HOST_KEY}.pub")),
         (where / "run", "/run/sshd"),
-        (where / "home", "/home/mpiuser"),
+        (where / "home" / ".sshd_config", "/home/mpiuser/.sshd_config"),
         (where / "passwd", "/etc/passwd"),
         *programs,
     )
@@ -70,10 +71,8 @@ def _write(where: Path, session: str) -> None:
     (where / "etc" / "ssh_config").write_text(_CLIENT)
     (where / "etc" / "sshd_config").write_text(_SERVER + session)
     (where / "home" / ".sshd_config").write_text(_OF_MPIUSER + session)
-    (where / "home" / ".ssh").mkdir(exist_ok=True)  # where the job's keys are mounted
-    (where / "home" / "pi").touch()
     (where / "passwd").write_text(_accounts(Path("/etc/passwd").read_text()))
-    key = where / "etc" / "ssh_host_ed25519_key"
+    key = where / "etc" / _HOST_KEY
     if not key.exists():
         if shutil.which("ssh-keygen") is None:
             raise BuildFailed("ssh: no ssh-keygen on this machine: as root, `apt-get install openssh-client`")
