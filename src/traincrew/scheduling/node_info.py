@@ -21,14 +21,16 @@ class NodeInfo:
         self.max_pods = self.allocatable.get("pods", 0)
         self.taints = node_affinity.effective_taints(node)
         self.pods: dict[str, PodInfo] = {}
-        self.non_zero_requests = dict.fromkeys(DEFAULT_REQUESTS, 0)
+        self._pods_without = dict.fromkeys(DEFAULT_REQUESTS, 0)
+        """How many pods do not request a resource."""
         self._ports: dict[HostPort, int] = {}
 
     def add(self, pod: PodInfo) -> None:
-        requests, free, non_zero_requests = pod.requests, self.free, self.non_zero_requests
+        requests, free = pod.requests, self.free
         self.pods[pod.metadata.uid] = pod
-        for name, default in DEFAULT_REQUESTS.items():
-            non_zero_requests[name] += requests.get(name) or default
+        for name in DEFAULT_REQUESTS:
+            if name not in requests:
+                self._pods_without[name] += 1
         for name, value in requests.items():
             free[name] = free.get(name, 0) - value
         for port in pod.ports:
@@ -36,14 +38,20 @@ class NodeInfo:
 
     def remove(self, pod: PodInfo) -> None:
         del self.pods[pod.uid]
-        for name, default in DEFAULT_REQUESTS.items():
-            self.non_zero_requests[name] -= pod.requests.get(name) or default
+        for name in DEFAULT_REQUESTS:
+            if name not in pod.requests:
+                self._pods_without[name] -= 1
         for name, value in pod.requests.items():
             self.free[name] += value
         for port in pod.ports:
             self._ports[port] -= 1
             if not self._ports[port]:
                 del self._ports[port]
+
+    def non_zero_requests(self, name: str) -> int:
+        """The sum over the pods, with the default amount for those that request nothing."""
+        used = self.allocatable.get(name, 0) - self.free.get(name, 0)
+        return used + DEFAULT_REQUESTS[name] * self._pods_without[name]
 
     def insufficient_resources(self, pod: PodInfo, overcommitted: Container[str]) -> list[str]:
         """The names of insufficient resources; `pods` first."""

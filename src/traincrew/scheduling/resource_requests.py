@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 
 from traincrew.apimachinery import quantities
@@ -15,7 +16,9 @@ def parse(resources: Mapping[str, quantities.Text]) -> ResourceAmounts:
     return {name: amount(name, value) for name, value in resources.items() if quantities.is_quantity(value)}
 
 
+@functools.lru_cache(maxsize=4096)
 def amount(name: str, value: quantities.Text) -> int:
+    """Thousands of nodes have the same few amounts."""
     return quantities.milli_value(value) if name == "cpu" else quantities.value(value)
 
 

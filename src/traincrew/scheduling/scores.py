@@ -57,6 +57,6 @@ def _least_allocated(pod: PodInfo, node_info: NodeInfo) -> float:
     shares = []
     for name, default in DEFAULT_REQUESTS.items():
         if allocatable := node_info.allocatable.get(name, 0):
-            left = allocatable - node_info.non_zero_requests[name] - (pod.requests.get(name) or default)
+            left = allocatable - node_info.non_zero_requests(name) - (pod.requests.get(name) or default)
             shares.append(100 * max(left, 0) / allocatable)
     return sum(shares) / len(shares) if shares else 0.0

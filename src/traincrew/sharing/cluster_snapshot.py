@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 
 from traincrew.apimachinery import times
@@ -22,7 +23,7 @@ class Member:
     surplus: bool = False
     running_since: Time | None = None
 
-    @property
+    @functools.cached_property
     def removal_order(self) -> tuple[bool, bool, float, int]:
         """Which workers are removed first: those that do not run yet, then those on idle capacity, then the youngest."""
         since = self.running_since.timestamp() if self.running_since is not None else 0.0
