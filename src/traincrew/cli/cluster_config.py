@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from traincrew import errors
-from traincrew.cli import node_options
+from traincrew.cli import node_options, size_arguments
 
 NAME = "cluster.yaml"
 
@@ -81,7 +81,7 @@ def _are_devices(value: Any) -> bool:
 
 def _is_size(value: Any) -> bool:
     try:
-        return node_options.parse_size(str(value)) >= 0
+        return size_arguments.parse("--log-bytes", str(value)) >= 0
     except errors.SettingsError:
         return False
 

@@ -5,41 +5,36 @@ from __future__ import annotations
 import click
 
 from traincrew import errors, settings
-from traincrew.apimachinery import quantities
+from traincrew.cli import size_arguments
 from traincrew.cli.option_group import add_options
 from traincrew.cli.whole_number import WholeNumber
 from traincrew.history import locations
 
+_DAY = 86400.0
+_MINIMUM = "1Mi"
 location = click.option(
     "--history", metavar="LOCATION", envvar="TRAINCREW_HISTORY", default="",
     help="The history: the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE. Default: $TRAINCREW_HISTORY, "
          "where other users of the machine do not see the password.",
 )  # fmt: skip
 add_limits = add_options((
-    click.option("--max-age", type=WholeNumber(1), default=30, show_default=True, metavar="DAYS",
-                 help="Remove a job from the history so many days after its deletion."),
-    click.option("--max-size", default="1Gi", show_default=True, metavar="SIZE",
-                 help="Size of the history. The jobs that were deleted first are removed first."),
-    click.option("--max-log-size", default="64Mi", show_default=True, metavar="SIZE",
-                 help="Size of the copied log of one container, compressed. Its oldest lines are removed first."),
+    click.option("--max-age", type=WholeNumber(1), default=round(settings.History.max_age_seconds / _DAY), show_default=True,
+                 metavar="DAYS", help="Number of days to keep deleted jobs."),
+    click.option("--max-size", default=size_arguments.text(settings.History.max_bytes), show_default=True, metavar="SIZE",
+                 help="Maximum size of the history. The jobs that were deleted first are removed first."),
+    click.option("--max-log-size", default=size_arguments.text(settings.History.max_log_bytes), show_default=True, metavar="SIZE",
+                 help="Maximum compressed size of the copied log of one container. Its oldest lines are removed first."),
 ))  # fmt: skip
 
 
 def parse(max_age: int, max_size: str, max_log_size: str, namespaces: tuple[str, ...]) -> settings.History:
     """Raise SettingsError."""
     return settings.History(
-        max_age_seconds=max_age * 86400.0,
-        max_bytes=_size("--max-size", max_size),
-        max_log_bytes=_size("--max-log-size", max_log_size),
+        max_age_seconds=max_age * _DAY,
+        max_bytes=size_arguments.parse("--max-size", max_size, _MINIMUM),
+        max_log_bytes=size_arguments.parse("--max-log-size", max_log_size, _MINIMUM),
         namespaces=tuple(dict.fromkeys(name for name in namespaces if name)),
     )
-
-
-def _size(flag: str, text: str) -> int:
-    found = quantities.value(text) if quantities.is_quantity(text) else 0
-    if found < 1 << 20:
-        raise errors.SettingsError(f"{flag} {text!r} is not a size of 1Mi or more. Write it as 500Mi or 10Gi.")
-    return found
 
 
 def checked(found: str) -> str:

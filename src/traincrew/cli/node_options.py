@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from traincrew import errors, settings
+from traincrew.cli import size_arguments
 from traincrew.cli.option_group import add_options
 from traincrew.cli.whole_number import WholeNumber
 
@@ -39,7 +40,7 @@ options = add_options((
         help="Number of days to keep the logs of deleted pods.",
     ),
     click.option(
-        "--log-bytes", default="1Gi", show_default=True, metavar="SIZE",
+        "--log-bytes", default=size_arguments.text(settings.Logs.total_bytes), show_default=True, metavar="SIZE",
         help="Maximum size of the logs of deleted pods. The oldest logs are removed first.",
     ),
     click.option("--strict-images", is_flag=True, help="Reject images that have no mapping (see `traincrew image`)."),
@@ -66,7 +67,7 @@ def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node
         strict_images=flags["strict_images"],
         pod_pids=flags["pod_pids"],
         allowed_unsafe_sysctls=parse_sysctls(flags["allowed_unsafe_sysctls"]),
-        logs=settings.Logs(days=flags["log_days"], total_bytes=parse_size(flags["log_bytes"])),
+        logs=settings.Logs(days=flags["log_days"], total_bytes=size_arguments.parse("--log-bytes", flags["log_bytes"])),
     )
 
 
@@ -88,15 +89,3 @@ def parse_sysctls(texts: Sequence[str]) -> tuple[str, ...]:
     except sysctl_admission.InvalidPattern as error:
         raise errors.SettingsError(f"invalid --allowed-unsafe-sysctls: {error}") from None
     return patterns
-
-
-def parse_size(text: str) -> int:
-    from traincrew.apimachinery import quantities
-
-    try:
-        size = quantities.value(text)
-    except ValueError:
-        size = -1
-    if size < 0:
-        raise errors.SettingsError(f"invalid --log-bytes {text!r}: expected a size such as 500Mi or 2Gi")
-    return size

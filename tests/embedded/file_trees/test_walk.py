@@ -45,7 +45,7 @@ def test_the_logs_of_a_pod_are_measured_and_removed_however_deep_they_are(place:
     logs = place / "default_pod_0000"
     logs.mkdir()
     dig(logs, DEPTH, b"x" * 4000)
-    removed = retention.sweep(place, (), retention.LogRetention(bytes=1), 0.0)
+    removed = retention.sweep(place, (), retention.LogRetention(days=7.0, bytes=1), 0.0)
     assert [each.bytes for each in removed] == [4000]
     assert list(place.iterdir()) == []
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from traincrew import errors
+from traincrew import errors, settings
 from traincrew.cli import output_options
 from traincrew.cli.local_cluster import shutdown
 from traincrew.cli.render import serialization, terminal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--grace",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Maximum grace period of the pods. Default: 10.",
+    help=f"Maximum grace period of the pods. Default: {settings.Node.shutdown_grace:g}.",
 )
 @output_options.option()
 def down(data: str, leave_pods: bool, grace: float | None, form: str) -> None:

@@ -20,7 +20,12 @@ from traincrew.embedded import data_directory
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster to join. Default: $KUBECONFIG.")
 @click.option("--context", metavar="NAME", help="Kubeconfig context to use.")
 @click.option("--name", default=lambda: socket.gethostname().lower(), help="Name of the node. Default: the host name.")
-@click.option("--address", default="127.0.0.1", show_default=True, help="Address at which the API server connects to the node.")
+@click.option(
+    "--address",
+    default=settings.JoinedNode.address,
+    show_default=True,
+    help="Address at which the API server connects to the node.",
+)
 @click.option(
     "--data", metavar="DIR", default="", help="Data directory of pods and logs. Default: next to that of `traincrew up`."
 )
@@ -30,7 +35,7 @@ from traincrew.embedded import data_directory
     "callers",
     multiple=True,
     metavar="CN",
-    default=("kube-apiserver-kubelet-client",),
+    default=settings.JoinedNode.callers,
     show_default=True,
     help="Common name of the API server's client certificate. May be repeated.",
 )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from traincrew import errors
+from traincrew import errors, settings
 from traincrew.cli import cluster_config, node_options, output_options, sharing_options
 from traincrew.cli.local_cluster import background, foreground
 from traincrew.cli.render import serialization, terminal
@@ -28,7 +28,7 @@ from traincrew.embedded import data_directory
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    default="127.0.0.1:0",
+    default=f"{settings.Cluster.listen}:{settings.Cluster.port}",
     show_default=True,
     help="Address of the API server. Port 0 reuses the last port or selects a free one.",
 )
@@ -44,7 +44,7 @@ from traincrew.embedded import data_directory
     "--overcommit",
     type=click.Choice(node_options.OVERCOMMIT),
     multiple=True,
-    default=("cpu",),
+    default=settings.Cluster.overcommit,
     show_default=True,
     help="Allow pods to request more of this resource than the machine has. May be repeated.",
 )

@@ -18,8 +18,8 @@ DAY = 86400.0
 
 @dataclasses.dataclass(frozen=True)
 class LogRetention:
-    days: float = 7.0
-    bytes: int = 1 << 30
+    days: float
+    bytes: int
 
 
 class AgedLogs(NamedTuple):
