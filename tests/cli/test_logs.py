@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+import io
 import json
 import pathlib
 
 import pytest
 import yaml
-from tests.cli.cluster_fixture import JobCluster, write_manifests
+from tests.cli.cluster_fixture import TIMEOUT_SECONDS, JobCluster, write_manifests
 from tests.cluster import manifests
 
+from traincrew.cli.jobs import log_streams, terminal_output
+from traincrew.client import kubeconfig
+from traincrew.client.remote import RemoteClient
 from traincrew.embedded.kubelet.logs import cri_format, log_directory
+from traincrew.inspection import job_informer, job_references
 
 JOB = manifests.job("PyTorchJob", Master=1, Worker=2)
 PODS = ("j-master-0", "j-worker-0", "j-worker-1")
@@ -121,6 +127,38 @@ async def test_follow_waits_for_a_replica_that_starts_when_the_job_has_finished(
     assert await running.line() == "[worker-0] late\n"
     await job_cluster.succeed("j-worker-0")
     assert (await running.end())[:2] == (0, "")
+
+
+async def test_follow_prints_the_logs_of_a_job_that_has_finished_and_of_a_deleted_one(running_job: JobCluster) -> None:
+    await running_job.succeed(*reversed(PODS))
+    await running_job.until(lambda: "Succeeded" in str((running_job.job() or {})["status"]["conditions"]))
+    lines = "[worker-1] line 0\n[master-0] line 1\n[worker-0] line 2\n[worker-1] line 3\n"
+    assert (await running_job("logs", "-f", "j"))[:2] == (0, lines)
+    keep(running_job, "gone-worker-0", "a", 0, (THEN, b"one"))
+    assert (await running_job("logs", "-f", "gone"))[:2] == (0, "one\n")
+    code, _, err = await running_job("logs", "-f", "nothing")
+    assert (code, "not found" in err) == (2, True)
+
+
+async def test_logs_are_complete_when_those_of_all_pods_are_followed(running_job: JobCluster) -> None:
+    """The job may finish after the command has read it and before it follows the first pod."""
+    await running_job.succeed(*reversed(PODS))
+    await running_job.until(lambda: "Succeeded" in str((running_job.job() or {})["status"]["conditions"]))
+    out = io.BytesIO()
+    connection = kubeconfig.load(str(running_job.cluster.data / "kubeconfig"))
+    async with RemoteClient(connection, component="test") as client:
+        key = job_informer.JobKey(job_references.find_kind("PyTorchJob"), running_job.namespace, "j")
+        informer = job_informer.JobInformer(client, key)
+        console = terminal_output.TerminalOutput(out, io.BytesIO())
+        logs = log_streams.LogStreams(client, informer, console, log_streams.LogSelection())
+        async with informer.started():
+            following = asyncio.create_task(logs.run())
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await logs.complete()
+                await logs.drain(TIMEOUT_SECONDS)
+            following.cancel()
+            await logs.close()
+    assert len(out.getvalue().splitlines()) == 4
 
 
 async def test_a_closed_pipe_is_not_an_error(running_job: JobCluster) -> None:

@@ -112,11 +112,11 @@ class JobInformer:
             return None
         return observed_job.observe(self.key.kind, self.job, [self.pods[uid] for uid in self.existing])
 
-    def no_replica_will_start(self) -> bool:
-        """Whether the job is deleted, or has finished with all its pods. Pods of a finished job may still be starting."""
+    def no_log_will_start(self, followed_changes: int) -> bool:
+        """Whether the logs that are followed after that number of changes are all that the job will have."""
         observed = self.observe()
-        finished = observed is not None and observed.job.status.finished and all(pod.finished for pod in observed.pods)
-        return self.deleted or finished
+        is_complete = self.deleted or (observed is not None and observed.complete)
+        return is_complete and followed_changes == self.changes
 
     def error(self) -> str:
         """The error of the watches; empty if they work."""

@@ -44,6 +44,11 @@ class ObservedJob:
         return self.kind.pods.container if self.kind.pods.container in names else next(iter(names), "")
 
     @property
+    def complete(self) -> bool:
+        """Whether the job has finished with all its pods. Pods of a finished job may still be starting."""
+        return self.job.status.finished and all(pod.finished for pod in self.pods)
+
+    @property
     def failure(self) -> Failure | None:
         """The failure that ended the job or its latest attempt."""
         return self.job.status.ending_failure

@@ -18,10 +18,10 @@ from traincrew.cli.render import terminal
 from traincrew.client import pod_logs
 from traincrew.client.interfaces import LogReader
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import job_informer, log_files, log_merge, observed_job
+from traincrew.inspection import job_informer, job_references, log_files, log_merge, observed_job
 
 DRAIN_SECONDS = 5.0
-"""For the last lines of replicas that have ended."""
+"""Replicas have ended, and their logs bring no line for so long: they cannot be read."""
 
 
 async def print_logs(name: str, target_options: cluster_target.HistoryTargetOptions, request: LogRequest) -> None:
@@ -34,8 +34,8 @@ async def print_logs(name: str, target_options: cluster_target.HistoryTargetOpti
             return
         async with query.connected(target_options) as (client, target):
             name = name or await latest_job.find(client, target.namespace)
-            if request.follow:
-                await _follow(client, target, name, request)
+            if request.follow and (job := await _growing(client, target, name)) is not None:
+                await _follow(client, target, job, request)
             else:
                 await _print_existing(client, target_options, target, name, request)
     except BrokenPipeError:
@@ -86,17 +86,35 @@ def _discard_output() -> None:
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115
 
 
-async def _follow(client: RemoteClient, target: cluster_target.ClusterTarget, name: str, request: LogRequest) -> None:
-    observed, reference = await query.get_job(client, target.namespace, name)
-    key = job_informer.JobKey(reference.kind, target.namespace, observed.job.name, observed.job.metadata.uid)
+async def _growing(
+    client: RemoteClient, target: cluster_target.ClusterTarget, name: str
+) -> tuple[observed_job.ObservedJob, job_references.StoredJob] | None:
+    """The job, if its logs may grow."""
+    try:
+        found = await query.get_job(client, target.namespace, name)
+    except errors.NoJob:
+        return None
+    return None if found[0].complete else found
+
+
+async def _follow(
+    client: RemoteClient,
+    target: cluster_target.ClusterTarget,
+    job: tuple[observed_job.ObservedJob, job_references.StoredJob],
+    request: LogRequest,
+) -> None:
+    observed, stored = job
+    key = job_informer.JobKey(stored.kind, target.namespace, observed.job.name, observed.job.metadata.uid)
     informer = job_informer.JobInformer(client, key)
     console, choice = _console(request.form), _followed(observed, request)
     async with informer.started():
         streams = log_streams.LogStreams(client, informer, console, choice, log_sources.root(target))
         running = asyncio.create_task(streams.run())
         try:
-            await _until_ended(informer)
+            await streams.complete()
             await streams.drain(DRAIN_SECONDS)
+            if error := streams.error():
+                console.message(error)
         finally:
             running.cancel()
             await streams.close()
@@ -108,14 +126,6 @@ def _followed(observed: observed_job.ObservedJob, request: LogRequest) -> log_st
     return log_streams.LogSelection(
         request.replica, request.container, request.wanted(), earlier=False, timestamps=request.timestamps, prefix=prefix
     )
-
-
-async def _until_ended(informer: job_informer.JobInformer) -> None:
-    while True:
-        seen_changes = informer.changes
-        if informer.no_replica_will_start():
-            return
-        await informer.changed(seen_changes)
 
 
 async def _print_sorted(client: LogReader, root: pathlib.Path | None, sources: Sequence[LogSource], request: LogRequest) -> None:

@@ -45,6 +45,11 @@ class LogStreams:
         self._logs: dict[tuple[str, str], tuple[log_follower.LogFollower, asyncio.Task[None]]] = {}
         self._last_output: dict[str, Time] = {}
         """By UID of the pod: the time of its latest line."""
+        self._followed_changes = -1
+        """The number of changes for which the logs of all containers are followed."""
+        self._followed = asyncio.Event()
+        self._batches = 0
+        """Batches of lines that were printed."""
 
     def add_missed_pods(self) -> None:
         """Add the pods of the job that were deleted before the first list, whose logs are stored on this machine."""
@@ -63,13 +68,14 @@ class LogStreams:
         """Run until cancelled."""
         first = True
         while True:
-            seen_changes = self._informer.changes
             for uid, pod in list(self._informer.pods.items()):
                 if observed_job.matches(self._replica(pod), self._choice.replica) or not self._choice.replica:
                     for container in self._containers(uid, pod):
                         self._start(uid, pod, container, first)
             first = False
-            await self._informer.changed(seen_changes)
+            self._followed_changes = self._informer.changes
+            self._followed.set()
+            await self._informer.changed(self._followed_changes)
 
     def last_output(self, pod: objects.Pod) -> Time | None:
         """The time of the latest line of the pod; None: it has printed nothing."""
@@ -79,11 +85,18 @@ class LogStreams:
         """The time of the latest line of any pod."""
         return max(self._last_output.values(), default=None)
 
-    async def drain(self, max_wait: float) -> None:
-        """Wait until the logs of terminated containers are read to the end."""
-        ended = [task for log, task in self._logs.values() if self._is_over(log.source)]
-        if ended:
-            await asyncio.wait(ended, timeout=max_wait)
+    async def complete(self) -> None:
+        """Return when the logs of all replicas are followed, and no replica will start."""
+        while not self._informer.no_log_will_start(self._followed_changes):
+            self._followed.clear()
+            await self._followed.wait()
+
+    async def drain(self, longest_silence: float) -> None:
+        """Wait until the logs of terminated containers are read to the end, or none of them had a line for so long."""
+        reading, batches = {task for log, task in self._logs.values() if self._is_over(log.source)}, -1
+        while reading and batches != self._batches:
+            batches = self._batches
+            _, reading = await asyncio.wait(reading, timeout=longest_silence)
 
     async def finished(self) -> None:
         """Return when every log is read to its end."""
@@ -130,6 +143,7 @@ class LogStreams:
             times = [pod_logs.timestamp(line) for line in lines if line.nanoseconds]
             if times:
                 self._last_output[uid] = max(times)
+            self._batches += 1
             self._console.lines(name, lines, timestamps=self._choice.timestamps)
 
         log = log_follower.LogFollower(self._client, self._informer, source, print_lines, self._log_root)

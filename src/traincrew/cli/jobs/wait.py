@@ -23,7 +23,7 @@ STABLE = 0.3
 LINGER = 1.0
 """Seconds that running replicas may still write when the job is finished. Some, like parameter servers, never exit."""
 DRAIN = 10.0
-"""Seconds to wait for the last lines of terminated containers."""
+"""Seconds without a line of terminated containers after which their logs cannot be read."""
 
 
 @dataclasses.dataclass

@@ -37,6 +37,8 @@ class LogsTopic:
         self._log_root: pathlib.Path | None = None
         self._informer = job_informer.JobInformer(services.client, job_informer.JobKey(job.kind, job.namespace, job.name))
         self._followed: dict[tuple[str, str], _Followed] = {}
+        self._followed_changes = -1
+        """The number of changes for which the logs of all started containers are followed."""
         self._numbers: dict[str, log_lines.Numbering] = {}
         self._buffer = line_buffer.LineBuffer()
         self._sources: dict[str, LogSource] = {}
@@ -98,10 +100,10 @@ class LogsTopic:
     async def _watch_pods(self) -> None:
         """Follow the logs of containers that have started."""
         while True:
-            seen = self._informer.changes
             self._follow_started()
+            self._followed_changes = self._informer.changes
             self._wake.set()
-            await self._informer.changed(seen)
+            await self._informer.changed(self._followed_changes)
 
     def _follow_started(self) -> None:
         for uid in sorted(self._informer.existing):
@@ -160,7 +162,8 @@ class LogsTopic:
 
     def _is_over(self) -> bool:
         """Whether all logs have ended, and no replica will start again."""
-        return self._informer.no_replica_will_start() and all(each.task.done() for each in self._followed.values())
+        is_complete = self._informer.no_log_will_start(self._followed_changes)
+        return is_complete and all(each.task.done() for each in self._followed.values())
 
     async def _flush(self) -> None:
         self._buffer.sort()
