@@ -168,3 +168,17 @@ def test_every_reason_of_an_ended_container_has_a_remedy(reason: str) -> None:
     found = exit_codes.by_reason(ReplicaEnd("Worker 0", exit_code=1, reason=reason))
     assert found is not None
     assert found.advice.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("signal", "cause"),
+    [
+        pytest.param(9, "the process was killed by SIGKILL", id="the kubelet reports the signal"),
+        pytest.param(None, "the process was killed by SIGKILL", id="the kubelet reports exit codes only"),
+        pytest.param(0, "the process returned this code itself, as a shell does if SIGKILL ends its command", id="no signal"),
+    ],
+)
+def test_an_exit_code_that_the_program_returned_is_not_called_a_signal(signal: int | None, cause: str) -> None:
+    found = exit_codes.by_signal(ReplicaEnd("Worker 0", exit_code=137, signal=signal))
+    assert found is not None
+    assert found.cause == cause

@@ -108,6 +108,22 @@ async def test_a_replica_without_output_is_said_to_have_printed_nothing(machine:
     assert "Find where the program exits with code 3, and print the reason there." in page
 
 
+@pytest.mark.parametrize(
+    ("ending", "cause"),
+    [
+        ("os.kill(os.getpid(), 9)", "the process was killed by SIGKILL"),
+        ("os._exit(137)", "the process returned this code itself, as a shell does if SIGKILL ends its command"),
+    ],
+)
+async def test_an_exit_code_of_a_signal_differs_from_one_that_the_program_returns(
+    machine: Machine, ending: str, cause: str
+) -> None:
+    code, _, err = await machine("run", "--kind", "JAXJob", "--name", "end", "--", "python", "-c", f"import os; {ending}")
+    assert (code, f"failed with exit code 137: {cause}\n" in err) == (137, True), err
+    assert cause in (await machine("ls"))[1]
+    assert cause in (await machine("why", "end"))[1]
+
+
 async def test_the_lines_of_a_pod_that_is_gone_before_the_first_list_are_printed(machine: Machine) -> None:
     """The first pod of the job fails and is replaced while `run` connects."""
     (machine.work / "twice.py").write_text(

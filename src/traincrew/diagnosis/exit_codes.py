@@ -88,12 +88,19 @@ def _out_of_memory(end: ReplicaEnd) -> RecognizedFault:
 
 
 def by_signal(end: ReplicaEnd) -> RecognizedFault | None:
-    number = (end.exit_code or 0) - 128
+    """Of the signal, else of an exit code that stands for one."""
+    number = end.signal or (end.exit_code or 0) - 128
     if number not in _SIGNALS:
         return None
     name, advice, significance = _SIGNALS[number]
+    if end.signal == 0:
+        return RecognizedFault(name, _RETURNED.format(name), (), _RETURNED_ADVICE.format(end.exit_code), significance)
     verb = "killed" if number in (9, 15, 2) else "ended"
     return RecognizedFault(name, f"the process was {verb} by {name}", (), advice, significance)
+
+
+_RETURNED = "the process returned this code itself, as a shell does if {} ends its command"
+_RETURNED_ADVICE = "Find where the program exits with code {}, and what ended the commands that it runs."
 
 
 def advice(code: int | None, *, silent: bool = False) -> str:

@@ -23,3 +23,5 @@ class ReplicaEnd:
     """Of that container, such as `4Gi`. Empty: it has none, or it is not known."""
     silent: bool = False
     """It has printed nothing at all. False: it has, or that is not known."""
+    signal: int | None = None
+    """The signal that ended it; 0: none did, it returned the exit code. None: not known."""

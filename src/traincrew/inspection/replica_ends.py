@@ -80,7 +80,7 @@ async def _read(
     role = _role(job, pod)
     limit = recorded_ends.memory_limit(job.job, role.name if role else "", status.name)
     end = ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at, status.name, limit)
-    return dataclasses.replace(end, silent=not output.strip())
+    return dataclasses.replace(end, signal=ended.ending_signal, silent=not output.strip())
 
 
 def _role(job: ObservedJob, pod: objects.Pod) -> Role | None:

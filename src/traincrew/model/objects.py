@@ -8,6 +8,11 @@ import msgspec
 
 from traincrew.model.meta import Meta, Struct, Time
 
+CONTAINER_ID_SCHEME = "traincrew"
+"""In the container IDs of our kubelet, as `containerd` in those of containerd."""
+FIRST_SIGNAL_CODE = 128
+"""Runtimes and shells report a process that signal n has ended with 128 + n."""
+
 
 class Waiting(Struct, gc=False):
     reason: str = ""
@@ -21,6 +26,17 @@ class Terminated(Struct, gc=False):
     message: str = ""
     started_at: Time | None = None
     finished_at: Time | None = None
+    container_id: str = msgspec.field(name="containerID", default="")
+
+    @property
+    def ending_signal(self) -> int | None:
+        """What is known about an exit code above 128: the signal that ended the process, or 0 if the process returned the code.
+
+        None: not known. Only our kubelet reports signals; that of Kubernetes has the exit code of the runtime alone.
+        """
+        if self.exit_code <= FIRST_SIGNAL_CODE:
+            return None
+        return self.signal if self.signal or self.container_id.startswith(f"{CONTAINER_ID_SCHEME}://") else None
 
 
 class Running(Struct, gc=False):

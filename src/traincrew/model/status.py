@@ -37,6 +37,8 @@ class Failure(Struct, gc=False):
     node: str = ""
     container: str = ""
     exit_code: int | None = None
+    signal: int | None = None
+    """Of an exit code above 128: the signal that ended the process; 0: none did. None: not known."""
     reason: str = ""
     message: str = ""
     """The termination message, or the last log lines; at most 2 KiB."""

@@ -13,7 +13,7 @@ from traincrew.model.status import Failure
 def replica_end(record: Failure, memory_limit: str = "") -> ReplicaEnd:
     """The recorded end of a replica, as diagnosis needs it."""
     end = ReplicaEnd(record.replica, record.message, record.exit_code, record.reason, record.time, record.container)
-    return dataclasses.replace(end, memory_limit=memory_limit, silent=record.cause == cause.SILENT)
+    return dataclasses.replace(end, signal=record.signal, memory_limit=memory_limit, silent=record.cause == cause.SILENT)
 
 
 def memory_limit(job: jobs.Job, role: str, container: str) -> str:

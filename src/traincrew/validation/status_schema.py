@@ -17,6 +17,7 @@ _FAILURE = {
     "node": "Name of the node on which the pod ran.",
     "container": "The container that terminated first.",
     "exitCode": "The exit code of the container.",
+    "signal": "The signal behind an exit code above 128; 0 if the process returned the code. Absent: not known.",
     "reason": "The reason that the kubelet or the API server reported.",
     "message": "The termination message of the container, or the end of its log. At most 2 KiB.",
     "cause": "The cause in one line, as far as the message shows it: the exception, or the known fault.",

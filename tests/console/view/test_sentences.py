@@ -55,6 +55,7 @@ def test_a_template_of_the_server_is_in_the_catalogue(template: str) -> None:
 def ends() -> Iterator[ReplicaEnd]:
     for code in (1, 126, 127, *(128 + number for number in (1, 2, 4, 6, 7, 8, 9, 11, 15))):
         yield ReplicaEnd(replica="Worker 1", exit_code=code)
+        yield ReplicaEnd(replica="Worker 1", exit_code=code, signal=0)
     yield ReplicaEnd(replica="Worker 1", exit_code=3, silent=True)
     for reason in exit_codes.REASONS:
         yield ReplicaEnd(replica="Worker 1", exit_code=1, reason=reason)

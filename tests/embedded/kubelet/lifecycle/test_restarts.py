@@ -186,6 +186,14 @@ def test_an_oom_kill_is_the_reason_whatever_the_exit_code() -> None:
         assert (end["reason"], end["exitCode"]) == ("OOMKilled", code)
 
 
+@pytest.mark.parametrize(("signal", "reported"), [(9, 9), (0, None)])
+def test_the_signal_that_ended_a_container_is_reported(signal: int, reported: int | None) -> None:
+    """The exit code alone does not say it: a program may return 137 itself."""
+    last = Exited(0, ExitStatus(137, signal, started=at(1), finished=at(2)))
+    ended = status_of(next_steps_at(pod(restartPolicy="Never"), observed_pod({"main": observed_container(last)})), "main")
+    assert ended["state"]["terminated"].get("signal") == reported
+
+
 def test_the_termination_message_is_reported() -> None:
     last = Exited(0, ExitStatus(0, started=at(1), finished=at(2), message="loss 0.1"))
     result = next_steps_at(

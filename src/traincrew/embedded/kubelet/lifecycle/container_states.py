@@ -128,6 +128,8 @@ def terminated(context: SyncContext, container: ContainerSpec, state: RuntimeSta
     status = state.status
     reason = "OOMKilled" if status.oom_killed else "Completed" if status.code == 0 else "Error"
     body: State = {"exitCode": status.code, "reason": reason}
+    if status.signal:
+        body["signal"] = status.signal
     if message := status.message or _message_from_log(container, state):
         body["message"] = message
     body["startedAt"] = times.rfc3339(status.started) if status.started else None

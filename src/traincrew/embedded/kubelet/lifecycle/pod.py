@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from traincrew.apimachinery import times
+from traincrew.model.objects import CONTAINER_ID_SCHEME
 
 Object = Mapping[str, Any]
 
@@ -118,4 +119,4 @@ class Pod:
         return f"{self.metadata.get('name')}_{self.metadata.get('namespace')}({self.uid})"
 
     def container_id(self, name: str, attempt: int) -> str:
-        return f"traincrew://{self.uid}/{name}/{attempt}"
+        return f"{CONTAINER_ID_SCHEME}://{self.uid}/{name}/{attempt}"

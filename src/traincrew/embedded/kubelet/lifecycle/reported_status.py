@@ -67,8 +67,7 @@ def _restored_exit(pod: Pod, name: str, current: ObservedContainer) -> ObservedC
         message, reason = terminated.get("message") or "", terminated.get("reason")
         if reason == "StartError" and finished is not None:
             return dataclasses.replace(current, state=StartFailure(exited.attempt, "StartError", message, finished))
-        status = ExitStatus(
-            int(terminated["exitCode"]), oom_killed=reason == "OOMKilled", started=started, finished=finished, message=message
-        )
+        code, signal = int(terminated["exitCode"]), int(terminated.get("signal") or 0)
+        status = ExitStatus(code, signal, reason == "OOMKilled", started, finished, message)
         return dataclasses.replace(current, state=dataclasses.replace(exited, status=status, log_tail=""))
     return current
