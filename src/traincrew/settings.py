@@ -18,9 +18,9 @@ class Planning:
     """DNS domain of the cluster, such as `cluster.local`. Empty: host names end in `.svc`."""
     gang_scheduler: str = ""
     """`volcano`, or the scheduler name of a scheduler-plugins installation. Empty: no gang scheduling."""
-    finished_job_pod_grace: int = 30
+    finished_job_pod_grace: float = 30.0
     """Seconds between the end of a job without a cleanPodPolicy and the end of its running pods."""
-    node_loss_grace: int = 60
+    node_loss_grace: float = 60.0
     """Seconds for which a replica that failed because it lost another one waits until the loss of a node is noticed. It
     must be longer than the node-monitor-grace-period of kube-controller-manager. 0: such a failure is decided at once."""
     host_ports: tuple[int, int] | None = None
@@ -62,7 +62,7 @@ class Sharing:
     """Settings of the decision about the workers of elastic jobs."""
 
     headroom: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Amounts that are kept free of workers on idle capacity, by resource; cpu in thousandths."""
+    """Amounts that workers on idle capacity must leave unused, by resource; cpu in thousandths."""
     headroom_fractions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The same as fractions of the allocatable resources of all nodes, from 0 to 1."""
     settle: float = 10.0
@@ -98,7 +98,7 @@ class Operator:
     planning: Planning = Planning()
     election: Election = Election()
     metrics_authentication: bool = False
-    """Let the API server review who reads the metrics."""
+    """Require a token that the API server accepts, and a permission, to read the metrics."""
     metrics_certificate: str = ""
     """Directory with tls.crt and tls.key for the metrics endpoint. Empty: no TLS."""
     sharing: Sharing = Sharing()
@@ -201,5 +201,5 @@ class JoinedNode:
     """Common names of the client certificates that are accepted."""
     client_ca: str = ""
     """PEM of the certificate authority of the clients. Empty: the one that the cluster publishes."""
-    drain: bool = False
-    """End the pods when the node stops."""
+    stop_pods: bool = False
+    """Stop the pods when the node stops."""

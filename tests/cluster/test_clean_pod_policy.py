@@ -15,7 +15,7 @@ LED = [kind for kind, leader in jobs_with_leader.LEADERS.items() if leader]
 
 def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(isolated: IsolatedNamespace) -> None:
     run = {"cleanPodPolicy": "None"}
-    with isolated.operator("--leftover-grace", "1"):
+    with isolated.operator("--finished-job-pod-grace", "1"):
         jobs = [_ended(isolated, kind, kind.lower(), run) for kind in LED]
         control = _ended(isolated, "PyTorchJob", "control", None)
         for job in jobs:
@@ -46,7 +46,7 @@ def test_the_reason_about_running_pods_disappears_with_them(api: Api, kubelet: F
 
 
 def test_without_a_policy_running_containers_are_ended_and_their_pods_kept(isolated: IsolatedNamespace) -> None:
-    with isolated.operator("--leftover-grace", "1"):
+    with isolated.operator("--finished-job-pod-grace", "1"):
         jobs = [_ended(isolated, kind, kind.lower(), None) for kind in LED]
         jobs.append(_ended(isolated, "PyTorchJob", "empty-policy", {}))
         uids = {job.name: _uids(job) for job in jobs}
@@ -60,7 +60,7 @@ def test_without_a_policy_running_containers_are_ended_and_their_pods_kept(isola
 
 
 def test_a_pod_that_was_ended_stays_for_its_log_and_changes_nothing_more(isolated: IsolatedNamespace) -> None:
-    with isolated.operator("--leftover-grace", "1"):
+    with isolated.operator("--finished-job-pod-grace", "1"):
         job = _ended(isolated, "PyTorchJob", "j", None)
         eventually(lambda: _limit(job, "worker-0") == 1)
         before = job.conditions
@@ -71,7 +71,7 @@ def test_a_pod_that_was_ended_stays_for_its_log_and_changes_nothing_more(isolate
 
 
 def test_an_unscheduled_pod_is_deleted(isolated: IsolatedNamespace) -> None:
-    with isolated.operator("--leftover-grace", "1"):
+    with isolated.operator("--finished-job-pod-grace", "1"):
         job = isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
         isolated.kubelet.pod("j-worker-0")
         isolated.kubelet.run("j-master-0")

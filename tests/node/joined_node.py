@@ -34,7 +34,7 @@ class JoinedNode(LocalCluster):
         return {**super().environment(), "KUBECONFIG": str(self._kubeconfig)}
 
     def up(self, *flags: str) -> JoinedNode:
-        where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--drain")
+        where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--stop-pods")
         self.data.mkdir(mode=0o700, exist_ok=True)
         before = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:

@@ -17,7 +17,7 @@ from traincrew import settings
 
 PEER_LOST = "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4711"
 BUG = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\nValueError: bad batch'
-GRACE = settings.Planning.node_loss_grace
+GRACE = round(settings.Planning.node_loss_grace)
 PODS = ("j-master-0", "j-worker-0", "j-worker-1")
 
 

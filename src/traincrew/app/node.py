@@ -49,7 +49,7 @@ async def _serve(options: settings.JoinedNode, target: connection.ServerConnecti
             ) as kubelet:
                 ready(kubelet.identity.name)
                 await stop.wait()
-                if options.drain:
+                if options.stop_pods:
                     await kubelet.stop(options.node.shutdown_grace)
     finally:
         os.close(lock)

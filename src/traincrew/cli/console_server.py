@@ -11,6 +11,7 @@ import click
 
 from traincrew import errors
 from traincrew.cli import cluster_target, history_options, node_options
+from traincrew.cli.duration import Duration
 from traincrew.cli.option_group import add_options
 from traincrew.cli.whole_number import WholeNumber
 
@@ -33,8 +34,9 @@ options = add_options((
         help="Address at which users open the console, such as https://console.example.com. Requests for other hosts are "
              "refused. Default: 127.0.0.1 or localhost, as with `kubectl port-forward`.",
     ),
-    click.option("--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate (PEM), also after it changes."),
-    click.option("--tls-private-key-file", metavar="FILE", help="The key of --tls-cert-file (PEM)."),
+    click.option("--tls-cert-file", metavar="FILE",
+                 help="TLS certificate (PEM) of the console. It is reloaded when the file changes."),
+    click.option("--tls-private-key-file", metavar="FILE", help="Private key (PEM) of --tls-cert-file."),
     click.option(
         "--api-server-address", multiple=True, metavar="URL",
         help="Another address of the same API server, which the kubeconfigs of users may name. May be repeated.",
@@ -46,17 +48,17 @@ options = add_options((
     click.option("--proxy-group", multiple=True, metavar="NAME",
                  help="proxy: a group that the console may impersonate. Others of the header are ignored. May be repeated."),
     click.option("--proxy-address", multiple=True, metavar="CIDR",
-                 help="proxy: address of the proxy. The header counts from there alone. May be repeated."),
+                 help="proxy: address of the proxy. The headers are ignored from other addresses. May be repeated."),
     click.option("--proxy-secret-file", metavar="FILE",
                  help="proxy: file with a secret that the proxy sends in the header X-Traincrew-Proxy-Secret."),
-    click.option("--session-idle-timeout", type=WholeNumber(60), default=1800, show_default=True, metavar="SECONDS",
-                 help="End a session this long after the last request, if no tab is open. Not for links."),
-    click.option("--session-max-age", type=WholeNumber(60), default=43200, show_default=True, metavar="SECONDS",
-                 help="End a session this long after the sign-in. Not for links."),
+    click.option("--session-idle-timeout", type=Duration(60), default="30m", show_default=True, metavar="DURATION",
+                 help="End a session this long after its last request, if no tab is open."),
+    click.option("--session-max-age", type=Duration(60), default="12h", show_default=True, metavar="DURATION",
+                 help="End a session this long after the sign-in."),
     click.option("--max-sessions", type=WholeNumber(1), default=100, show_default=True, metavar="N",
-                 help="Sessions of all users. Each has watches of its own at the API server. Not for links."),
-    click.option("--shutdown-delay", type=WholeNumber(0), default=5, show_default=True, metavar="SECONDS",
-                 help="Serve this long after SIGTERM, while /readyz fails, so that no request is lost. Not for links."),
+                 help="Maximum number of sessions of all users. Each has its own watches on the API server."),
+    click.option("--shutdown-delay", type=Duration(), default="5s", show_default=True, metavar="DURATION",
+                 help="After SIGTERM, keep serving for this long while /readyz fails, so that no request is lost."),
     history_options.location,
     *node_options.LOG_OPTIONS,
 ))  # fmt: skip

@@ -20,19 +20,20 @@ class HangOptions:
 _OPTIONS = (
     click.option(
         "--silent-after",
-        metavar="TIME",
+        metavar="DURATION",
         default=SILENT_AFTER,
         envvar="TRAINCREW_SILENT_AFTER",
         show_default=True,
-        help="Report a running job if no replica has printed anything for TIME. Also $TRAINCREW_SILENT_AFTER.",
+        help="Report a running job if no replica has printed anything for this long. Also $TRAINCREW_SILENT_AFTER.",
     ),
     click.option(
         "--differs-after",
-        metavar="TIME",
+        metavar="DURATION",
         default=DIFFERS_AFTER,
         envvar="TRAINCREW_DIFFERS_AFTER",
         show_default=True,
-        help="Report a replica that differs from the others and has printed nothing for TIME. Also $TRAINCREW_DIFFERS_AFTER.",
+        help="Report a replica that differs from the others and has printed nothing for this long. "
+        "Also $TRAINCREW_DIFFERS_AFTER.",
     ),
 )
 

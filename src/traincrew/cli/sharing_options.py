@@ -7,6 +7,7 @@ import dataclasses
 import click
 
 from traincrew import errors, settings
+from traincrew.cli import duration
 from traincrew.cli.option_group import option_group
 
 
@@ -26,14 +27,14 @@ _OPTIONS = (
         "--headroom",
         default="",
         metavar="LIST",
-        help="Keep these amounts free of workers on idle capacity, such as nvidia.com/gpu=2,cpu=5%. Default: nothing.",
+        help="Resources that workers on idle capacity must leave unused, such as nvidia.com/gpu=2,cpu=5%. Default: none.",
     ),
     click.option(
         "--settle",
-        type=click.FloatRange(0, 86400),
-        default=settings.Sharing.settle,
+        type=duration.Duration(maximum=86400),
+        default=duration.text(settings.Sharing.settle),
         show_default=True,
-        metavar="SECONDS",
+        metavar="DURATION",
         help="Scale elastic jobs up into capacity that has been idle for this time.",
     ),
     click.option(
@@ -62,7 +63,7 @@ _OPTIONS = (
         type=click.Choice(settings.AUTOSCALED_NODES),
         default=settings.Sharing.autoscaled,
         show_default=True,
-        help="Nodes of an autoscaler that workers on idle capacity must not keep. auto: those that Karpenter has labelled.",
+        help="Nodes whose scale-down workers on idle capacity must not prevent. auto: nodes that Karpenter has labelled.",
     ),
     click.option(
         "--pin-surplus",

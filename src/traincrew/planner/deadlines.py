@@ -12,7 +12,7 @@ def whole(now: Time) -> Time:
     return now.replace(microsecond=0)
 
 
-def due(start: Time, seconds: int) -> Time | None:
+def due(start: Time, seconds: float) -> Time | None:
     """The time at which this many seconds have passed for certain: a stored time may be up to a second too early.
 
     None: the time is beyond the range of dates.

@@ -75,7 +75,8 @@ def console(
     FILE is a recording that `traincrew export` has written. It is shown without a cluster.
 
     With --authentication-mode token or proxy the console is for many users, such as in a cluster: each signs in, and the console
-    acts with the rights of that user alone. In a pod it uses the API server of the cluster.
+    acts with the rights of that user alone. In a pod it uses the API server of the cluster. The flags for certificates,
+    the public URL, the name and addresses of the API server, proxies, sessions, shutdown and the log require one of these modes.
 
     \b
     traincrew console --open

@@ -10,6 +10,7 @@ import click
 
 from traincrew import errors
 from traincrew.cli import cluster_target, completions, output_options
+from traincrew.cli.duration import Duration
 
 
 @click.command()
@@ -17,7 +18,9 @@ from traincrew.cli import cluster_target, completions, output_options
 @click.option("--all", "all_jobs", is_flag=True, help="Delete all jobs in the namespace.")
 @click.option("--finished", is_flag=True, help="Delete only finished jobs. Use with --all.")
 @click.option("--wait/--no-wait", default=False, show_default=True, help="Wait until the jobs and their pods are deleted.")
-@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="Maximum time to wait with --wait.")
+@click.option(
+    "--timeout", type=Duration(), default="2m", show_default=True, metavar="DURATION", help="Maximum time to wait with --wait."
+)
 @output_options.option()
 @cluster_target.options
 def delete(jobs: tuple[str, ...], all_jobs: bool, target_options: cluster_target.TargetOptions, **flags: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traincrew import errors, settings
-from traincrew.cli import output_options
+from traincrew.cli import duration, output_options
 from traincrew.cli.local_cluster import shutdown
 from traincrew.cli.render import serialization, terminal
 from traincrew.embedded import data_directory
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.option("--leave-pods", is_flag=True, help="Leave the pods running. The next `traincrew up` adopts them.")
 @click.option(
     "--grace",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help=f"Maximum grace period of the pods. Default: {settings.Node.shutdown_grace:g}.",
+    type=duration.Duration(),
+    metavar="DURATION",
+    help=f"Maximum grace period of the pods. Default: {duration.text(settings.Node.shutdown_grace)}.",
 )
 @output_options.option()
 def down(data: str, leave_pods: bool, grace: float | None, form: str) -> None:

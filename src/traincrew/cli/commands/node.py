@@ -31,7 +31,7 @@ from traincrew.embedded import data_directory
 )
 @click.option("--client-ca-file", metavar="FILE", default="", help="CA of the API server's client certificate.")
 @click.option(
-    "--api-server-name",
+    "--api-server-client-cn",
     "callers",
     multiple=True,
     metavar="CN",
@@ -39,7 +39,7 @@ from traincrew.embedded import data_directory
     show_default=True,
     help="Common name of the API server's client certificate. May be repeated.",
 )
-@click.option("--drain", is_flag=True, help="Stop the pods when the node stops. Default: the pods keep running.")
+@click.option("--stop-pods", is_flag=True, help="Stop the pods when the node stops. Default: the pods keep running.")
 @node_options.options
 @node_options.log_options
 def node(**flags: Any) -> None:
@@ -57,7 +57,7 @@ def node(**flags: Any) -> None:
         address=flags["address"],
         callers=flags["callers"],
         client_ca=_content(flags["client_ca_file"]),
-        drain=flags["drain"],
+        stop_pods=flags["stop_pods"],
     )
     from traincrew.app import node as app_node  # not above: the command line starts without the kubelet
 

@@ -12,7 +12,8 @@ import click
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.app import operator as app_operator
-from traincrew.cli import node_options, sharing_options
+from traincrew.cli import duration, node_options, sharing_options
+from traincrew.cli.duration import Duration
 from traincrew.cli.go_flags import GoFlags, ignored_flags
 from traincrew.cli.option_group import add_options
 from traincrew.client import kubeconfig
@@ -74,10 +75,10 @@ def _kind_option(kind: JobKind, option: Option) -> Callable[[Any], Any]:
     help="Address of the metrics endpoint. Default port: 8080. 0 disables the endpoint.",
 )
 @click.option("--metrics-authentication", is_flag=True,
-              help="Let the API server review who reads the metrics (TokenReview, SubjectAccessReview). The operator needs "
-                   "the ClusterRole traincrew-metrics-authentication, a reader traincrew-metrics-reader.")  # fmt: skip
+              help="Require a bearer token for /metrics (TokenReview, SubjectAccessReview). The operator needs the ClusterRole "
+                   "traincrew-metrics-authentication, each client the ClusterRole traincrew-metrics-reader.")  # fmt: skip
 @click.option("--metrics-cert-dir", default="", metavar="DIR",
-              help="Serve the metrics over HTTPS with tls.crt and tls.key of this directory. Default: HTTP.")  # fmt: skip
+              help="Serve the metrics over HTTPS, with tls.crt and tls.key in this directory. Default: HTTP.")  # fmt: skip
 @click.option(
     "--health-probe-bind-address",
     default=lambda: _default_address(8081),
@@ -89,11 +90,15 @@ def _kind_option(kind: JobKind, option: Option) -> Callable[[Any], Any]:
 @click.option(
     "--in-flight", default=settings.Operator.in_flight, show_default=True, help="Maximum number of concurrent API requests."
 )
-@click.option("--leftover-grace", default=settings.Planning.finished_job_pod_grace, show_default=True, metavar="SECONDS",
-              help="Delete pods that still run this long after their job finished, if cleanPodPolicy is not set.")  # fmt: skip
-@click.option("--node-loss-grace", default=settings.Planning.node_loss_grace, show_default=True, metavar="SECONDS",
-              help="When a replica fails because it lost its peer, wait this long for a node loss to show before the job fails. "
-                   "Use more than the node-monitor-grace-period of kube-controller-manager.")  # fmt: skip
+@click.option("--finished-job-pod-grace", type=Duration(), default=duration.text(settings.Planning.finished_job_pod_grace),
+              show_default=True, metavar="DURATION",
+              help="Stop pods that still run this long after their job finished, if cleanPodPolicy is not set. The pods and "
+                   "their logs are kept.")  # fmt: skip
+@click.option("--node-loss-grace", type=Duration(), default=duration.text(settings.Planning.node_loss_grace), show_default=True,
+              metavar="DURATION",
+              help="When a replica fails because it lost the connection to another one, wait this long for the loss of a node to "
+                   "be noticed before the job fails. Use more than the node-monitor-grace-period of "
+                   "kube-controller-manager.")  # fmt: skip
 @click.option(
     "--host-ports",
     default="",
@@ -137,7 +142,7 @@ def operator(**flags: Any) -> None:
         planning=settings.Planning(
             cluster_domain=flags["cluster_domain"],
             gang_scheduler=_gang_scheduler(flags["gang_scheduler_name"]),
-            finished_job_pod_grace=flags["leftover_grace"],
+            finished_job_pod_grace=flags["finished_job_pod_grace"],
             node_loss_grace=flags["node_loss_grace"],
             host_ports=_parse_port_range(flags["host_ports"]),
             host_ports_for_all=flags["host_ports_for"] == "all",

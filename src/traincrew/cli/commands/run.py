@@ -22,8 +22,8 @@ from traincrew.cli.whole_number import WholeNumber
     metavar="KIND",
     default="",
     shell_complete=completions.kinds,
-    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND. May be omitted for a Python script whose framework "
-    "decides.",
+    help="Create a job of this kind, such as PyTorchJob, that runs COMMAND. Default for a Python script: the kind of "
+    "the framework that it imports.",
 )
 @click.option(
     "--workers",
@@ -80,7 +80,10 @@ from traincrew.cli.whole_number import WholeNumber
 @click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
 @click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
 @click.option(
-    "--timeout", metavar="AGE", default="", help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h."
+    "--timeout",
+    metavar="DURATION",
+    default="",
+    help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h.",
 )
 @click.option("--wait-forever", is_flag=True, help="Wait also for a job that can never run here.")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")

@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from traincrew.cli import cluster_target, output_options
+from traincrew.cli.duration import Duration
 
 
 @click.command()
 @click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="Show the jobs of all namespaces.")
 @click.option("--once", is_flag=True, help="Print one page and return. Default without a terminal.")
 @click.option(
-    "--interval", type=click.FloatRange(0.2), default=2.0, show_default=True, metavar="SECONDS", help="Time between two pages."
+    "--interval", type=Duration(0.2), default="2s", show_default=True, metavar="DURATION", help="Time between two pages."
 )
 @output_options.option()
 @cluster_target.options

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def limits(options: HangOptions) -> hang.HangLimits:
-    """Raise SettingsError for a time that is none."""
-    silent, differs = (time_arguments.parse_age(each) for each in (options.silent_after, options.differs_after))
+    """Raise SettingsError for invalid durations."""
+    silent, differs = (time_arguments.parse_duration(each) for each in (options.silent_after, options.differs_after))
     return hang.HangLimits(dt.timedelta(seconds=silent), dt.timedelta(seconds=differs))
 
 

@@ -1,4 +1,4 @@
-"""Parses time arguments: an age such as 90s, 5m, 1h30m or 2d, or an RFC 3339 time. Pure."""
+"""Times of the command line: an age such as 90s, 5m, 1h30m or 2d, or an RFC 3339 time. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import datetime as dt
 import re
 
 from traincrew import errors
+from traincrew.cli import duration
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-
-def parse_age(text: str) -> int:
-    parts = re.findall(r"([0-9]+)([smhd])", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise errors.SettingsError(f"invalid time {text!r}: expected an age such as 90s, 5m, 1h30m or 2d")
-    return sum(int(number) * _UNITS[unit] for number, unit in parts)
+def parse_duration(text: str) -> float:
+    """Seconds. Raise SettingsError."""
+    try:
+        return duration.parse(text)
+    except ValueError as error:
+        raise errors.SettingsError(f"invalid duration: {error}") from None
 
 
 def parse_time(text: str, now: dt.datetime) -> dt.datetime:
@@ -26,6 +26,9 @@ def parse_time(text: str, now: dt.datetime) -> dt.datetime:
             raise errors.SettingsError(f"invalid time {text!r}: expected an RFC 3339 time such as 2026-01-31T10:00:00Z") from None
         return found if found.tzinfo else found.astimezone()
     try:
-        return now - dt.timedelta(seconds=parse_age(text))
-    except errors.SettingsError as error:
-        raise errors.SettingsError(f"{error}, or an RFC 3339 time such as 2026-01-31T10:00:00Z") from None
+        if not text[-1:].isdecimal():  # seconds, or the beginning of a date?
+            return now - dt.timedelta(seconds=duration.parse(text))
+    except ValueError:
+        pass
+    expected = "expected an age such as 90s, 5m, 1h30m or 2d, or an RFC 3339 time such as 2026-01-31T10:00:00Z"
+    raise errors.SettingsError(f"invalid time {text!r}: {expected}")
