@@ -80,7 +80,7 @@ while not os.path.exists("/shared/end"):
     time.sleep(1)
 """
 """As horovodrun: it asks the discovery script for hosts and runs a rank on each through the operator's remote shell."""
-_FLAGS = "horovodrun -np 2 --min-np 1 --max-np 4 --host-discovery-script /etc/mpi/discover_hosts.sh"
+_DISCOVERY = "--host-discovery-script /etc/mpi/discover_hosts.sh"
 
 
 def _template(shared: pathlib.Path, container: str, program: str, device: bool) -> Object:
@@ -107,12 +107,13 @@ def torch(shared: pathlib.Path, restart_policy: str) -> Object:
     return _job("PyTorchJob", "torch", {"elasticPolicy": policy, "pytorchReplicaSpecs": {"Worker": worker}})
 
 
-def ring(shared: pathlib.Path) -> Object:
+def ring(shared: pathlib.Path, program: str = LAUNCHER, workers: int = WANTED, bounds: tuple[int, int] = BOUNDS) -> Object:
     launcher = {"replicas": 1, "restartPolicy": "OnFailure", "template": _template(shared, "mpi", "", False)}
     main = launcher["template"]["spec"]["containers"][0]  # type: ignore[index]
-    main["env"] = [{"name": "PROGRAM", "value": escaped(LAUNCHER)}]
-    main["command"] = ["sh", "-c", f'exec python3 -c "$PROGRAM" # {_FLAGS}']
-    worker = {"replicas": WANTED, "restartPolicy": "OnFailure", "template": _template(shared, "mpi", "", True)}
+    main["env"] = [{"name": "PROGRAM", "value": escaped(program)}]
+    flags = f"horovodrun -np {workers} --min-np {bounds[0]} --max-np {bounds[1]} {_DISCOVERY}"
+    main["command"] = ["sh", "-c", f'exec python3 -c "$PROGRAM" # {flags}']
+    worker = {"replicas": workers, "restartPolicy": "OnFailure", "template": _template(shared, "mpi", "", True)}
     return _job("MPIJob", "ring", {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": worker}})
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import subprocess
 from typing import Any
 
 import msgspec
+import pytest
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
@@ -32,6 +34,12 @@ def worker(index: int, ready: str = EARLY, restarts: int = 0, annotations: dict[
         "containerStatuses": [{"name": "main", "restartCount": restarts}],
     }
     return msgspec.convert({"metadata": meta, "status": status}, objects.Pod)
+
+
+def leaving(index: int, deleted: str) -> objects.Pod:
+    found = worker(index)
+    meta = msgspec.structs.replace(found.metadata, deletion_timestamp=dt.datetime.fromisoformat(deleted))
+    return msgspec.structs.replace(found, metadata=meta)
 
 
 def launcher() -> objects.Pod:
@@ -95,6 +103,35 @@ def test_who_comes_back_is_always_late() -> None:
 
 def test_no_worker_is_late_while_no_launcher_runs() -> None:
     assert len(listed(job(), worker(0), worker(1), worker(2, ready=LATE))) == 3
+
+
+AT_LEAST_TWO = ["2" if word == "1" else word for word in COMMAND]
+
+
+@pytest.mark.parametrize(
+    ("command", "pods", "names"),
+    [
+        pytest.param(COMMAND, (worker(0), leaving(1, EARLY), leaving(2, EARLY)), [0], id="enough without those that leave"),
+        pytest.param(AT_LEAST_TWO, (worker(0), worker(1), leaving(2, EARLY)), [0, 1], id="exactly enough"),
+        pytest.param(
+            AT_LEAST_TWO, (worker(0), leaving(1, EARLY), leaving(2, LATE)), [0, 2], id="one stays, the last one deleted"
+        ),
+        pytest.param(AT_LEAST_TWO, (worker(0), leaving(1, EARLY), leaving(2, EARLY)), [0, 2], id="deleted at the same time"),
+        pytest.param(AT_LEAST_TWO, (leaving(0, EARLY), leaving(1, EARLY)), [1, 0], id="nobody stays"),
+        pytest.param(
+            AT_LEAST_TWO, (worker(0), leaving(1, EARLY), worker(3)), [0, 3], id="one that the job does not have any more"
+        ),
+    ],
+)
+def test_workers_that_leave_stay_listed_while_horovod_has_fewer_than_its_minimum(
+    command: list[str], pods: tuple[objects.Pod, ...], names: list[int]
+) -> None:
+    """Below its minimum Horovod forms no ring, so nobody could leave in order."""
+    assert listed(job(3, command), launcher(), *pods) == [f"j-worker-{index}:1" for index in names]
+
+
+def test_without_a_launcher_nobody_who_leaves_is_listed() -> None:
+    assert listed(job(2, AT_LEAST_TWO), worker(0), leaving(1, EARLY)) == ["j-worker-0:1"]
 
 
 def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:

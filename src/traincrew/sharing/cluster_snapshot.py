@@ -23,6 +23,11 @@ class Member:
     surplus: bool = False
     running_since: Time | None = None
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether its pod is on a node and stays there."""
+        return self.pod is not None and bool(self.pod.spec.node_name) and not self.pod.terminating
+
     @functools.cached_property
     def removal_order(self) -> tuple[bool, bool, float, int]:
         """Which workers are removed first: those that do not run yet, then those on idle capacity, then the youngest."""
@@ -118,6 +123,17 @@ class JobHistory:
 
 
 @dataclasses.dataclass(frozen=True)
+class GangAttempt:
+    """How a gang without pods fares with the room that there is for it."""
+
+    failed: int = 0
+    """How often it was not admitted although there was room."""
+    room_since: Time | None = None
+    paused_until: Time | None = None
+    """Until then nobody leaves for it, and nothing is kept free."""
+
+
+@dataclasses.dataclass(frozen=True)
 class DecisionHistory:
     """State that is kept between decisions. It may be lost at any time."""
 
@@ -128,6 +144,8 @@ class DecisionHistory:
     """The moving average of the lifetime of workers on idle capacity, in seconds."""
     unused_since: Mapping[str, Time] = dataclasses.field(default_factory=dict)
     """Since when nodes of an autoscaler have no pod that keeps them, by name."""
+    gangs: Mapping[str, GangAttempt] = dataclasses.field(default_factory=dict)
+    """Of gangs that are not admitted, by the key of their demand."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import (
     autoscaled_nodes,
     demands,
+    gang_admission,
     queue_admission,
     quotas,
     rebalancing,
@@ -39,7 +40,8 @@ class _Decision:
         self._at_risk_nodes = termination_notices.at_risk_nodes(snapshot.nodes)
         self._unused_since = autoscaled_nodes.unused_since(snapshot, now)
         self._capacity = FreeCapacity(snapshot, staying, frozenset((*self._at_risk_nodes, *self._unused_since)))
-        self._demands = demands.find(snapshot)
+        self._gangs = gang_admission.GangAdmission(snapshot.history.gangs, self._policy, now)
+        self._demands = [demand for demand in demands.find(snapshot) if not self._gangs.is_paused(demand)]
         self._proposals: dict[str, JobProposal] = {}
         for job in sorted(snapshot.jobs, key=lambda each: each.uid):
             record = scale_up_limits.with_earned_credit(snapshot.history.jobs.get(job.uid), job, self._policy, now)
@@ -120,7 +122,9 @@ class _Decision:
                 node = pod.status.nominated_node_name
                 _ = self._capacity.reserve(pod, node) if node else self._capacity.place(pod)
             return
-        if self._capacity.place_all(demand.pods) is not None:
+        has_room = self._capacity.place_all(demand.pods) is not None
+        self._gangs.observe(demand, room=has_room and not self._is_anybody_leaving)
+        if has_room:
             return
         selected = self._victims_for(demand, required=False)
         if selected is not None and self._is_deferred(demand):
@@ -132,6 +136,10 @@ class _Decision:
         for each in selected.removed if selected is not None else ():
             removal = Removal(GAVE_BACK, demand.claimant, demand.message)
             self._proposals[each.job].remove(each.member.index, removal, self._policy, self._now)
+
+    @property
+    def _is_anybody_leaving(self) -> bool:
+        return any(each.leaving or each.job.removed_members for each in self._proposals.values())
 
     def _is_deferred(self, demand: Demand) -> bool:
         able = all(pod.spec.preemption_policy != "Never" for pod in demand.pods)
@@ -146,8 +154,8 @@ class _Decision:
                 continue
             floor = job.min_replicas if required and job.priority <= demand.priority else job.wanted
             # Workers that have no node do not count: the job would be left without those it needs.
-            disruptions_allowed[uid] = max(sum(_is_bound(each.pod) for each in proposal.members.values()) - floor, 0)
-            pods = ((each, each.pod) for each in proposal.removable if _is_bound(each.pod))
+            disruptions_allowed[uid] = max(sum(each.is_bound for each in proposal.members.values()) - floor, 0)
+            pods = ((each, each.pod) for each in proposal.removable if each.is_bound)
             candidates += [RemovalCandidate(uid, each, pod) for each, pod in pods if pod is not None]
         return victims.select(self._capacity, demand.pods, candidates, disruptions_allowed)
 
@@ -191,6 +199,7 @@ class _Decision:
         for proposal in self._proposals.values():
             times = [proposal.limit.until if proposal.limit is not None else None, *_expiries(proposal)]
             self._requeue_times += [time for time in times if time is not None and time > self._now]
+        self._requeue_times += self._gangs.requeue_times
         return SharingDecision(
             result, self._updated_history(records), min((time for time in self._requeue_times if time > self._now), default=None)
         )
@@ -208,11 +217,7 @@ class _Decision:
         for uid, since in sorted(history.surplus_since.items()):
             if uid not in present:
                 mean_lifetime = 0.9 * mean_lifetime + 0.1 * (self._now - since).total_seconds()
-        return DecisionHistory(records, present, mean_lifetime, self._unused_since)
-
-
-def _is_bound(pod: PodInfo | None) -> bool:
-    return pod is not None and bool(pod.spec.node_name) and not pod.terminating
+        return DecisionHistory(records, present, mean_lifetime, self._unused_since, self._gangs.attempts)
 
 
 def _expiries(proposal: JobProposal) -> list[Time | None]:

@@ -23,6 +23,12 @@ class Demand:
     """The elastic job that waits for its own workers."""
     required: bool = True
     """False: the elastic job runs without these workers, so only workers on idle capacity are removed for them."""
+    unadmitted: bool = False
+    """Whether the pods do not exist before the gang scheduler admits them."""
+
+    @property
+    def key(self) -> str:
+        return self.pods[0].uid
 
     @property
     def nominated(self) -> bool:
@@ -53,7 +59,8 @@ def find(snapshot: ClusterSnapshot) -> list[Demand]:
         if pod.pending and naming.SURPLUS not in pod.metadata.labels and is_unschedulable(pod):
             groups.setdefault(_group(pod), []).append(pod)
     own = {member.pod.uid: job for job in snapshot.jobs for member in job.members if member.pod is not None}
-    demands = [_demand(gang.claimant, list(gang.pods)) for gang in snapshot.unadmitted_gangs]
+    gangs = (_demand(gang.claimant, list(gang.pods)) for gang in snapshot.unadmitted_gangs)
+    demands = [dataclasses.replace(demand, unadmitted=True) for demand in gangs]
     for pods in groups.values():
         ordered = sorted(pods, key=lambda pod: (pod.created, pod.full_name))
         job = own.get(ordered[0].uid)
@@ -86,6 +93,12 @@ def _demand(claimant: str, pods: list[PodInfo], job: ElasticJob | None = None) -
 def is_unschedulable(pod: PodInfo) -> bool:
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False"
+
+
+def scheduler_message(pod: PodInfo) -> str:
+    """Why the scheduler found no node for the pod, without what it says about preemption."""
+    condition = pod.status.condition("PodScheduled")
+    return condition.message.partition(". ")[0].rstrip(".") if condition is not None else ""
 
 
 def _group(pod: PodInfo) -> object:

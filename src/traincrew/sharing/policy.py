@@ -38,6 +38,8 @@ class SharingPolicy:
     """The time until the next decision about a job that is starting."""
     withdraw_after: float = 120.0
     """How long workers on idle capacity stay on a node of an autoscaler that nothing else uses."""
+    gang_admission: float = 30.0
+    """How long a gang that is not admitted has room kept free for it. Volcano looks every second."""
     autoscaled: str = "auto"
     """Which nodes belong to an autoscaler: auto (those that Karpenter has labelled), yes (all) or no (none)."""
     pin_surplus: bool = False

@@ -7,7 +7,7 @@ import dataclasses
 from traincrew.model.allocations import Allocation, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import scale_up_limits
+from traincrew.sharing import demands, scale_up_limits
 from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory, Member
 from traincrew.sharing.policy import SharingPolicy
 from traincrew.sharing.scale_up_limits import ScalingLimit
@@ -88,6 +88,8 @@ class JobProposal:
         )
 
     def _reason_and_message(self) -> tuple[str, str]:
+        if (waiting := self._waiting_for_nodes()) is not None:
+            return waiting.reason, waiting.message
         if len(self.members) >= self.job.max_replicas:
             return "AtMaximum", f"the job has its largest number of workers, {self.job.max_replicas}"
         if self.limit is None and not self.job.uses_idle_capacity and len(self.members) >= self.job.wanted:
@@ -95,3 +97,14 @@ class JobProposal:
         if self.limit is None:
             return "", ""
         return self.limit.reason, f"{len(self.members)} of {self.job.max_replicas} workers: {self.limit.message}"
+
+    def _waiting_for_nodes(self) -> ScalingLimit | None:
+        """Workers that the job asks for have no node. A job that runs says first why others have left."""
+        pending = [each.pod for each in self.members.values() if each.pod is not None and demands.is_unschedulable(each.pod)]
+        bound = sum(each.is_bound for each in self.members.values())
+        if not pending or (self.leaving and bound >= self.job.min_replicas):
+            return None
+        needed = f"{bound} of {len(self.members)} workers have a node"
+        if bound < self.job.min_replicas:
+            needed = f"the job waits: {bound} of the {self.job.min_replicas} workers that it needs have a node"
+        return ScalingLimit("NoRoom", f"{needed}: {demands.scheduler_message(pending[0])}")

@@ -83,7 +83,7 @@ def remove_lost(proposal: JobProposal, snapshot: ClusterSnapshot, policy: Sharin
         elif pod is not None and pod.terminating:
             proposal.remove(member.index, _reclaimed(snapshot, pod), policy, now)
         elif pod is not None and pod.pending and demands.is_unschedulable(pod):
-            message = f"the scheduler refused the last worker: {_scheduler_message(pod)}"
+            message = f"the scheduler refused the last worker: {demands.scheduler_message(pod)}"
             proposal.remove(member.index, Removal(REFUSED, "", "the scheduler found no node"), policy, now)
             proposal.record = dataclasses.replace(
                 scale_up_limits.with_backoff(proposal.record, policy, now, message), cooldown_until=None
@@ -91,11 +91,6 @@ def remove_lost(proposal: JobProposal, snapshot: ClusterSnapshot, policy: Sharin
     for member in proposal.job.removed_members:
         if member.surplus and member.pod is not None and member.pod.preempted:
             proposal.leaving[member.index] = _reclaimed(snapshot, member.pod)
-
-
-def _scheduler_message(pod: PodInfo) -> str:
-    condition = pod.status.condition("PodScheduled")
-    return condition.message.partition(". ")[0].rstrip(".") if condition is not None else ""
 
 
 def _reclaimed(snapshot: ClusterSnapshot, pod: PodInfo) -> Removal:

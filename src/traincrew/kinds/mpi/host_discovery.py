@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from traincrew.kinds.mpi import launch_command, lost_peers
+from traincrew.kinds.mpi import launch_command, lost_peers, spec
 from traincrew.kinds.mpi.spec import launcher_name, reachable, worker_names
 from traincrew.model import jobs, naming, objects
 from traincrew.model.observed import Observed
@@ -53,13 +53,26 @@ def echo_lines(job: jobs.Job, observed: Observed, names: HostNames, slots: str =
     pods = reachable(job, observed.pods)
     if not launch_command.is_elastic(job):
         return [f"echo {names.host(pod.name)}{slots}" for pod in pods]
-    lines = [f"echo {_spelling(pod, names)}{slots}" for pod in pods]
+    lines = [f"echo {_spelling(pod, names)}{slots}" for pod in (*pods, *_still_needed(job, observed, len(pods)))]
     return [*lines, _refresh_line(names.host(pods[0].name), names)] if _has_late_worker(job, observed, pods) else lines
 
 
 def lost_lines(lost: list[objects.Pod], names: HostNames, slots: str) -> list[str]:
     """Shell code that prints lost workers until Horovod knows that they have failed."""
     return [lost_peers.listed_until_ended(pod, f"echo {_spelling(pod, names)}{slots}") for pod in lost]
+
+
+def _still_needed(job: jobs.Job, observed: Observed, reachable_workers: int) -> list[objects.Pod]:
+    """Leaving workers that stay in the list because Horovod has fewer than its minimum without them.
+
+    Below its minimum Horovod forms no ring, so nobody could leave in order: all ranks would wait for it, and those that end
+    meanwhile would be taken for failed ranks of the next ring. As it is, they end like a failure, before Horovod begins to wait.
+    """
+    launchers = 1 if launch_command.trains_in_launcher(job) else 0
+    lacking = launch_command.needed_workers(job) - launchers - reachable_workers
+    if lacking <= 0 or _launcher_started(job, observed) is None:
+        return []
+    return spec.leaving_workers(job, observed.pods)[:lacking]
 
 
 def _spelling(pod: objects.Pod, names: HostNames) -> str:

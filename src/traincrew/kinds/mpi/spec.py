@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -56,6 +57,9 @@ class Spec(jobs.JobSpec):
     ] = None
 
 
+_NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
+
+
 def contract(stored: jobs.JobObject[Any]) -> str:
     """A webhook that is registered for v2beta1, such as that of Kueue, also gets the jobs of v1, and the API server then adds
     the defaults of v2beta1 to them. Nobody owns these defaults, and the managed fields of the creator are those of v1."""
@@ -90,14 +94,28 @@ def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
     return [usable[name] for name in worker_names(job) if name in usable]
 
 
+def leaving_workers(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
+    """Workers that still run and are terminating or about to be, the last one to be deleted first."""
+    prefix, members = _worker_prefix(job), set(worker_names(job))
+    running = (pod for pod in pods if pod.name.startswith(prefix) and pod.status.phase == "Running" and not _unready(pod))
+    leaving = {int(index): pod for pod in running if (index := pod.name.removeprefix(prefix)).isdecimal()}
+    found = [(pod, index) for index, pod in leaving.items() if pod.terminating or pod.name not in members]
+    ordered = sorted(found, key=lambda each: (each[0].metadata.deletion_timestamp or _NEVER, each[1]), reverse=True)
+    return [pod for pod, _ in ordered]
+
+
 def on_lost_nodes(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[objects.Pod]:
     """Workers that were running on nodes that no longer respond, by index.
 
     They may be terminating, and the job may have replaced them under another index: their peers wait for them all the same.
     """
-    prefix = naming.replica(job.name, "Worker", 0).removesuffix("0")
+    prefix = _worker_prefix(job)
     lost = {pod.name.removeprefix(prefix): pod for pod in pods if pod.node_lost and pod.name.startswith(prefix)}
     return [lost[index] for index in sorted(filter(str.isdecimal, lost), key=int)]
+
+
+def _worker_prefix(job: jobs.Job) -> str:
+    return naming.replica(job.name, "Worker", 0).removesuffix("0")
 
 
 def _unready(pod: objects.Pod) -> bool:
