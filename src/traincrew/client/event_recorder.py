@@ -105,6 +105,8 @@ class EventRecorder:
                 expected = isinstance(error, errors.NotFound | errors.Forbidden)  # the namespace is terminating or gone
                 level = logging.DEBUG if expected else logging.WARNING
                 log.log(level, "event not written", extra={**_fields(event), "error": error.message})
+            except Exception:
+                log.exception("event not written", extra=_fields(event))
             finally:
                 self._queue.task_done()
 

@@ -20,9 +20,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=meta.Named)
 
-OnUndecodable = Callable[[str, Exception], None]
-"""Called with the namespace and name of an object that cannot be decoded, and with the error."""
-
 MIN_WATCH_SECONDS = 2.0
 """Seconds. A watch that ends sooner is followed by a back-off."""
 YIELD_EVERY = 100
@@ -88,13 +85,7 @@ class ListReplacement(Generic[T]):
 
 
 class Informer(Generic[T]):
-    def __init__(
-        self,
-        reader: interfaces.Reader,
-        scope: Scope,
-        target: store.InformerStore[T],
-        on_undecodable: OnUndecodable | None = None,
-    ) -> None:
+    def __init__(self, reader: interfaces.Reader, scope: Scope, target: store.InformerStore[T]) -> None:
         self.scope = scope
         self.store = target
         self.synced = asyncio.Event()
@@ -106,7 +97,6 @@ class Informer(Generic[T]):
         self.on_failure: Callable[[], None] = lambda: None
         """Called when `failure` has changed."""
         self._reader = reader
-        self._on_undecodable = on_undecodable
         self._version = ""
         self._highest = 0
         self._was_unreachable = False
@@ -144,6 +134,11 @@ class Informer(Generic[T]):
                 ListReplacement(self.store, self.scope.namespace).finish("")
                 self.synced.set()
             return error
+        except Exception as error:
+            # A fault of this program: it must not end the watch, on which whole components depend.
+            log.exception("watch failed", extra={"resource": self.scope.resource.plural})
+            self._version = ""
+            return errors.ApiError(f"internal error: {error!r}")
         return None
 
     async def _list(self) -> str:
@@ -194,8 +189,8 @@ class Informer(Generic[T]):
             identity = json_nesting.decode(_partial.decode, raw).metadata
             if replacement is not None:
                 replacement.skip(identity.uid)
-            if self._on_undecodable is not None:
-                self._on_undecodable(f"{identity.namespace}/{identity.name}", error)
+            named = {"resource": self.scope.resource.plural, "object": f"{identity.namespace}/{identity.name}"}
+            log.error("ignoring undecodable object", extra={**named, "error": str(error)})
             return identity.resource_version
         if replacement is None:
             self.store.observe(obj)

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from traincrew.apimachinery.unstructured import Object
-from traincrew.client import informer, interfaces, store
+from traincrew.client import informer, interfaces, listeners, store
 from traincrew.client.label_index import NONE, LabelIndex
 from traincrew.model import meta
 from traincrew.model.resources import Resource
@@ -94,8 +94,7 @@ class Lister(Generic[T]):
         obj = new if new is not None else old
         if obj is not None:
             self._index(obj.metadata.namespace, obj.metadata.name)
-        for listener in self.listeners:
-            listener(old, new)
+        listeners.notify(self.listeners, old, new)
 
     def _index(self, namespace: str, name: str) -> None:
         obj, before = self._store.get(namespace, name), self._by_namespace.get(namespace, {}).get(name)

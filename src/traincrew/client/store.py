@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from traincrew.client import pending_writes, tombstones
+from traincrew.client import listeners, pending_writes, tombstones
 from traincrew.model import meta
 
 T = TypeVar("T", bound=meta.Named)
@@ -234,7 +234,7 @@ class InformerStore(Generic[T]):
         if named is not None and (write := self._pending_writes.get(_key(named))) is not None:
             write.changes.append(pending_writes.StoreChange(old, new, listed))
         elif self._on_change is not None:
-            self._on_change(old, new)
+            listeners.notify((self._on_change,), old, new)
 
 
 def _key(obj: meta.Named) -> Key:

@@ -78,7 +78,7 @@ class Observer:
             )
             for resource in watched_resources.watched(kinds, options.planning)
         }
-        self.informers = [self._informer(reader, scope, store) for scope, store in self._scopes(options.namespaces or (None,))]
+        self.informers = [Informer(reader, scope, store) for scope, store in self._scopes(options.namespaces or (None,))]
 
     def _scopes(self, namespaces: tuple[str | None, ...]) -> Iterator[tuple[Scope, InformerStore[Any]]]:
         for namespace in namespaces:
@@ -86,13 +86,6 @@ class Observer:
                 yield Scope(kind.resource, namespace), self.jobs[kind.plural]
             for resource, store in self.objects.items():
                 yield Scope(resource, namespace, naming.OURS), store
-
-    def _informer(self, reader: interfaces.Reader, scope: Scope, store: InformerStore[Any]) -> Informer[Any]:
-        def undecodable(name: str, error: Exception) -> None:
-            fields = {"resource": scope.resource.plural, "object": name, "error": str(error)}
-            log.error("ignoring undecodable object", extra=fields)
-
-        return Informer(reader, scope, store, undecodable)
 
     def _job_decoder(self, kind: JobKind) -> Decode:
         decode = default_scaling.applied(kind, watched_resources.job_decoder(kind), self._scaling_default)

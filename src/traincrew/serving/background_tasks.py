@@ -1,14 +1,19 @@
-"""Tasks that run until their component ends. One that fails is logged: no one awaits it before."""
+"""Tasks that run until their component ends. One that fails is logged: no one awaits it before. Some are run again."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
+from traincrew.apimachinery import backoff
+
 log = logging.getLogger(__name__)
+
+FIRST_DELAY, LONGEST_DELAY = 0.2, 60.0
+"""Seconds before a failed task runs again. After a run that was longer than the longest delay, the first one applies again."""
 
 
 def start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -16,6 +21,20 @@ def start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
     task.add_done_callback(_log_failure)
     return task
+
+
+async def keep_running(name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Runs it until cancelled: after a failure again, with a back-off."""
+    clock, failures = asyncio.get_running_loop().time, 0
+    while True:
+        started = clock()
+        try:
+            return await run()
+        except Exception as error:
+            failures = 1 if clock() - started > LONGEST_DELAY else failures + 1
+            delay = backoff.exponential_delay(failures, FIRST_DELAY, LONGEST_DELAY)
+            log.error("task failed", extra={"task": name, "retry_in": delay}, exc_info=error)
+        await asyncio.sleep(delay)
 
 
 async def cancel(*tasks: asyncio.Task[Any]) -> None:

@@ -29,14 +29,8 @@ class Cache:
     ) -> None:
         self._callback = on_change
         self.changes: list[str] = []
-        self.undecodable: list[str] = []
         self.store: store.InformerStore[Widget] = store.InformerStore(factory.decode, self._on_change)
-        self.informer = informer.Informer(
-            reader,
-            informer.Scope(PODS, namespace),
-            self.store,
-            on_undecodable=lambda name, _: self.undecodable.append(name),
-        )
+        self.informer = informer.Informer(reader, informer.Scope(PODS, namespace), self.store)
         self._changed = asyncio.Event()
 
     def _on_change(self, old: Widget | None, new: Widget | None) -> None:
@@ -161,7 +155,7 @@ async def test_the_watch_does_not_report_our_own_writes(
 
 
 async def test_an_undecodable_object_is_reported_and_the_others_are_stored(
-    widgets: WidgetServer, reader: remote.RemoteClient, factory: WidgetFactory
+    widgets: WidgetServer, reader: remote.RemoteClient, factory: WidgetFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
     await widgets.put("good")
     await widgets.put("bad", {"not": "text"})
@@ -171,7 +165,7 @@ async def test_an_undecodable_object_is_reported_and_the_others_are_stored(
         await widgets.put("turns", 5)
         await widgets.put("after")
         await cache.until(lambda: "after" in cache.phases())
-        assert len(cache.undecodable) == 2
+        assert [each.__dict__["object"] for each in caplog.records] == ["ns/bad", "ns/turns"]
         widgets.expire_versions()
         await widgets.abort_watches()
         await widgets.put("last")
@@ -179,6 +173,21 @@ async def test_an_undecodable_object_is_reported_and_the_others_are_stored(
         assert "turns" in cache.phases(), "an undecodable object is not deleted"
         await widgets.remove("turns")
         await cache.until(lambda: "turns" not in cache.phases())
+
+
+async def test_an_object_without_readable_metadata_does_not_end_the_informer(
+    widgets: WidgetServer, reader: remote.RemoteClient, factory: WidgetFactory
+) -> None:
+    async with run_informer(reader, factory) as cache:
+        await widgets.put("a")
+        await cache.until(lambda: "a" in cache.phases())
+        widgets.objects["odd"] = {"metadata": {"name": 5}}
+        widgets.expire_versions()
+        await widgets.abort_watches()
+        await cache.until(lambda: cache.informer.failure is not None and "internal error" in cache.informer.failure.message)
+        del widgets.objects["odd"]
+        await widgets.put("b")
+        await cache.until(lambda: "b" in cache.phases() and cache.informer.failure is None)
 
 
 async def test_a_restored_backup_replaces_the_stored_objects(

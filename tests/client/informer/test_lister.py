@@ -105,3 +105,17 @@ async def test_an_object_that_replaces_another_of_its_name_is_reported_as_two_ch
     await widgets.remove("a")
     shared.lister.apply_response(await widgets.put("a", "second"))
     assert shared.take_changes() == [("-", "first"), ("first", "-"), ("-", "second")]
+
+
+async def test_a_listener_that_fails_affects_neither_the_others_nor_the_watch(
+    shared: SharedLister, widgets: WidgetServer
+) -> None:
+    def fail(_old: Widget | None, _new: Widget | None) -> None:
+        raise KeyError("namespace")
+
+    shared.lister.listeners.insert(0, fail)
+    async with shared.running():
+        await widgets.put("a", "theirs")
+        await shared.until_stored("a", "theirs")
+        shared.lister.apply_response(await widgets.put("b", "ours"))
+        assert shared.take_changes() == [("-", "theirs"), ("-", "ours")]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from traincrew.client import interfaces
+from traincrew.client import interfaces, listeners
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
 from traincrew.embedded.controllers import partial_metadata
@@ -45,6 +45,7 @@ class MetadataInformers:
                 await self._resources_changed.wait()
         finally:
             await background_tasks.cancel(*(started.task for started in self._started.values()))
+            self._started.clear()
 
     async def synced(self) -> None:
         """Waits until the objects that exist at the start are known."""
@@ -71,8 +72,7 @@ class MetadataInformers:
     def _start(self, resource: Resource) -> _Started:
         store = InformerStore(partial_metadata.decode, lambda old, new: self._notify(resource, old, new))
         informer = Informer(self._reader, Scope(resource), store)
-        return _Started(informer, asyncio.create_task(informer.run()))
+        return _Started(informer, background_tasks.start(informer.run()))
 
     def _notify(self, resource: Resource, old: PartialObjectMetadata | None, new: PartialObjectMetadata | None) -> None:
-        for listener in self.listeners:
-            listener(resource, old, new)
+        listeners.notify(self.listeners, resource, old, new)

@@ -25,13 +25,11 @@ def batch_period(siblings: int) -> float:
 
 
 async def run(name: str, queue: WorkQueue[K], reconcile: Callable[[K], Awaitable[float | None]], workers: int = 4) -> None:
-    """Runs until cancelled. `reconcile` returns the seconds after which to reconcile the key again; None: after a change."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(_work(name, queue, reconcile))
-    finally:
-        queue.shut_down()
+    """Runs until cancelled; it may run again with the same queue. `reconcile` returns the seconds after which to reconcile the
+    key again; None: after a change."""
+    async with asyncio.TaskGroup() as group:
+        for _ in range(workers):
+            group.create_task(_work(name, queue, reconcile))
 
 
 async def _work(name: str, queue: WorkQueue[K], reconcile: Callable[[K], Awaitable[float | None]]) -> None:

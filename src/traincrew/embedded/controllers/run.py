@@ -23,6 +23,7 @@ from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.namespaces import NamespaceController
 from traincrew.embedded.controllers.quotas import QuotaController
 from traincrew.model.resources import Resource
+from traincrew.serving import background_tasks
 
 
 class Controller(Protocol):
@@ -54,7 +55,7 @@ class MetadataControllers:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             for each in (self._informers, *self._controllers):
-                group.create_task(each.run())
+                group.create_task(background_tasks.keep_running(type(each).__name__, each.run))
 
 
 class Controllers:
@@ -93,4 +94,4 @@ class Controllers:
             group.create_task(self._informers.run())
             await self._informers.synced()
             for controller in self._controllers:
-                group.create_task(controller.run())
+                group.create_task(background_tasks.keep_running(type(controller).__name__, controller.run))

@@ -52,6 +52,8 @@ class Binder:
                 pass  # the informer delivers the newer object
             except errors.ApiError as error:
                 log.warning("scheduling decision not written", extra={"error": error.message})
+            except Exception:
+                log.exception("scheduling decision not written")
 
     async def bind(self, binding: Binding) -> bool:
         """Whether the pod is bound; if not, its PodScheduled condition has the reason."""

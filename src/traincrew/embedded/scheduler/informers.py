@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from traincrew.client import interfaces
-from traincrew.client.informer import Informer, OnUndecodable, Scope
+from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
 from traincrew.model import meta, resources
 from traincrew.model.resources import Resource
@@ -54,7 +54,7 @@ class SchedulerInformers:
                 self._changed()
 
         store = InformerStore(decode, on_change)
-        self._informers.append(Informer(self._reader, Scope(resource), store, _log_undecodable(resource)))
+        self._informers.append(Informer(self._reader, Scope(resource), store))
         return store
 
     async def run(self) -> None:
@@ -85,7 +85,7 @@ class SchedulerInformers:
 
     def _start(self, system: str, resource: Resource) -> None:
         store = InformerStore(_decoder(objects.PodGroup), lambda old, new: self._changed())
-        informer = Informer(self._reader, Scope(resource), store, _log_undecodable(resource))
+        informer = Informer(self._reader, Scope(resource), store)
         self._pod_groups[system] = _PodGroupInformer(store, informer, asyncio.get_running_loop().create_task(informer.run()))
 
     def _stop(self, system: str) -> None:
@@ -117,14 +117,6 @@ class _PodGroupInformer(NamedTuple):
     store: InformerStore[objects.PodGroup]
     informer: Informer[objects.PodGroup]
     task: asyncio.Task[None]
-
-
-def _log_undecodable(resource: Resource) -> OnUndecodable:
-    def log_undecodable(name: str, error: Exception) -> None:
-        fields = {"resource": resource.plural, "object": name, "error": str(error)}
-        log.warning("ignoring undecodable object", extra=fields)
-
-    return log_undecodable
 
 
 def _decoder(kind: type[T]) -> Callable[[bytes], T]:

@@ -12,6 +12,7 @@ from traincrew.embedded.scheduler.informers import SchedulerInformers
 from traincrew.scheduling.decisions import Binding, Decisions, Profile
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.scheduling_cycle import schedule
+from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class Scheduler:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._informers.run())
                 tasks.create_task(self._recorder.run())
-                tasks.create_task(self._schedule())
+                tasks.create_task(background_tasks.keep_running("kube-scheduler", self._schedule))
         finally:
             for task in self._bindings:
                 task.cancel()
@@ -102,8 +103,12 @@ class Scheduler:
         await binder.write_all(binder.reject, decisions.unschedulable)
 
     async def _bind(self, binding: Binding) -> None:
-        uid = binding.pod.uid
-        if not await self._binder.bind(binding):
+        uid, bound = binding.pod.uid, False
+        try:
+            bound = await self._binder.bind(binding)
+        except Exception:
+            log.exception("binding failed", extra={"pod": binding.pod.full_name})
+        if not bound:
             self._assumed.pop(uid, None)
             self._backoff.add(uid)
             asyncio.get_running_loop().call_later(BIND_BACKOFF, self._end_backoff, uid)

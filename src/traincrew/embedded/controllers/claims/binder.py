@@ -13,7 +13,7 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.claims import decisions, resources
+from traincrew.embedded.controllers.claims import decisions, matching, resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
 from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
@@ -33,7 +33,7 @@ class PersistentVolumeController:
         """The last event about a claim, by its UID: it is not repeated at every reconcile."""
         self._claims.listeners.append(self._claim_changed)
         self._volumes.listeners.append(self._volume_changed)
-        self._classes.listeners.append(lambda old, new: self._enqueue_pending())
+        self._classes.listeners.append(lambda _old, _new: self._enqueue_pending())
         self._pods.listeners.append(self._pod_changed)
 
     async def run(self) -> None:
@@ -54,11 +54,11 @@ class PersistentVolumeController:
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for stored in (old, new):
-            if stored is not None and (named := stored.body["spec"].get("claimRef")):
-                self._claim_queue.add((named["namespace"], named["name"]))
+            if stored is not None and (key := resources.claim_key(stored.body)) is not None:
+                self._claim_queue.add(key)
         if new is not None:
             self._volume_queue.add(("", new.metadata.name))
-        self._enqueue_pending()
+            self._enqueue_pending(new)
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -67,9 +67,12 @@ class PersistentVolumeController:
             if claim is not None and resources.phase(claim.body) == "Pending":
                 self._claim_queue.add((claim.metadata.namespace, name))
 
-    def _enqueue_pending(self) -> None:
+    def _enqueue_pending(self, volume: Unstructured | None = None) -> None:
+        """Enqueues the claims that are not bound. volume: only those that may be bound to it."""
         for stored in self._claims:
-            if resources.COMPLETED not in resources.annotations_of(stored.body):
+            if resources.COMPLETED not in resources.annotations_of(stored.body) and (
+                volume is None or matching.may_bind(volume.body, stored.body)
+            ):
                 self._claim_queue.add((stored.metadata.namespace, stored.metadata.name))
 
     async def _reconcile_claim(self, key: NamespacedName) -> None:
@@ -130,9 +133,9 @@ class PersistentVolumeController:
             return
         volume = stored.body
         decision = decisions.decide_volume(volume, await self._bound_claim(volume))
-        if decision.reconcile_claim:
-            named = volume["spec"]["claimRef"]
-            self._claim_queue.add((named["namespace"], named["name"]))
+        claim_key = resources.claim_key(volume)
+        if decision.reconcile_claim and claim_key is not None:
+            self._claim_queue.add(claim_key)
         if decision.unbind:
             ours = resources.BY_CONTROLLER in resources.annotations_of(volume)
             freed: Object = {"spec": {"claimRef": None}} if ours else {"spec": {"claimRef": {"uid": None}}}
@@ -144,21 +147,21 @@ class PersistentVolumeController:
             if decision.event is not None:
                 self._recorder.event(VOLUMES, volume, *decision.event)
             self._volume_queue.add(key)
-            self._enqueue_pending()
 
     async def _bound_claim(self, volume: Object) -> Object | None:
         """The claim that the volume names. A claim that is not in the store is read: the volume's data depends on it."""
-        named = volume["spec"].get("claimRef") or {}
-        if not named.get("uid"):
+        key = resources.claim_key(volume)
+        uid = volume["spec"]["claimRef"].get("uid") if key is not None else None
+        if key is None or not uid:
             return None
-        stored = self._claims.get(named["namespace"], named["name"])
-        if stored is not None and stored.metadata.uid == named["uid"]:
+        stored = self._claims.get(*key)
+        if stored is not None and stored.metadata.uid == uid:
             return stored.body
         try:
-            claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, named["namespace"], named["name"]))
+            claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, *key))
         except errors.NotFound:
             return None
-        return claim if claim["metadata"]["uid"] == named["uid"] else None
+        return claim if claim["metadata"]["uid"] == uid else None
 
     async def _annotate(self, lister: Lister[Unstructured], obj: Object, annotations: dict[str, str]) -> Object:
         current = resources.annotations_of(obj)

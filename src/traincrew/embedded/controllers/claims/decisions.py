@@ -140,6 +140,8 @@ def decide_volume(obj: Object, claim: Object | None) -> VolumeDecision:
     named = obj["spec"].get("claimRef")
     if not named or not named.get("uid"):
         return VolumeDecision(phase="Available")
+    if resources.claim_key(obj) is None:
+        return VolumeDecision()  # nobody can tell whether the claim exists: the volume and its data stay as they are
     if claim is None:
         return _released(obj)
     bound_to = claim["spec"].get("volumeName", "")

@@ -19,6 +19,11 @@ def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | No
     return min(free, key=_size, default=None)
 
 
+def may_bind(volume: Object, claim: Object) -> bool:
+    """Whether a change of the volume may allow to bind the claim to it."""
+    return bool(claim["spec"].get("volumeName") == volume["metadata"]["name"] or resources.phase(volume) == "Available")
+
+
 def _could_hold(volume: Object, claim: Object) -> bool:
     if volume["spec"].get("claimRef") and not resources.reserved_for(volume, claim):
         return False

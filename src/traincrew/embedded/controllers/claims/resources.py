@@ -46,6 +46,13 @@ def reserved_for(volume: Object, claim: Object) -> bool:
     return named.get("uid", "") in ("", meta["uid"])
 
 
+def claim_key(volume: Object) -> tuple[str, str] | None:
+    """Namespace and name of the claim that the volume names. None: it names none, or the reference is not complete, which the
+    API server accepts."""
+    named = volume["spec"].get("claimRef") or {}
+    return (named["namespace"], named["name"]) if named.get("namespace") and named.get("name") else None
+
+
 def phase(obj: Object) -> str:
     value: str = (obj.get("status") or {}).get("phase", "")
     return value
