@@ -41,9 +41,9 @@ PANELS = (
         "1 while a Go operator is running: traincrew does not reconcile the jobs of its kinds.",
         (("max by (operator) (traincrew_other_operator_running)", "{{operator}}"),),
     ),
-    Panel("Work queue", "Jobs that wait for a reconcile", (("traincrew_queue_depth", "{{pod}}"),)),
+    Panel("Work queue", "Jobs that wait for a reconciliation", (("traincrew_queue_depth", "{{pod}}"),)),
     Panel(
-        "Duration of reconciles",
+        "Duration of reconciliations",
         "99th percentile",
         (
             (
@@ -54,7 +54,7 @@ PANELS = (
         "s",
     ),
     Panel(
-        "Reconcile errors",
+        "Failed reconciliations",
         "Per second. The log has a line for each.",
         (("sum by (framework) (rate(traincrew_reconcile_errors_total[5m]))", "{{framework}}"),),
     ),
@@ -85,12 +85,14 @@ PANELS = (
     ),
     Panel(
         "Workers of elastic jobs",
-        "Mean number of workers by what they do: asked for, on idle capacity (surplus), starting, leaving, waiting for a node.",
+        "Mean number of workers: asked for, on idle capacity (surplus), starting, leaving, waiting for a node. Workers that repeat "
+        "work since the last checkpoint are also counted as asked or surplus.",
         (
             (
-                f'sum by (part) (rate(traincrew_elastic_worker_seconds_total{{{OF_JOBS},part!="redone"}}[5m]))',
+                f"sum by (part) (rate(traincrew_elastic_worker_seconds_total{{{OF_JOBS}}}[5m]))",
                 "{{part}}",
             ),
+            (f"sum(rate(traincrew_elastic_redone_worker_seconds_total{{{OF_JOBS}}}[5m]))", "repeating work (asked, surplus)"),
         ),
     ),
     Panel(
@@ -100,17 +102,18 @@ PANELS = (
     ),
     Panel(
         "Idle and lent capacity",
-        "Amounts that no pod requests, and amounts of workers on idle capacity, while a job lets the operator choose.",
+        "Resources that no pod requests, and resources that workers on idle capacity request, while the operator chooses the "
+        "number of workers of a job.",
         (
-            ('sum by (resource) (traincrew_elastic_idle{resource!="memory"})', "idle {{resource}}"),
-            ('sum by (resource) (traincrew_elastic_lent{resource!="memory"})', "lent {{resource}}"),
-            ("sum(traincrew_elastic_demands)", "owners of pods that wait"),
+            ('sum by (resource) (traincrew_elastic_idle{unit!="byte"})', "idle {{resource}}"),
+            ('sum by (resource) (traincrew_elastic_lent{unit!="byte"})', "lent {{resource}}"),
+            ("sum(traincrew_elastic_demands)", "owners of pending pods"),
             ("sum(increase(traincrew_elastic_surplus_refused_total[1h]))", "workers without a node, per hour"),
         ),
     ),
     Panel(
-        "Time to come and to leave",
-        "Nine of ten workers on idle capacity start, or leave for others, within this time.",
+        "Time to add and to remove workers",
+        "90th percentile of the time from the decision until a worker on idle capacity runs, or until a removed one is deleted.",
         tuple(
             (f"histogram_quantile(0.9, sum by (le) (rate(traincrew_elastic_{name}_seconds_bucket[1h])))", legend)
             for name, legend in (("fill", "start"), ("give_back", "leave"))

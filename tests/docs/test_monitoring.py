@@ -16,7 +16,7 @@ MONITORING = ROOT / "manifests" / "monitoring"
 RULES = [rule for group in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]
 NAME = re.compile(r"\b((?:traincrew|training_operator|process)_\w+|(?:created|deleted|failed|succeeded)_\w+_total)\b")
 OF_PROCESSES = {"process_resident_memory_bytes", "process_cpu_seconds_total"}
-OF_GO_OPERATORS = "Compatible with the Go operator"
+OF_GO_OPERATORS = "counter of the Go training operator"
 
 
 def served() -> set[str]:

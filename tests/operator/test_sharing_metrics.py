@@ -39,11 +39,11 @@ def test_idle_and_lent_amounts_are_those_of_the_last_decision_and_end_with_shari
     metrics = Metrics()
     sharing = SharingMetrics(metrics)
     grown(sharing)
-    assert value(metrics, "lent", resource=GPU) == 3
-    assert value(metrics, "idle", resource=GPU) == 0
-    assert value(metrics, "idle", resource="cpu") == 64
+    assert value(metrics, "lent", resource=GPU, unit="integer") == 3
+    assert value(metrics, "idle", resource=GPU, unit="integer") == 0
+    assert value(metrics, "idle", resource="cpu", unit="core") == 64
     sharing.ended()
-    assert value(metrics, "lent", resource=GPU) is None
+    assert value(metrics, "lent", resource=GPU, unit="integer") is None
     assert value(metrics, "demands") == 0
 
 

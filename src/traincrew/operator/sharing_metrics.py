@@ -81,7 +81,16 @@ class SharingMetrics:
 
 
 def _set(gauge: Gauge, resource: str, amount: int) -> None:
-    gauge.labels(resource).set(amount / MILLI_CPU if resource == "cpu" else amount)
+    unit = _unit(resource)
+    gauge.labels(resource, unit).set(amount / MILLI_CPU if unit == "core" else amount)
+
+
+def _unit(resource: str) -> str:
+    """As in kube-state-metrics: amounts of different units are not added."""
+    if resource == "cpu":
+        return "core"
+    is_size = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return "byte" if is_size else "integer"
 
 
 def _leaving_with(result: SharingDecision, reason: str) -> set[WorkerKey]:

@@ -11,6 +11,8 @@ from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import Observer
 
 Sums = dict[str, float]
+REDONE = "redone"
+"""No part of its own: these seconds are also in the parts of the workers that ran. It has a counter of its own."""
 
 
 class WorkerSecondsMetrics:
@@ -35,10 +37,12 @@ class WorkerSecondsMetrics:
             found[uid] = {**sums, **resizes}
             known = found[uid] if before is None else before.get(uid, {})
             labels = (job.metadata.namespace, framework)
-            for part, seconds in sums.items():
-                self._metrics.worker_seconds.labels(*labels, part).inc(max(seconds - known.get(part, 0.0), 0.0))
-            for reason, number in resizes.items():
-                self._metrics.resizes.labels(*labels, reason).inc(max(number - known.get(reason, 0.0), 0.0))
+            grown = {name: max(amount - known.get(name, 0.0), 0.0) for name, amount in found[uid].items()}
+            self._metrics.redone_worker_seconds.labels(*labels).inc(grown[REDONE])
+            for part in sums.keys() - {REDONE}:
+                self._metrics.worker_seconds.labels(*labels, part).inc(grown[part])
+            for reason in resizes:
+                self._metrics.resizes.labels(*labels, reason).inc(grown[reason])
         self._seen = found
 
     def _elastic_jobs(self) -> Iterator[tuple[str, jobs.JobObject[Any]]]:
