@@ -85,8 +85,8 @@ PANELS = (
     ),
     Panel(
         "Workers of elastic jobs",
-        "Mean number of workers: asked for, on idle capacity (surplus), starting, leaving, waiting for a node. Workers that repeat "
-        "work since the last checkpoint are also counted as asked or surplus.",
+        "Mean number of workers: asked for, on idle capacity (surplus), starting, leaving, waiting for a node. Workers that "
+        "repeat work since the last checkpoint are also counted as asked or surplus.",
         (
             (
                 f"sum by (part) (rate(traincrew_elastic_worker_seconds_total{{{OF_JOBS}}}[5m]))",
