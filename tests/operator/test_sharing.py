@@ -76,10 +76,11 @@ def elastic_job(workers: int = 2, max_replicas: int = 4, **annotations: str) -> 
 class Machine:
     """A node with devices: its scheduler is real, its pods run as soon as they are bound."""
 
-    def __init__(self, on: Cluster) -> None:
-        self._on = on
+    def __init__(self, on: Cluster, period: float = 1.0) -> None:
+        """period: the seconds between two looks at the pods."""
+        self._on, self._period = on, period
         self._terminating: set[str] = set()
-        """UIDs of pods whose containers are being stopped, which takes a second."""
+        """UIDs of pods whose containers are being stopped, which takes one period."""
 
     async def add_node(self, name: str = "machine", gpus: int = 4) -> None:
         await self._on.client.create(NODES, None, json.dumps({"metadata": {"name": name}}).encode())
@@ -91,7 +92,7 @@ class Machine:
         while True:
             for pod in await self._on._list(PODS):
                 await self._sync(pod)
-            await asyncio.sleep(1)
+            await asyncio.sleep(self._period)
 
     async def _sync(self, pod: Object) -> None:
         name = pod["metadata"]["name"]
@@ -105,8 +106,8 @@ class Machine:
 
 
 @contextlib.asynccontextmanager
-async def machine(on: Cluster, gpus: int = 4) -> AsyncIterator[Machine]:
-    made = Machine(on)
+async def machine(on: Cluster, gpus: int = 4, period: float = 1.0) -> AsyncIterator[Machine]:
+    made = Machine(on, period)
     await made.add_node(gpus=gpus)
     scheduler = Scheduler(on.control_plane.system_client("scheduler"), Profile())
     tasks = [asyncio.create_task(scheduler.run()), asyncio.create_task(made.run())]

@@ -8,7 +8,7 @@ import pathlib
 
 import msgspec
 import pytest
-from tests.operator.operator_cluster import NAMESPACE, Cluster, cluster, now
+from tests.operator.operator_cluster import NAMESPACE, PYTORCH, Cluster, cluster, now
 from tests.operator.test_sharing import create_pod, elastic, elastic_job, machine
 from tests.operator.virtual_time import in_virtual_time
 
@@ -31,14 +31,12 @@ class Lives:
         self._gone: dict[str, dt.datetime] = {}
 
     async def run(self) -> None:
-        while True:
-            pods = [pod for pod in await self._on._list(PODS) if pod["metadata"]["name"].startswith("j-worker-")]
-            present = {pod["metadata"]["uid"] for pod in pods if pod["spec"].get("nodeName")}
-            for uid in present:
-                self._bound.setdefault(uid, now())
-            for uid in set(self._bound) - present - set(self._gone):
-                self._gone[uid] = now()
-            await asyncio.sleep(0.5)
+        version = [page.resource_version async for page in self._on.client.pages(PODS, NAMESPACE)][-1]
+        async for event in self._on.client.watch(PODS, NAMESPACE, resource_version=version):
+            pod = msgspec.json.decode(event.object)
+            if pod["metadata"].get("name", "").startswith("j-worker-") and pod["spec"].get("nodeName"):
+                times = self._gone if event.type == "DELETED" else self._bound
+                times.setdefault(pod["metadata"]["uid"], now())
 
     @property
     def seconds(self) -> float:
@@ -108,3 +106,24 @@ async def test_a_new_operator_does_not_count_again_what_the_job_used_before(tmp_
         assert scraped(metrics)["asked"] == pytest.approx(200, abs=5)
         stop.set()
         await task
+
+
+@in_virtual_time
+async def test_lives_of_a_few_seconds_are_counted_within_one_percent(tmp_path: pathlib.Path) -> None:
+    """What is always recorded late adds up. Pods come and go at all fractions of a second, because the status has whole ones."""
+    async with cluster(tmp_path) as on, machine(on, period=0.9):
+        lives = Lives(on)
+        async with on.operator():
+            task = asyncio.create_task(lives.run())
+            quick = {"scaling": "yield", "start-seconds": "1"}
+            await on.create(elastic_job(1, 4, **quick))
+            for _ in range(40):
+                for replicas in (4, 1):
+                    await asyncio.sleep(13.3)
+                    change = {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": replicas}}}}
+                    await on.client.patch(PYTORCH, NAMESPACE, "j", msgspec.json.encode(change))
+            sums = await used(on)
+            assert len(lives._bound) > 100
+            assert sum(sums[part] for part in ON_NODES) == pytest.approx(lives.seconds, rel=0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

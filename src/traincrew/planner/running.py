@@ -68,6 +68,7 @@ def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at
     counts_only = before == msgspec.structs.replace(
         status, replica_statuses=before.replica_statuses, worker_seconds=before.worker_seconds
     )
+    number_on_nodes = worker_seconds.number_on_nodes(status)
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
@@ -79,7 +80,7 @@ def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at
         ),
         requeue_at=requeue_at,
         milestones=events.milestones(before, status),
-        can_be_delayed=counts_only and not any(stages),
+        can_be_delayed=counts_only and not any(stages) and worker_seconds.number_on_nodes(before) == number_on_nodes,
     )
 
 

@@ -19,6 +19,7 @@ from traincrew.planner import deadlines
 from traincrew.planner.replicas import Replicas
 
 ASKED, SURPLUS, STARTING, LEAVING, WAITING = "asked", "surplus", "starting", "leaving", "waiting"
+ON_NODES = (ASKED, SURPLUS, STARTING, LEAVING)
 
 
 def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
@@ -39,6 +40,12 @@ def record(replicas: Replicas, status: JobStatus, now: Time) -> JobStatus:
         **{part: int(seconds) for part, seconds in sums.items()}, workers=workers, resizes=resizes, until=deadlines.whole(now)
     )
     return msgspec.structs.replace(status, worker_seconds=msgspec.structs.replace(after, redone=after.redone + redone))
+
+
+def number_on_nodes(status: JobStatus) -> int:
+    """The number of workers on nodes since the last change. The life of a pod counts from the time at which it is recorded."""
+    workers = status.worker_seconds.workers if status.worker_seconds is not None else {}
+    return sum(workers.get(part, 0) for part in ON_NODES)
 
 
 def _parts(replicas: Replicas) -> Iterator[str]:
