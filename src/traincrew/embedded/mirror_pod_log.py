@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from traincrew.apimachinery import times
 from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime.streaming import (
     ContainerNotStarted,
@@ -117,7 +118,7 @@ class MirrorPodLog:
 
 def _time(line: bytes) -> dt.datetime | None:
     try:
-        return dt.datetime.fromisoformat(line[:24].decode("ascii"))
+        return times.parse(line[:24].decode("ascii"))
     except ValueError:
         return None
 

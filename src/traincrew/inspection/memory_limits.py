@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import byte_sizes, quantities
 from traincrew.diagnosis.hang import ReplicaActivity
 from traincrew.inspection import measured_usage
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
 
 MAX_LINES = 4
-_MIB = 2**20
+_ONE_UNIT = {"MiB": ".0f"}
+"""Usage and limit are compared: two numbers of GiB would often look the same."""
 
 
 def used(job: ObservedJob, pod: objects.Pod, metrics: Mapping[str, Any] | None) -> int | None:
@@ -42,5 +43,5 @@ def exceeded(activities: Sequence[ReplicaActivity]) -> list[str]:
 
 
 def _sentence(activity: ReplicaActivity) -> str:
-    used, limit = ((value or 0) / _MIB for value in (activity.memory, activity.memory_limit))
-    return f"{activity.replica} uses {used:.0f} MiB of memory, more than its limit of {limit:.0f} MiB, which is not enforced"
+    used, limit = (byte_sizes.text(value or 0, _ONE_UNIT) for value in (activity.memory, activity.memory_limit))
+    return f"{activity.replica} uses {used} of memory, more than its limit of {limit}, which is not enforced"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from traincrew.apimachinery import byte_sizes
 from traincrew.scheduling.filters import FilterStatus
 
 NO_NODES = "no nodes available to schedule pods"
@@ -55,13 +56,9 @@ def _memory_exceeded(requested: int, allocatable: int) -> str:
     if requested <= allocatable:
         return ""
     return (
-        f"This machine has {_gibibytes(allocatable)} of memory for pods. "
-        f"The pod requests {_gibibytes(requested)} and will never fit. "
+        f"This machine has {byte_sizes.text(allocatable)} of memory for pods. "
+        f"The pod requests {byte_sizes.text(requested)} and will never fit. "
     )
-
-
-def _gibibytes(value: int) -> str:
-    return f"{value / 2**30:.4g} GiB"
 
 
 def too_few_siblings(pod: str, present: int, min_member: int) -> str:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
+from traincrew.apimachinery import byte_sizes
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.embedded.kubelet.runtime import host_mounts
 
@@ -76,7 +77,7 @@ def file_system_of(path: pathlib.Path, mounts: tuple[host_mounts.HostMount, ...]
 
 def _free_space(existing: pathlib.Path) -> Finding:
     free = shutil.disk_usage(existing).free
-    message = f"{free / 2**30:.1f} GiB free"
+    message = f"{byte_sizes.text(free, byte_sizes.MEASURED_MEMORY)} free"
     if free < MIN_FREE:
         return fail("disk", message, "Free disk space. On a full disk, writes fail and log lines are lost.")
     if free < LOW_FREE:

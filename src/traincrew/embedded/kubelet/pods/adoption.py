@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 from collections.abc import Iterable
 
 from traincrew.apimachinery import times
@@ -73,7 +72,7 @@ def read_exit_status(directory: PodStateDirectory, container: str, attempt: int)
     record = runtime.read_exit(directory.path, container, attempt)
     if record is None:
         return None
-    started, finished = _parse(record.started), _parse(record.finished)
+    started, finished = times.parse_optional(record.started), times.parse_optional(record.finished)
     return ExitStatus(record.code, record.signal, record.oom, started, finished, record.message)
 
 
@@ -118,7 +117,3 @@ async def _containers(pod: ManagedPod, shim: runtime.ShimClient) -> dict[str, Ob
             current = ObservedContainer(state, current.history, post_start=post_start)
         observed[name] = current
     return observed
-
-
-def _parse(text: str) -> dt.datetime | None:
-    return dt.datetime.fromisoformat(text) if text else None

@@ -7,13 +7,13 @@ to a new directory; then one rename replaces `..data`. After a crash the next wr
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import pathlib
 import secrets
 import stat
 from collections.abc import Callable
 
+from traincrew.client import clock
 from traincrew.embedded.file_trees import removal, walk
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import Resolve, RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile, validate_paths
@@ -74,8 +74,8 @@ def _has(directory: RootDirectory, path: str, data: bytes) -> bool:
 
 def _write_payload(directory: RootDirectory, payload: Payload) -> str:
     """Returns the name of the new directory."""
-    stamp = datetime.datetime.now(datetime.UTC).strftime("..%Y_%m_%d_%H_%M_%S.")
-    fresh = f"{stamp}{secrets.randbelow(10**10)}"
+    stamp = clock.now()
+    fresh = f"{stamp:..%Y_%m_%d_%H_%M_%S.}{secrets.randbelow(10**10)}"
     # Other users may enter, whatever the umask is.
     os.close(directory.open(fresh, make="directory", mode=0o755))
     for path, file in payload.items():

@@ -12,10 +12,11 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Self
 
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.client.connection import MessageConnection
 from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
-from traincrew.embedded.kubelet.runtime.client.shim_records import _KILLED, ContainerUsage, ShimContainerStatus, container_status
+from traincrew.embedded.kubelet.runtime.client.shim_records import KILLED, ContainerUsage, ShimContainerStatus, container_status
 from traincrew.embedded.kubelet.runtime.errors import (
     ContainerNotRunning,
     ContainerRuntimeError,
@@ -96,7 +97,7 @@ class ShimClient:
             reply, _ = await self.request("start", container=spec.to_json(container))
         except ShimError as error:
             raise StartContainerError(error.reason, str(error)) from None
-        return datetime.datetime.fromisoformat(reply["started"])
+        return times.parse(reply["started"])
 
     async def signal(self, name: str, number: int) -> None:
         """Signals the container's command. Does nothing if the container has ended."""
@@ -228,7 +229,7 @@ class ShimClient:
             self._hello.exception()  # no task may be waiting for it
         for session in self._sessions.values():
             if not session.done():
-                session.set_result(_KILLED)  # the pod's processes end with the shim
+                session.set_result(KILLED)  # the pod's processes end with the shim
         for each in self._pending.values():
             if not each.done():
                 each.set_exception(gone)

@@ -9,10 +9,11 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from traincrew.apimachinery import times
 from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime import spec
 
-_KILLED = 137
+KILLED = 137
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,5 +41,5 @@ def read_exit(directory: pathlib.Path, name: str, attempt: int) -> spec.Exit | N
 
 
 def container_status(values: Mapping[str, Any]) -> ShimContainerStatus:
-    started = datetime.datetime.fromisoformat(values["started"]) if values["started"] else clock.now()
+    started = times.parse_optional(values["started"]) or clock.now()
     return ShimContainerStatus(values["attempt"], values["running"], values["pid"], started)

@@ -11,7 +11,7 @@ from traincrew.embedded.kubelet.runtime import errors, fork, protocol, spec, sys
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import credentials, launch
 from traincrew.embedded.kubelet.runtime.container.init_config import InitConfig
-from traincrew.embedded.kubelet.runtime.container.supervisor import _FORWARDED, Init
+from traincrew.embedded.kubelet.runtime.container.supervisor import FORWARDED, Init
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 
 
@@ -74,7 +74,7 @@ def _run(config: InitConfig, child: int, wakeup: int) -> None:
 def _catch_signals() -> tuple[int, int]:
     wakeup, wakeup_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
-    for number in (*_FORWARDED, signal.SIGCHLD):
+    for number in (*FORWARDED, signal.SIGCHLD):
         signal.signal(number, lambda *_: None)
     return wakeup, wakeup_writer
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from traincrew.embedded.kubelet.runtime import protocol, syscalls
 from traincrew.embedded.kubelet.runtime.container.init_config import InitConfig
 
-_FORWARDED = (
+FORWARDED = (
     signal.SIGTERM,
     signal.SIGINT,
     signal.SIGHUP,
