@@ -15,7 +15,7 @@ import uuid
 import pytest
 from tests.frameworks import local_jobs
 
-from traincrew.kinds.mpi import host_discovery, lost_peers
+from traincrew.kinds.horovod import host_discovery, lost_peers
 from traincrew.model import meta, objects
 
 ADDRESS = "10.9.0.1"

@@ -11,7 +11,8 @@ import pytest
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
-from traincrew.kinds.mpi import files, host_discovery, launch_command
+from traincrew.kinds.horovod import horovodrun, host_discovery
+from traincrew.kinds.mpi import files
 from traincrew.model import objects
 from traincrew.model.observed import Observed
 
@@ -136,7 +137,7 @@ def test_without_a_launcher_nobody_who_leaves_is_listed() -> None:
 
 def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:
     def begins(*words: str) -> int:
-        return launch_command.initial_workers(defaulted(job(command=["horovodrun", *words, "--host-discovery-script", "x"]))[1])
+        return horovodrun.initial_workers(defaulted(job(command=["horovodrun", *words, "--host-discovery-script", "x"]))[1])
 
     assert (begins("-np", "3", "--min-np", "2"), begins("--min-num-proc=2"), begins()) == (3, 2, 1)
 

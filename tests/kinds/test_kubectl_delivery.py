@@ -10,7 +10,8 @@ import pytest
 from tests.planner import manifests
 
 from traincrew.kinds import job_decoding
-from traincrew.kinds.mpi import kubectl_delivery, launch_command
+from traincrew.kinds.horovod import horovodrun
+from traincrew.kinds.mpi import kubectl_delivery
 from traincrew.model import jobs
 
 WORKERS = "training.kubeflow.org/job-name=j,training.kubeflow.org/replica-type=worker"
@@ -128,4 +129,4 @@ def test_an_image_without_kubectl_says_what_to_do(launcher: Launcher) -> None:
 def test_the_minimum_of_an_elastic_launch_is_read_off_its_command(
     command: list[str], slots: int | None, least: int | None
 ) -> None:
-    assert launch_command.minimum_workers(mpi_job(command=command, slots=slots)) == least
+    assert horovodrun.minimum_workers(mpi_job(command=command, slots=slots)) == least

@@ -15,7 +15,8 @@ from tests.cluster.api import eventually
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
-from traincrew.kinds.mpi import files, lost_peers
+from traincrew.kinds.horovod import lost_peers
+from traincrew.kinds.mpi import files
 from traincrew.model import objects
 from traincrew.model.observed import Observed
 

@@ -49,11 +49,18 @@ def bounds(job: jobs.Job, elastic: WorkerBounds) -> tuple[int, int]:
     )
 
 
+def inverted_bounds(low: int | None, high: int | None) -> Violation | None:
+    if low is None or high is None or low <= high:
+        return None
+    message = f"is {low}, more than maxReplicas, which is {high}: change one of the two"
+    return unenforced("spec.elasticPolicy.minReplicas", message)
+
+
 def advise(kind: JobKind, job: jobs.Job, elastic: ElasticPolicy) -> list[Violation]:
     """Bounds that contradict each other or the present number of workers."""
     low, high = bounds(job, elastic)
-    if low > high:
-        return [unenforced("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}")]
+    if inverted := inverted_bounds(low, high):
+        return [inverted]
     if "Worker" in job.roles and not low <= job.requested("Worker") <= high:
         message = f"is {job.requested('Worker')}, not between minReplicas {low} and maxReplicas {high}"
         return [unenforced(f"{violations.replica_path(kind, 'Worker')}.replicas", message)]

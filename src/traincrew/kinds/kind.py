@@ -48,6 +48,8 @@ class PodConfig:
     """Further changes to the pod manifest, in place."""
     labels: Callable[[Replica], dict[str, str]] | None = None
     """The pod labels, if they differ from the common five."""
+    rank: Callable[[jobs.Job, str, int], int | None] | None = None
+    """The rank of a replica by the label of its role and its index. None: a variable of the pod has it."""
     wait_containers: tuple[str, ...] = ()
     """Names of init containers that `customize` adds. They wait or copy files; their logs do not matter afterwards."""
 

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from traincrew.console.view.pods import ShownPod
 from traincrew.inspection.observed_job import ObservedJob
-from traincrew.kinds.mpi import spec as mpi_spec
 from traincrew.model import naming
 
 VARIABLES = ("RANK", "PROCESS_ID")
 """PyTorch and XGBoost; JAX. TensorFlow has tasks of several types, and Paddle numbers its nodes when they meet."""
-_MPI, _WORKER = "mpijob", "worker"
 
 
 def rank(observed: ObservedJob, pod: ShownPod) -> int | None:
     """None: the kind gives none, it changes while the job runs, or the pod runs several processes that have one each."""
-    if observed.kind.singular == _MPI:
-        return _of_host(observed, pod)
+    if observed.kind.pods.rank is not None:
+        labels = pod.metadata.labels
+        role, index = labels.get(naming.REPLICA_TYPE) or labels.get(naming.JOB_ROLE, ""), labels.get(naming.REPLICA_INDEX, "")
+        return observed.kind.pods.rank(observed.job, role, int(index)) if index.isdecimal() else None
     if _processes(observed) != 1:
         return None
     main = next((each for each in pod.spec.containers if each.name == observed.kind.pods.container), None)
     found = {each.name: each.value for each in main.env} if main is not None else {}
     return next((int(found[name]) for name in VARIABLES if found.get(name, "").isdecimal()), None)
-
-
-def _of_host(observed: ObservedJob, pod: ShownPod) -> int | None:
-    """mpirun numbers its processes in the order of the host file, which is that of the workers."""
-    labels = pod.metadata.labels
-    is_worker = (labels.get(naming.REPLICA_TYPE) or labels.get(naming.JOB_ROLE)) == _WORKER
-    index = labels.get(naming.REPLICA_INDEX, "")
-    return int(index) if is_worker and index.isdecimal() and mpi_spec.slots(observed.job) == 1 else None
 
 
 def _processes(observed: ObservedJob) -> int:

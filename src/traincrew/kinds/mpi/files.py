@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from traincrew.kinds.mpi import host_discovery, implementations, launch_command, lost_peers, spec
-from traincrew.kinds.mpi.spec import gpu_launcher, launcher_name, slots, worker_names
+from traincrew.kinds import hosts
+from traincrew.kinds.horovod import horovodrun, host_discovery, lost_peers
+from traincrew.kinds.hosts import launcher_name, slots, worker_names
+from traincrew.kinds.mpi import implementations
 from traincrew.model import jobs, naming
 from traincrew.model.observed import Observed
 
@@ -13,11 +15,11 @@ from traincrew.model.observed import Observed
 def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     """The files of v1: hosts are pod names, reached by `kubectl exec`."""
     count = slots(job)
-    first = [launcher_name(job)] if gpu_launcher(job) else []
+    first = [launcher_name(job)] if hosts.has_gpu_launcher(job) else []
     launcher = [f"echo {name}:{count}\n" for name in first]
     workers = host_discovery.echo_lines(job, observed, host_discovery.POD_NAMES, f":{count}")
-    elastic = {lost_peers.FILE: lost_peers.program()} if launch_command.is_elastic(job) else {}
-    lost = spec.on_lost_nodes(job, observed.pods) if elastic else []
+    elastic = {lost_peers.FILE: lost_peers.program()} if horovodrun.is_elastic(job) else {}
+    lost = hosts.on_lost_nodes(job, observed.pods) if elastic else []
     workers += host_discovery.lost_lines(lost, host_discovery.POD_NAMES, f":{count}")
     return {
         "hostfile": "".join(f"{name} slots={count}\n" for name in first + worker_names(job)),
@@ -31,9 +33,9 @@ def _kubexec(job: jobs.Job) -> str:
     # The API server accepts any string as the name of a container.
     container = f" --container {shlex.quote(job.spec.main_container)}" if job.spec.main_container else ""
     kubectl = f"/opt/kube/kubectl exec ${{POD_NAME}}{container}"
-    if launch_command.is_elastic(job):
+    if horovodrun.is_elastic(job):
         lines = ("#!/bin/sh", f"POD_NAME=${{1%{host_discovery.ALIAS_SUFFIX}*}}", "shift")
-        return "\n".join((*lines, *lost_peers.remote_shell(spec.MOUNT, f"{kubectl} --stdin")))
+        return "\n".join((*lines, *lost_peers.remote_shell(hosts.MOUNT, f"{kubectl} --stdin")))
     return "\n".join(("#!/bin/sh", "POD_NAME=$1", "shift", f'{kubectl} -- /bin/sh -c "$*"'))
 
 

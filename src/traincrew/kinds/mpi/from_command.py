@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traincrew.kinds import job_from_command
+from traincrew.kinds.hosts import DISCOVERY_SCRIPT, HOSTFILE, MOUNT
 from traincrew.kinds.mpi.launch_command import LAUNCHERS
-from traincrew.kinds.mpi.spec import HOSTFILE, MOUNT
 
 RUN_ENV = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -60,6 +60,6 @@ def _launch(request: job_from_command.CommandRequest, per_worker: int) -> job_fr
     if request.elastic is None:
         return ("sh", "-ec", RUN_SCRIPT, "mpirun", "-n", processes, *request.command)
     low, high = (str(bound * per_worker) for bound in request.elastic)
-    script = ("--host-discovery-script", f"{MOUNT}/discover_hosts.sh")
+    script = ("--host-discovery-script", DISCOVERY_SCRIPT)
     bounds = ("-np", processes, "--min-np", low, "--max-np", high)
     return ("sh", "-c", ELASTIC_SCRIPT, "horovodrun", *bounds, *script, *request.command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from traincrew.kinds.mpi.spec import HOSTFILE
+from traincrew.kinds.hosts import HOSTFILE
 from traincrew.kinds.replica import Env
 from traincrew.model import jobs
 

@@ -5,8 +5,9 @@ The launcher pod is created together with the workers, since gang schedulers nee
 
 from __future__ import annotations
 
-from traincrew.kinds.mpi import launch_command
-from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT
+from traincrew.kinds.horovod import horovodrun
+from traincrew.kinds.hosts import HOSTFILE, MOUNT
+from traincrew.kinds.mpi.spec import CONFIG_VOLUME
 from traincrew.kinds.option import Option
 from traincrew.kinds.replica import Manifest, Replica, env_vars
 from traincrew.model import jobs
@@ -58,7 +59,7 @@ def container(replica: Replica, workers: str) -> Manifest:
 
 
 def script(job: jobs.Job, workers: str) -> str:
-    minimum = launch_command.minimum_workers(job)
-    counted = f"$(grep -c '^{job.name}-worker-' {MOUNT}/hostfile || true)"
+    minimum = horovodrun.minimum_workers(job)
+    counted = f"$(grep -c '^{job.name}-worker-' {HOSTFILE} || true)"
     need = f'need="{counted}"' if minimum is None else f"need={minimum}"
     return _SCRIPT.format(need=need, selector=workers, flag=IMAGE.flag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.kinds import validation_rules
+from traincrew.kinds import hosts, validation_rules
 from traincrew.kinds.condition_messages import ConditionMessages
 from traincrew.kinds.dependent import Dependent
 from traincrew.kinds.kind import JobKind
@@ -31,7 +31,7 @@ def dependents(job: jobs.Job, observed: Observed) -> list[Dependent]:
 
 def launcher_waits(job: jobs.Job, observed: Observed) -> bool:
     ready = {pod.name for pod in observed.pods if pod.ready}
-    return job.spec.launcher_creation_policy == "WaitForWorkersReady" and not ready.issuperset(spec.worker_names(job))
+    return job.spec.launcher_creation_policy == "WaitForWorkersReady" and not ready.issuperset(hosts.worker_names(job))
 
 
 def running(job: jobs.Job, pods: PodsByRole, leading: object) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from traincrew.kinds import pod_templates
+from traincrew.kinds import hosts, pod_templates
+from traincrew.kinds.horovod import horovodrun, orderly_leave
 from traincrew.kinds.kind import JobKind
-from traincrew.kinds.mpi import implementations, launch_command, orderly_leave, spec, worker_wait
+from traincrew.kinds.mpi import implementations, spec, worker_wait
 from traincrew.kinds.replica import Env, Manifest, Replica
 from traincrew.model import jobs, naming
 
@@ -18,7 +19,7 @@ def env(replica: Replica) -> Env:
     if replica.role.name == "Worker":
         return role
     implementation = implementations.of(replica.job)
-    slots = {implementation.slots_variable: spec.slots(replica.job)} if implementation.slots_variable else {}
+    slots = {implementation.slots_variable: hosts.slots(replica.job)} if implementation.slots_variable else {}
     no_devices = {} if replica.job.spec.run_launcher_as_worker else spec.NO_DEVICES
     return {**role, **implementation.env, **slots, **no_devices}
 
@@ -26,7 +27,7 @@ def env(replica: Replica) -> Env:
 def default_env(replica: Replica) -> Env:
     if replica.role.name == "Worker":
         return {}
-    return {**implementations.of(replica.job).default_env, **launch_command.horovod_env(replica.job)}
+    return {**implementations.of(replica.job).default_env, **horovodrun.env(replica.job)}
 
 
 def labels(kind: JobKind, replica: Replica) -> dict[str, str]:
@@ -50,7 +51,7 @@ def customize(kind: JobKind, pod: Manifest, replica: Replica) -> None:
         pod_spec["dnsPolicy"] = "ClusterFirstWithHostNet"
     pod_templates.mount(kind, pod, "ssh-auth", job.spec.ssh_auth_mount_path or SSH_PATH, _keys(job))
     if replica.role.name == "Launcher":
-        pod_templates.mount(kind, pod, spec.CONFIG_VOLUME, spec.MOUNT, spec.config_volume(job, _LAUNCHER_FILES))
+        pod_templates.mount(kind, pod, spec.CONFIG_VOLUME, hosts.MOUNT, spec.config_volume(job, _LAUNCHER_FILES))
         if (waiting := worker_wait.container(replica)) is not None:
             pod_templates.add_init_containers(kind, pod, [waiting])
         return

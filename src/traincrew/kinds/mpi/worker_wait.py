@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-from traincrew.kinds.mpi import launch_command, spec
+from traincrew.kinds import container_commands, hosts
+from traincrew.kinds.horovod import horovodrun
+from traincrew.kinds.mpi import spec
 from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import jobs
 
@@ -21,11 +23,11 @@ _PORT_OPTION = re.compile(r"(?:^|\s)-p\s*(\d{1,5})\b|\bPort[= ]\s*(\d{1,5})\b")
 def container(replica: Replica) -> Manifest | None:
     """None: there are no workers, or no image that can wait."""
     job, image = replica.job, replica.planning.init_image
-    if not image or not spec.worker_names(job):
+    if not image or not hosts.worker_names(job):
         return None
-    command = ["traincrew-wait", f"--hosts-file={spec.HOSTFILE}", f"--prefix={job.name}-worker-"]
+    command = ["traincrew-wait", f"--hosts-file={hosts.HOSTFILE}", f"--prefix={job.name}-worker-"]
     command.append(f"--ports={','.join(map(str, ssh_ports(job)))}")
-    if (minimum := launch_command.minimum_workers(job)) is not None:
+    if (minimum := horovodrun.minimum_workers(job)) is not None:
         command.append(f"--count={minimum}")
     resources = {"cpu": "100m", "memory": "64Mi"}
     return {
@@ -33,7 +35,7 @@ def container(replica: Replica) -> Manifest | None:
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": command,
-        "volumeMounts": [{"name": spec.CONFIG_VOLUME, "mountPath": spec.MOUNT}],
+        "volumeMounts": [{"name": spec.CONFIG_VOLUME, "mountPath": hosts.MOUNT}],
         # Equal requests and limits: a launcher of quality of service class Guaranteed remains one.
         "resources": {"requests": dict(resources), "limits": dict(resources)},
     }
@@ -42,8 +44,7 @@ def container(replica: Replica) -> Manifest | None:
 def ssh_ports(job: jobs.Job) -> list[int]:
     """The ports at which the sshd of a worker may listen: as its command or its readiness probe says, else the usual ones."""
     main = job.roles["Worker"].containers[0]
-    words = " ".join(str(word) for key in ("command", "args") for word in main.get(key) or [])
-    if found := _PORT_OPTION.search(words):
+    if found := _PORT_OPTION.search(" ".join(container_commands.words([main]))):
         return [int(found[1] or found[2])]
     declared = [port for port in main.get("ports") or [] if isinstance(port.get("containerPort"), int)]
     probe = ((main.get("readinessProbe") or {}).get("tcpSocket") or {}).get("port")

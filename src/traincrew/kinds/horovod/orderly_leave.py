@@ -6,7 +6,7 @@ A terminating pod is no longer in the host list. So every deletion is orderly, a
 from __future__ import annotations
 
 from traincrew.kinds import elasticity
-from traincrew.kinds.mpi import launch_command
+from traincrew.kinds.horovod import horovodrun
 from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import naming
 
@@ -21,7 +21,7 @@ A worker that is evicted must not exit with 0: it would have succeeded, and woul
 
 def customize(pod: Manifest, replica: Replica) -> None:
     """Adds the hook to the worker of a job whose number of workers the operator chooses."""
-    if not elasticity.is_automatic(replica.job) or not launch_command.is_elastic(replica.job):
+    if not elasticity.is_automatic(replica.job) or not horovodrun.is_elastic(replica.job):
         return
     main = pod["spec"]["containers"][0]
     if (main.get("command"), main.get("args")) == (["sleep"], ["365d"]):

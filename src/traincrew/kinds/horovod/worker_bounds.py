@@ -6,21 +6,31 @@ hand until they agree.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from traincrew.kinds import autoscaling, elasticity
-from traincrew.kinds.mpi import launch_command
-from traincrew.kinds.mpi.spec import MOUNT, slots
+from traincrew.kinds.horovod import horovodrun
+from traincrew.kinds.hosts import DISCOVERY_SCRIPT, slots, trains_in_launcher
 from traincrew.kinds.rule import Violation, unenforced
+from traincrew.kinds.spec_fields import described
 from traincrew.model import jobs
 
 RESIZE_COST = elasticity.ResizeCost(10.0, 5.0)
 NOT_ELASTIC = (
-    f"the launcher's command has no host discovery script: use horovodrun --host-discovery-script {MOUNT}/discover_hosts.sh "
+    f"the launcher's command has no host discovery script: use horovodrun --host-discovery-script {DISCOVERY_SCRIPT} "
     "with --min-np and --max-np"
 )
+LEAST = "The smallest number of workers. Default: that of horovodrun's --min-np."
+MOST = "The largest number of workers. Default: that of horovodrun's --max-np."
+
+
+class HorovodBounds(autoscaling.WorkerBounds):
+    min_replicas: Annotated[int | None, described(LEAST)] = None
+    max_replicas: Annotated[int | None, described(MOST)] = None
 
 
 def elastic(job: jobs.Job) -> elasticity.Elasticity:
-    if not launch_command.is_elastic(job):
+    if not horovodrun.is_elastic(job):
         return elasticity.Elasticity(error=NOT_ELASTIC)
     policy = job.spec.elastic_policy or autoscaling.WorkerBounds()
     min_replicas = policy.min_replicas if policy.min_replicas is not None else _least(job)
@@ -30,22 +40,18 @@ def elastic(job: jobs.Job) -> elasticity.Elasticity:
     return elasticity.Elasticity(min_replicas, max_replicas, RESIZE_COST, protected_worker="oldest", error=error)
 
 
-def advise(job: jobs.Job) -> list[Violation]:
-    return [*launch_command.advise(job), *contradictions(job)]
-
-
 def contradictions(job: jobs.Job) -> list[Violation]:
     """Bounds of the policy that the command of the launcher does not have."""
     policy = job.spec.elastic_policy
     if policy is None or "Launcher" not in job.roles:
         return []
-    if not launch_command.is_elastic(job):
+    if not horovodrun.is_elastic(job):
         return [unenforced("spec.elasticPolicy", f"has no effect: {NOT_ELASTIC}")]
     found = [
         _unusable(policy),
-        _difference(job, "minReplicas", policy.min_replicas, launch_command.MINIMUM, _least(job)),
+        _difference(job, "minReplicas", policy.min_replicas, horovodrun.MINIMUM, _least(job)),
         _too_many_to_start(job, policy.min_replicas),
-        _difference(job, "maxReplicas", policy.max_replicas, launch_command.MAXIMUM, _most(job)),
+        _difference(job, "maxReplicas", policy.max_replicas, horovodrun.MAXIMUM, _most(job)),
     ]
     return [each for each in found if each is not None]
 
@@ -54,15 +60,11 @@ def _unusable(policy: autoscaling.WorkerBounds) -> Violation | None:
     low, high = policy.min_replicas, policy.max_replicas
     if low is not None and low < 1:
         return unenforced("spec.elasticPolicy.minReplicas", f"is {low}: use at least 1")
-    if low is not None and high is not None and low > high:
-        return unenforced(
-            "spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}: change one of the two"
-        )
-    return None
+    return autoscaling.inverted_bounds(low, high)
 
 
 def _difference(job: jobs.Job, field: str, given: int | None, flags: tuple[str, ...], workers: int | None) -> Violation | None:
-    number = launch_command.processes(job, flags)
+    number = horovodrun.processes(job, flags)
     if given is None or number is None or given == workers:
         return None
     message = (
@@ -73,8 +75,8 @@ def _difference(job: jobs.Job, field: str, given: int | None, flags: tuple[str, 
 
 def _too_many_to_start(job: jobs.Job, min_replicas: int | None) -> Violation | None:
     """Without --min-np Horovod does not run with fewer processes than -np."""
-    number = launch_command.processes(job, launch_command.NUMBER)
-    if min_replicas is None or number is None or launch_command.processes(job, launch_command.MINIMUM) is not None:
+    number = horovodrun.processes(job, horovodrun.NUMBER)
+    if min_replicas is None or number is None or horovodrun.processes(job, horovodrun.MINIMUM) is not None:
         return None
     if min_replicas >= _least(job):
         return None
@@ -84,16 +86,16 @@ def _too_many_to_start(job: jobs.Job, min_replicas: int | None) -> Violation | N
 
 
 def _least(job: jobs.Job) -> int:
-    return max(launch_command.needed_workers(job) - _launchers(job), 1)
+    return max(horovodrun.needed_workers(job) - _launchers(job), 1)
 
 
 def _most(job: jobs.Job) -> int | None:
-    largest = launch_command.processes(job, launch_command.MAXIMUM)
+    largest = horovodrun.processes(job, horovodrun.MAXIMUM)
     return None if largest is None else largest // max(slots(job), 1) - _launchers(job)
 
 
 def _launchers(job: jobs.Job) -> int:
-    return 1 if launch_command.trains_in_launcher(job) else 0
+    return 1 if trains_in_launcher(job) else 0
 
 
 def _count(job: jobs.Job, workers: int) -> str:

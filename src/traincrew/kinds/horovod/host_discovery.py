@@ -15,8 +15,8 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from traincrew.kinds.mpi import launch_command, lost_peers, spec
-from traincrew.kinds.mpi.spec import launcher_name, reachable, worker_names
+from traincrew.kinds.horovod import horovodrun, lost_peers
+from traincrew.kinds.hosts import launcher_name, leaving_workers, reachable, trains_in_launcher, worker_names
 from traincrew.model import jobs, naming, objects
 from traincrew.model.observed import Observed
 
@@ -51,7 +51,7 @@ POD_NAMES = HostNames(str, exec_alias)
 def echo_lines(job: jobs.Job, observed: Observed, names: HostNames, slots: str = "") -> list[str]:
     """Shell code that prints the reachable workers by index, and the changing alias if a notification may have been lost."""
     pods = reachable(job, observed.pods)
-    if not launch_command.is_elastic(job):
+    if not horovodrun.is_elastic(job):
         return [f"echo {names.host(pod.name)}{slots}" for pod in pods]
     lines = [f"echo {_spelling(pod, names)}{slots}" for pod in (*pods, *_still_needed(job, observed, len(pods)))]
     return [*lines, _refresh_line(names.host(pods[0].name), names)] if _has_late_worker(job, observed, pods) else lines
@@ -68,11 +68,11 @@ def _still_needed(job: jobs.Job, observed: Observed, reachable_workers: int) -> 
     Below its minimum Horovod forms no ring, so nobody could leave in order: all ranks would wait for it, and those that end
     meanwhile would be taken for failed ranks of the next ring. As it is, they end like a failure, before Horovod begins to wait.
     """
-    launchers = 1 if launch_command.trains_in_launcher(job) else 0
-    lacking = launch_command.needed_workers(job) - launchers - reachable_workers
+    launchers = 1 if trains_in_launcher(job) else 0
+    lacking = horovodrun.needed_workers(job) - launchers - reachable_workers
     if lacking <= 0 or _launcher_started(job, observed) is None:
         return []
-    return spec.leaving_workers(job, observed.pods)[:lacking]
+    return leaving_workers(job, observed.pods)[:lacking]
 
 
 def _spelling(pod: objects.Pod, names: HostNames) -> str:
@@ -101,7 +101,7 @@ def _has_late_worker(job: jobs.Job, observed: Observed, pods: list[objects.Pod])
     if any(_variant(pod) for pod in pods):
         return True
     times = sorted(time for pod in pods if (time := _ready_since(pod)) is not None)
-    return any(time >= started for time in times[launch_command.initial_workers(job) :])
+    return any(time >= started for time in times[horovodrun.initial_workers(job) :])
 
 
 def _launcher_started(job: jobs.Job, observed: Observed) -> dt.datetime | None:
