@@ -24,8 +24,8 @@ async def killed(harness: ShimHarness, directory: pathlib.Path, word: str, secon
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert process.stdout is not None
-    while word and (await process.stdout.readline()).strip() != word.encode():
-        assert process.returncode is None
+    while word and (line := await process.stdout.readline()).strip() != word.encode():
+        assert line, "the daemon has ended"
     await asyncio.sleep(seconds)  # the test is about the moment, for which there is no event
     process.kill()
     await process.wait()
