@@ -15,8 +15,10 @@ from tools.kube.process import Process
 
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
+from traincrew.embedded.controllers.nodes.health import Timing
 from traincrew.embedded.controllers.run import Controllers
 
+TIMING = Timing(period=1.0, grace=8.0, startup_grace=8.0)
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -44,7 +46,7 @@ def running(kube: cluster.Cluster, *names: str) -> Iterator[Process]:
 
 async def _serve(path: str, volumes: str, names: list[str]) -> None:
     async with RemoteClient(kubeconfig.load(path), component="controllers") as client:
-        await Controllers(lambda _: client, pathlib.Path(volumes), names, period=1.0).run()
+        await Controllers(lambda _: client, pathlib.Path(volumes), names, period=1.0, nodes=TIMING).run()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import uuid
 from collections.abc import Iterator
+from typing import Self
 
 import pytest
 from tests.cluster.api import Object, eventually
@@ -19,21 +20,20 @@ STOP_LIMIT = 60.0
 RIGHTS = pathlib.Path(__file__).parents[2] / "manifests" / "node.yaml"
 
 
-class JoinedNode(LocalCluster):
-    """Has the interface of LocalCluster, for a node of another control plane."""
+class NodeProcess(LocalCluster):
+    """`traincrew node`. Has the interface of LocalCluster, for a node of another control plane."""
 
-    def __init__(self, kube: cluster.Cluster, name: str = "") -> None:
+    def __init__(self, name: str, administrator: pathlib.Path, own: pathlib.Path) -> None:
+        """administrator, own: kubeconfigs, for the test and for the node."""
         super().__init__("root")
-        self.kube = kube
-        self.name = name or f"node-{uuid.uuid4().hex[:6]}"
+        self.name = name
+        self._administrator, self._own = administrator, own
         self._process: subprocess.Popen[bytes] | None = None
-        # With the permissions of a kubelet and of a kube-proxy only.
-        self._kubeconfig = kube.user_kubeconfig(f"system:node:{self.name}", "system:nodes")
 
     def environment(self) -> dict[str, str]:
-        return {**super().environment(), "KUBECONFIG": str(self._kubeconfig)}
+        return {**super().environment(), "KUBECONFIG": str(self._own)}
 
-    def up(self, *flags: str) -> JoinedNode:
+    def up(self, *flags: str) -> Self:
         where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--stop-pods")
         self.data.mkdir(mode=0o700, exist_ok=True)
         before = self._log.stat().st_size if self._log.exists() else 0
@@ -88,12 +88,21 @@ class JoinedNode(LocalCluster):
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        return self.kube.kubeconfig
+        return self._administrator
 
     def end(self) -> None:
         if self._process is not None and self._process.poll() is not None:
             self.up()  # it was killed: the next kubelet adopts and terminates the running pods
         self.down()
+
+
+class JoinedNode(NodeProcess):
+    """A node of a real Kubernetes, with the permissions of a kubelet and of a kube-proxy only."""
+
+    def __init__(self, kube: cluster.Cluster, name: str = "") -> None:
+        name = name or f"node-{uuid.uuid4().hex[:6]}"
+        super().__init__(name, kube.kubeconfig, kube.user_kubeconfig(f"system:node:{name}", "system:nodes"))
+        self.kube = kube
 
 
 @contextlib.contextmanager

@@ -77,7 +77,9 @@ async def _site(
     parts = urllib.parse.urlsplit(target.server)
     api = (parts.hostname or "127.0.0.1", parts.port or 443)
     callers = server.KubeletAuth(names=frozenset(options.callers), review=DelegatedAuth(client, options.node.name))
-    return kubelet_kubelet.KubeletConfig(data, __version__, api, context, callers, options.address)
+    return kubelet_kubelet.KubeletConfig(
+        data, __version__, api, context, callers, options.address, authority=pki.authority.decode()
+    )
 
 
 async def _client_authority(client: interfaces.Client) -> str:

@@ -21,6 +21,7 @@ from traincrew.embedded.apiserver.http.authentication_filter import Authenticati
 from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.controllers.claims import provisioner
+from traincrew.embedded.controllers.nodes.health import TIMING
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.embedded.kubelet.server import server as kubelet_server
 from traincrew.embedded.mirror_pod_log import MirrorPodLog
@@ -78,7 +79,9 @@ async def _controllers(
     metadata = MetadataControllers(client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
     volumes = options.data.resolve() / "volumes"
-    controllers = Controllers(client, volumes, options.controller_names, remove=_volume_remover(runtime))
+    # Without a kubelet of ours nobody schedules pods either: whoever joins nodes brings kube-controller-manager.
+    nodes = TIMING if options.node is not None else None
+    controllers = Controllers(client, volumes, options.controller_names, remove=_volume_remover(runtime), nodes=nodes)
     works: dict[str, Coroutine[Any, Any, None]] = {"metadata-controllers": metadata.run(), "controllers": controllers.run()}
     if options.scheduling is not None:
         works["scheduler"] = Scheduler(client("kube-scheduler"), options.scheduling).run()
@@ -116,7 +119,7 @@ async def _http_server(control_plane: ControlPlane, tasks: Mapping[str, asyncio.
     ready = {name: functools.partial(_ended, task) for name, task in tasks.items()}
     health = HealthChecks({"storage": lambda: control_plane.store.problem, **ready})
     pages = NonResourceHandler(control_plane.registry, "", health)
-    streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
+    streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context)
     server = ApiServer(control_plane.handler, authentication, pages, streaming)
     port = await _listen(server, options, control_plane.pki.server_context())
     authentication.allowed_origins = origins.allowed_origins(names, port)

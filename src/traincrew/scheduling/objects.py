@@ -29,6 +29,7 @@ class Toleration(Struct, gc=False):
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    toleration_seconds: int | None = None
 
 
 class SchedulingGate(Struct, gc=False):

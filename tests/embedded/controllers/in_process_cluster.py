@@ -16,6 +16,7 @@ from traincrew.app import cluster as app_cluster
 from traincrew.client import interfaces
 from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
+from traincrew.embedded.controllers.nodes.health import TIMING
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.model.resources import EVENTS, PODS, Resource
 
@@ -103,7 +104,7 @@ async def running_controllers(running: Cluster) -> AsyncIterator[None]:
     control_plane = running.control_plane
     metadata = MetadataControllers(control_plane.system_client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
-    controllers = Controllers(control_plane.system_client, running.volumes, period=0.2)
+    controllers = Controllers(control_plane.system_client, running.volumes, period=0.2, nodes=TIMING)
     tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
     try:
         yield

@@ -24,6 +24,8 @@ VOLUME: Object = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi
 REFERENCE: Object = {"namespace": NAMESPACE, "name": "c", "uid": "u"}
 METRIC: Object = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 1}}}
 ADDRESS: Object = {"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 1}]}
+TAINT: Object = {"key": "a", "value": "b", "effect": "NoExecute", "timeAdded": "2030-01-01T00:00:00Z"}
+LOST: Object = {"type": "Ready", "status": "Unknown", "lastHeartbeatTime": "2030-01-01T00:00:00Z"}
 BASES: list[tuple[Resource, Object]] = [
     (PODS, {"spec": POD}),
     (BATCH_JOBS, {"spec": {"template": {"spec": POD}}}),
@@ -39,6 +41,7 @@ BASES: list[tuple[Resource, Object]] = [
     (VOLUMES, {"spec": {**VOLUME, "claimRef": REFERENCE}}),
     (CLASSES, {"provisioner": "p"}),
     (NODES, {}),
+    (NODES, {"spec": {"taints": [TAINT], "unschedulable": True}, "status": {"conditions": [LOST]}}),
     (QUOTAS, {}),
 ]
 METADATA: Object = {"generateName": "x-", "labels": {"a": "b", slices.SERVICE: "s", slices.MANAGED: slices.MANAGER}}

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew.model import meta
+from traincrew.scheduling.objects import Toleration
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 
@@ -50,6 +51,7 @@ class PodSpec(meta.Struct):
     containers: list[Container] = []
     init_containers: list[Container] = []
     volumes: list[Volume] = []
+    tolerations: list[Toleration] = []
 
 
 class Terminated(meta.Struct):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
+import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -21,6 +22,11 @@ from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs.controller import JobController
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.namespaces import NamespaceController
+from traincrew.embedded.controllers.nodes.health import Timing
+from traincrew.embedded.controllers.nodes.lifecycle_controller import NodeLifecycleController
+from traincrew.embedded.controllers.nodes.pod_gc_controller import PodGCController
+from traincrew.embedded.controllers.nodes.running_time import RunningTime
+from traincrew.embedded.controllers.nodes.taint_eviction_controller import TaintEvictionController
 from traincrew.embedded.controllers.quotas import QuotaController
 from traincrew.model.resources import Resource
 from traincrew.serving import background_tasks
@@ -61,7 +67,8 @@ class MetadataControllers:
 class Controllers:
     """client: returns a client for the controller of that name. volumes: the directory of provisioned volumes.
     names: the controllers to run; empty: all. period: seconds between two reconciles of an autoscaler.
-    remove: removes the directory of a volume."""
+    remove: removes the directory of a volume. nodes: when a node is lost; None: nobody looks after nodes.
+    monotonic: the clock for this; that of the system does not count the time in which the machine is suspended."""
 
     def __init__(
         self,
@@ -70,6 +77,8 @@ class Controllers:
         names: Iterable[str] = (),
         period: float = PERIOD,
         remove: provisioner.Remove = provisioner.remove_in_thread,
+        nodes: Timing | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._informers = SharedInformers(client("shared-informers"))
         constructors: dict[str, Callable[[], Controller]] = {
@@ -83,11 +92,23 @@ class Controllers:
             "persistentvolume-binder": lambda: PersistentVolumeController(client("persistent-volume-binder"), self._informers),
             "persistentvolume-protection": lambda: ProtectionController(client("pv-protection-controller"), self._informers),
         }
+        if nodes is not None:
+            constructors |= self._of_nodes(client, nodes, RunningTime(monotonic))
         if volumes is not None:
             constructors["provisioner"] = lambda: provisioner.LocalProvisioner(
                 client("local-provisioner"), self._informers, volumes, remove
             )
         self._controllers = [constructors[name]() for name in names or constructors]
+
+    def _of_nodes(
+        self, client: Callable[[str], interfaces.Client], timing: Timing, running_time: RunningTime
+    ) -> dict[str, Callable[[], Controller]]:
+        informers = self._informers
+        return {
+            "nodelifecycle": lambda: NodeLifecycleController(client("node-controller"), informers, running_time, timing),
+            "taint-eviction": lambda: TaintEvictionController(client("taint-eviction-controller"), informers, running_time),
+            "podgc": lambda: PodGCController(client("pod-garbage-collector"), informers, running_time),
+        }
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

@@ -68,6 +68,8 @@ class KubeletConfig:
     """The address at which the API server reaches the kubelet."""
     wrap_streams: Callable[[StreamingRuntime], StreamingRuntime] = lambda streams: streams
     """Adds the streams of other pods of this node."""
+    authority: str = ""
+    """PEM: the authority of the certificate of `tls`, if it is not that of the cluster."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +165,7 @@ async def _run(
         )
         listening = await stack.enter_async_context(server.serve(app, config.address, 0, config.tls))
         labels = {conditions.ISOLATION_LABEL: str(setup.isolation)}
-        identity = NodeIdentity(options.name, config.address, listening, config.version, options.pods, labels)
+        identity = NodeIdentity(options.name, config.address, listening, config.version, options.pods, labels, config.authority)
         reported = conditions.node_conditions(setup.isolation, setup.unavailable, setup.netns, setup.cgroups.warning)
         status = NodeStatusUpdater(client, identity, parts.machine, reported)
         await status.register()

@@ -60,9 +60,13 @@ class Pki:
         context.load_verify_locations(self.directory / AUTHORITY_CERTIFICATE)
         context.load_cert_chain(self.directory / SERVER)
 
-    def kubelet_context(self) -> ssl.SSLContext:
-        """For requests of the API server to kubelets."""
-        context = ssl.create_default_context(cafile=str(self.directory / AUTHORITY_CERTIFICATE))
+    def kubelet_context(self, authority: str = "") -> ssl.SSLContext:
+        """For requests of the API server to kubelets. authority: PEM, of a kubelet with another authority than ours.
+
+        Raises SSLError if it is not valid.
+        """
+        trusted = authority or self.authority.decode()
+        context = ssl.create_default_context(cadata=trusted)
         context.load_cert_chain(self.directory / CLIENT)
         return context
 

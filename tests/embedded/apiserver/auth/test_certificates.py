@@ -159,3 +159,15 @@ def test_the_server_authenticates_to_nodes_with_its_certificate(pki: Pki, tmp_pa
     assert peer
     assert peer.user.name == certificates.KUBELET_CLIENT
     assert peer.user.groups == ("system:authenticated",)
+
+
+def test_the_server_trusts_the_authority_that_a_node_names_for_this_node_alone(pki: Pki, tmp_path: pathlib.Path) -> None:
+    node = certificates.ensure(tmp_path / "node", certificates.names("192.0.2.9"))
+    served = node.server_context()
+    served.load_verify_locations(cadata=pki.authority.decode())  # --client-ca-file
+    end, _ = complete_handshake(served, pki.kubelet_context(node.authority.decode()), "192.0.2.9")
+    peer = authentication.client_certificate_peer(end)
+    assert peer
+    assert peer.user.name == certificates.KUBELET_CLIENT
+    with pytest.raises(ssl.SSLError):
+        complete_handshake(served, pki.kubelet_context(), "192.0.2.9")

@@ -71,6 +71,8 @@ class NodeIdentity:
     version: str
     max_pods: int = 1000
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    authority: str = ""
+    """PEM: the authority of its certificate, if the API server cannot know it."""
 
 
 def labels(identity: NodeIdentity) -> dict[str, str]:

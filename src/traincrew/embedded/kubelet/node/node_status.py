@@ -14,13 +14,16 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock, interfaces
 from traincrew.embedded.kubelet.node import machine
 from traincrew.embedded.kubelet.node.conditions import NodeCondition
+from traincrew.model import node_annotations
 from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 HEARTBEAT_SECONDS = 300.0
-RETRY_SECONDS = 10.0
+"""An unchanged status is written this often."""
+SYNC_SECONDS = 10.0
+"""The status is compared with that of the Node this often."""
 DEVICES = "traincrew.kubeflow.org/devices"
 """The annotation with the extended resources that this kubelet reports. Other clients may add other resources."""
 
@@ -52,6 +55,8 @@ class NodeStatusUpdater:
 
     async def _ensure_node(self) -> Object:
         name, metadata = self._identity.name, {"labels": machine.labels(self._identity)}
+        if self._identity.authority:
+            metadata["annotations"] = {node_annotations.SERVING_AUTHORITY: self._identity.authority}
         try:
             response = await self._client.patch(NODES, None, name, msgspec.json.encode({"metadata": metadata}))
         except errors.NotFound:
@@ -83,20 +88,25 @@ class NodeStatusUpdater:
             self._transitions[kind] = condition.status, since if status == condition.status and since else now
         return [
             {
-                "type": kind, "status": "True" if condition.status else "False", "reason": condition.reason,
+                "type": kind, "status": _status(condition), "reason": condition.reason,
                 "message": condition.message, "lastHeartbeatTime": now, "lastTransitionTime": self._transitions[kind][1],
             }
             for kind, condition in self._conditions.items()
         ]  # fmt: skip
 
     async def run(self) -> None:
-        seconds = HEARTBEAT_SECONDS
+        clock = asyncio.get_running_loop().time
+        due = clock() + HEARTBEAT_SECONDS
         while True:
-            await asyncio.sleep(seconds)
-            seconds = HEARTBEAT_SECONDS if await self._report() else RETRY_SECONDS
+            await asyncio.sleep(SYNC_SECONDS)
+            if await self._sync(due=clock() >= due):
+                due = clock() + HEARTBEAT_SECONDS
 
-    async def _report(self) -> bool:
+    async def _sync(self, due: bool) -> bool:
+        """True: the status was written."""
         try:
+            if not await self._forget_overwritten() and not due:
+                return False
             await self._write_status()
         except errors.NotFound:
             # The Node was deleted. It is created again, as by any kubelet.
@@ -106,3 +116,16 @@ class NodeStatusUpdater:
             log.warning("node status not written", extra={"error": str(error)})
             return False
         return True
+
+    async def _forget_overwritten(self) -> bool:
+        """True: the Node has other conditions than ours. The control plane changes them if it does not hear of the node."""
+        node: Object = msgspec.json.decode(await self._client.get(NODES, None, self._identity.name))
+        stored = {each["type"]: each["status"] for each in (node.get("status") or {}).get("conditions") or ()}
+        overwritten = [kind for kind, condition in self._conditions.items() if stored.get(kind) != _status(condition)]
+        for kind in overwritten:
+            self._transitions.pop(kind, None)  # its next transition is now
+        return bool(overwritten)
+
+
+def _status(condition: NodeCondition) -> str:
+    return "True" if condition.status else "False"
