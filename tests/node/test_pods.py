@@ -91,14 +91,17 @@ def test_the_events_of_failed_probes_are_those_of_the_kubelet(any_cluster: Local
         "unnamed": {"tcpSocket": {"port": "other"}},
         "failing": {"exec": {"command": ["sh", "-c", "echo no; exit 1"]}},
         "slow": {"exec": {"command": ["sleep", "60"]}},
+        "grpc": {"grpc": {"port": 8123}},
     }
     for name, action in cases.items():
         any_cluster.create(pod(name, "sleep", "600", readinessProbe={**action, **often}, **port))
+    refused = "dial tcp IP:8123: connect: connection refused"
     expected = {
-        "by-name": 'Readiness probe failed: Get "http://IP:8123/": dial tcp IP:8123: connect: connection refused',
+        "by-name": f'Readiness probe failed: Get "http://IP:8123/": {refused}',
         "unnamed": 'Readiness probe errored: strconv.Atoi: parsing "other": invalid syntax',
         "failing": "Readiness probe failed: no\n",
         "slow": 'Readiness probe failed: command timed out: "sleep 60" timed out after 1s',
+        "grpc": f'Readiness probe failed: error: failed to connect service at "IP:8123": {refused}',
     }
     for name, message in expected.items():
         seen = eventually(functools.partial(_unhealthy, any_cluster, name))

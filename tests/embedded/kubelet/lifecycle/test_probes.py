@@ -137,3 +137,15 @@ def test_a_failed_startup_probe_fails_a_pod_with_restart_policy_never() -> None:
     simulated.run(60)
     assert simulated.messages("Killing") == ["Container main failed startup probe"]
     assert simulated.phases() == ["Pending", "Running", "Failed"]
+
+
+def test_a_probe_that_passes_with_a_warning_has_an_event() -> None:
+    probed = pod({"name": "main", "readinessProbe": EXEC})
+    step = steps.RunProbe("main", 0, "readiness", EXEC, 1.0)
+    started = transitions.step_started(observed_pod({"main": observed_container(UP)}), step, at(0))
+    passed = transitions.probe_finished(started, step, EXEC, True, "redirected")
+    result = next_steps_at(probed, passed, 1)
+    assert status_of(result, "main")["ready"]
+    assert [(each.type, each.message) for each in result.events if each.reason == "ProbeWarning"] == [
+        ("Warning", "Readiness probe warning: redirected")
+    ]

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from traincrew.embedded.kubelet.pods import probe_messages
+from traincrew.embedded.kubelet.pods.http_get import HttpGetAction
 from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
-from traincrew.embedded.kubelet.pods.probe_actions import HttpGetAction, ProbeAction, ProbeResult, TcpAction
+from traincrew.embedded.kubelet.pods.probe_actions import ProbeAction, ProbeResult, TcpAction
 
 HOST = "127.0.0.1"
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]

@@ -132,6 +132,11 @@ def _probe_events(container: ContainerSpec, current: ObservedContainer) -> Itera
             outcome = "errored" if results.errored else "failed"
             message = f"{kind.capitalize()} probe {outcome}: {results.last_message}"
             yield _event(container, f"Unhealthy/{kind}/{results.last_started_at.isoformat()}", WARNING, "Unhealthy", message)
+        elif results.last_message:
+            message = f"{kind.capitalize()} probe warning: {results.last_message}"
+            yield _event(
+                container, f"ProbeWarning/{kind}/{results.last_started_at.isoformat()}", WARNING, "ProbeWarning", message
+            )
 
 
 def _in_crash_loop(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> bool:

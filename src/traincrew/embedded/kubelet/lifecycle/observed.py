@@ -102,7 +102,8 @@ class ProbeResults:
     last_started_at: dt.datetime | None = None
     """The next probe is due one period later."""
     last_message: str = ""
-    """The message of the last probe if it failed, as the kubelet words it: `HTTP probe failed with statuscode: 500`."""
+    """The message of the last probe if it failed, as the kubelet words it: `HTTP probe failed with statuscode: 500`. Its warning
+    if it passed."""
     errored: bool = False
     """The last probe could not be executed: it is neither success nor failure."""
     result: bool | None = None

@@ -26,7 +26,7 @@ def handler(probe: Object) -> Object:
 
 
 def record(probe: Object, before: ProbeResults, passed: bool | None, message: str = "") -> ProbeResults:
-    """Adds one result. passed is None if the probe could not be executed."""
+    """Adds one result. passed is None if the probe could not be executed. message: of a failure, or the warning of a success."""
     if passed is None:
         return dataclasses.replace(before, running_since=None, last_message=message, errored=True)
     successes = before.successes + 1 if passed else 0
@@ -37,7 +37,7 @@ def record(probe: Object, before: ProbeResults, passed: bool | None, message: st
         result = True
     elif not passed and failures >= setting(probe, "failureThreshold"):
         result = False
-    return ProbeResults(successes, failures, before.last_started_at, "" if passed else message, result=result)
+    return ProbeResults(successes, failures, before.last_started_at, message, result=result)
 
 
 def result(current: ObservedContainer, kind: ProbeKind) -> bool | None:

@@ -186,10 +186,11 @@ class PodExecutor:
     async def _run_probe(self, step: steps.RunProbe) -> None:
         result = await self._prober.run(step.container, step.handler, step.timeout)
         probe = self._pod.container(step.container).get(f"{step.kind}Probe") or {}
-        self._pod.update(lambda observed: transitions.probe_finished(observed, step, probe, result.success, result.message))
+        message = result.warning if result.success else result.message
+        self._pod.update(lambda observed: transitions.probe_finished(observed, step, probe, result.success, message))
 
     async def _run_hook(self, step: steps.RunHook) -> None:
-        result = await self._prober.run(step.container, step.handler, step.timeout)
+        result = await self._prober.run_hook(step.container, step.handler, step.timeout)
         if step.hook == "postStart" and result.success:
             self._pod.directory.mark_post_start(step.container, step.attempt, HOOK_DONE)
         error = "" if result.success else result.message or "the hook failed"

@@ -16,6 +16,9 @@ _PLAIN_TEXT = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_MESSAGE")
 """What OpenSSL calls a response that is not TLS."""
 
 
+PLAIN_HTTP = "http: server gave HTTP response to HTTPS client"
+
+
 def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -33,7 +36,7 @@ def read_error(local: tuple[str, int], remote: tuple[str, int], error: Exception
     """A connection that broke before the response."""
     if isinstance(error, ssl.SSLError):
         is_plain = error.reason in _PLAIN_TEXT
-        return "http: server gave HTTP response to HTTPS client" if is_plain else f"tls: {error.reason or error}"
+        return PLAIN_HTTP if is_plain else f"tls: {error.reason or error}"
     if isinstance(error, OSError):
         return f"read tcp {authority(*local)}->{authority(*remote)}: read: {_reason(error)}"
     return str(error)
