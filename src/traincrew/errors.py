@@ -22,7 +22,8 @@
         ├── NotFound              404
         ├── Expired               410: the resource version is no longer available; list again
         ├── Unauthorized          401, after the credentials were read again once
-        ├── Forbidden             403: RBAC or quota; the message says which
+        ├── Forbidden             403: RBAC or admission; the message says which
+        │   └── QuotaExceeded         a quota of the namespace does not allow the object
         └── Rejected              400, 405, 413, 415, 422: the same request would fail again
 
 The type determines whether to retry: only the request of a `TemporaryError` may be repeated unchanged. After `Conflict`,
@@ -143,6 +144,10 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
+    pass
+
+
+class QuotaExceeded(Forbidden):
     pass
 
 

@@ -63,7 +63,7 @@ def test_ls_shows_the_bounds_and_why_there_are_not_more_workers() -> None:
     cells = tables.job_cells(observed(), NOW, namespaces=False)
     assert "2/2 (1-4)" in cells
     assert cells[-1] == f"NoRoom: 0/2 nodes are available: 2 Insufficient {GPU}"
-    full = observed(why={"reason": "AtMaximum", "message": "the job has its largest number of workers, 2"})
+    full = observed(why={"reason": "AtMaximum", "message": "the job has the maximum of 2 workers"})
     assert tables.job_cells(full, NOW, namespaces=False)[-1] == ""
 
 

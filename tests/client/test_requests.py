@@ -143,6 +143,15 @@ async def test_code_and_reason_determine_the_error(
     assert caught.value.causes == (errors.Cause("FieldValueInvalid", "must be x", "spec.a"),)
 
 
+async def test_an_exceeded_quota_is_not_a_missing_permission(server: ApiServer, connect: Connect, responses: Responses) -> None:
+    message = 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
+    server.default = responses.status_error(403, "Forbidden", message)
+    async with connect(attempts=1) as client:
+        with pytest.raises(errors.QuotaExceeded, match="exceeded quota: q") as caught:
+            await client.get(PODS, "ns", "p")
+    assert (caught.value.code, caught.value.reason) == (403, "Forbidden")
+
+
 async def test_a_response_that_is_not_a_status_is_quoted_truncated(
     server: ApiServer, connect: Connect, responses: Responses
 ) -> None:

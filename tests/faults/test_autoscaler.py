@@ -115,6 +115,6 @@ def test_only_requested_workers_add_a_node_and_only_they_keep_it(api: Api, kind:
             scale(api, 2)
             eventually(lambda: not running_on(api, "added-0"), LONG)
             assert elastic(api)["members"] == "0-1"
-            assert "nothing else uses node added-0" in elastic(api)["lastResize"]["message"]
+            assert "only workers on idle capacity use node added-0" in elastic(api)["lastResize"]["message"]
         assert not autoscaler.for_surplus
         assert len(autoscaler.added) == 1

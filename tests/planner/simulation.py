@@ -205,7 +205,7 @@ class Simulation:
         if there is not None and "deletionTimestamp" in there["metadata"]:
             return False, False
         if action.resource == resources.PODS and self.quota is not None and len(self.of("pods")) >= self.quota:
-            return self._reject(action, "Forbidden", "exceeded quota: pods, requested: pods=1", foreign=False)
+            return self._reject(action, "Forbidden", "exceeded quota: pods, requested: pods=1", quota_exceeded=True)
         if there is None:
             self.add(action.resource, action.name, action.body)
         self.memory.rejected_writes.pop((action.resource, action.name), None)
@@ -213,8 +213,10 @@ class Simulation:
             self.memory.known.add(key)
         return True, True
 
-    def _reject(self, action: Create, reason: str, message: str, *, foreign: bool) -> tuple[bool, bool]:
-        rejected = RejectedWrite(action.resource, action.name, reason, message, foreign)
+    def _reject(
+        self, action: Create, reason: str, message: str, *, foreign: bool = False, quota_exceeded: bool = False
+    ) -> tuple[bool, bool]:
+        rejected = RejectedWrite(action.resource, action.name, reason, message, foreign, quota_exceeded)
         news = self.memory.rejected_writes.get((action.resource, action.name)) != rejected
         self.memory.rejected_writes[action.resource, action.name] = rejected
         return news, False

@@ -266,9 +266,9 @@ def test_a_suspended_job_resumes_with_the_requested_workers() -> None:
 def test_a_steady_pod_whose_node_ends_is_replaced_as_a_disruption(job: Manifest, pod: str) -> None:
     simulation, cluster = started(job)
     uid = simulation.pod(pod)["metadata"]["uid"]
-    give(simulation, [0, 1], evicted={uid: f"pod {pod} is replaced: node a ends (spot-itn)"})
+    give(simulation, [0, 1], evicted={uid: f"pod {pod} is replaced: node a is being terminated (spot-itn)"})
     assert "deletionTimestamp" in simulation.pod(pod)["metadata"]
-    assert ("Noticed", f"pod {pod} is replaced: node a ends (spot-itn)") in simulation.events
+    assert ("Noticed", f"pod {pod} is replaced: node a is being terminated (spot-itn)") in simulation.events
     cluster.finish_deletions()
     simulation.settle()
     assert simulation.pod(pod)["metadata"]["uid"] != uid

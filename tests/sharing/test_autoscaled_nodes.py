@@ -53,7 +53,8 @@ def test_workers_leave_a_node_of_karpenter_that_nothing_else_uses(others: tuple[
     assert now.requeue_at is not None
     assert now.requeue_at <= LATER
     removal = after_withdrawal(first).jobs["e"].leaving[1]
-    assert (removal.reason, removal.message) == (GAVE_BACK, "nothing else uses node b, which its autoscaler may remove")
+    message = "only workers on idle capacity use node b, which its autoscaler may remove"
+    assert (removal.reason, removal.message) == (GAVE_BACK, message)
 
 
 def test_workers_stay_on_a_node_that_others_use() -> None:

@@ -12,6 +12,8 @@ from tests.scheduling import builders
 from tests.sharing.snapshots import EAGER, GPU, NOW, applied, elastic_job, gpu_node, pending_pods, snapshot, worker
 
 from traincrew.kinds.elasticity import ResizeCost
+from traincrew.model import resources
+from traincrew.model.observed import RejectedWrite
 from traincrew.sharing import allocate
 from traincrew.sharing.cluster_snapshot import ClusterSnapshot, ElasticJob, Member, QuotaRejection, SharingDecision
 from traincrew.sharing.policy import SharingPolicy
@@ -317,17 +319,20 @@ def test_nothing_grows_into_a_quota_that_others_wait_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rejections", "reason"),
-    [({1: "exceeded quota: small"}, "Quota"), ({1: 'admission webhook "x" denied the request'}, "Rejected")],
+    ("message", "quota_exceeded", "reason"),
+    [("exceeded quota: small", True, "Quota"), ('admission webhook "x" denied the request', False, "Rejected")],
 )
-def test_a_worker_whose_pod_the_api_server_rejects_is_withdrawn_with_its_words(rejections: dict[int, str], reason: str) -> None:
+def test_a_worker_whose_pod_the_api_server_rejects_is_withdrawn_with_its_words(
+    message: str, quota_exceeded: bool, reason: str
+) -> None:
+    rejections = {1: RejectedWrite(resources.PODS, "e-worker-1", "Forbidden", message, quota_exceeded=quota_exceeded)}
     state = snapshot([gpu_node("a", 2)], [], [elastic_job("e", ["a"])])
     first = allocate(state, NOW)
     assert count(first) == 2
     job = dataclasses.replace(state.jobs[0], members=(*state.jobs[0].members, Member(1, surplus=True)), rejections=rejections)
     given = allocate(dataclasses.replace(state, jobs=(job,), history=first.history), after(1)).jobs["e"]
     assert (set(given.members), given.reason) == ({0}, reason)
-    assert rejections[1] in given.message
+    assert message in given.message
 
 
 def test_a_job_that_gave_back_names_the_claimant_until_it_may_be_scaled_up_again() -> None:
@@ -338,18 +343,18 @@ def test_a_job_that_gave_back_names_the_claimant_until_it_may_be_scaled_up_again
     later = allocate(applied(state, first), after(30)).jobs["e"]
     assert later.reason == "Yielding"
     assert "TFJob team/c" in later.message
-    assert "may grow again at" in later.message
+    assert "may scale up again at" in later.message
 
 
 def test_a_job_that_lost_workers_with_a_node_says_so() -> None:
     state = snapshot([gpu_node("a", 1), gpu_node("b", 2, spec=SPOT_TERMINATION)], [], [elastic_job("e", ["a", "b"])])
     given = allocate(state, NOW).jobs["e"]
-    assert (given.reason, "node b ends" in given.message) == ("Noticed", True)
+    assert (given.reason, "node b is being terminated" in given.message) == ("Noticed", True)
 
 
 def test_a_job_that_takes_no_idle_capacity_says_so() -> None:
     given = allocate(snapshot([gpu_node("a", 4)], [], [elastic_job("e", ["a"], uses_idle_capacity=False)]), NOW).jobs["e"]
-    assert (given.reason, "takes no idle capacity" in given.message) == ("AtMaximum", True)
+    assert (given.reason, "does not use idle capacity" in given.message) == ("AtMaximum", True)
 
 
 def test_idle_capacity_is_shared_by_dominant_resource_and_not_by_the_number_of_workers() -> None:

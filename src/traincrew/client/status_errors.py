@@ -29,6 +29,8 @@ class Status(msgspec.Struct):
     details: _Details | None = None
 
 
+_QUOTA = " is forbidden: exceeded quota: "
+"""The admission plugin for quotas answers with 403 and the reason Forbidden, as RBAC does: only its message differs."""
 _BY_CODE: dict[int, type[errors.ApiError]] = {
     401: errors.Unauthorized,
     403: errors.Forbidden,
@@ -46,7 +48,7 @@ def error(code: int, body: bytes, retry_after: str | None = None) -> errors.ApiE
     status = _status(code, body)
     details = status.details or _Details()
     wait = _seconds(retry_after)
-    return _type(code, status.reason)(
+    return _type(code, status)(
         status.message,
         code=code,
         reason=status.reason,
@@ -61,9 +63,11 @@ def watch_error(body: bytes) -> errors.ApiError:
     return error(code, body)
 
 
-def _type(code: int, reason: str) -> type[errors.ApiError]:
-    if code == 409 and reason == "AlreadyExists":
+def _type(code: int, status: Status) -> type[errors.ApiError]:
+    if code == 409 and status.reason == "AlreadyExists":
         return errors.AlreadyExists
+    if code == 403 and _QUOTA in status.message:
+        return errors.QuotaExceeded
     return _BY_CODE.get(code) or (errors.ServerError if code >= 500 else errors.Rejected)
 
 

@@ -24,6 +24,8 @@ class RejectedWrite:
     message: str
     foreign: bool = False
     """An object of that name exists and does not belong to the job."""
+    quota_exceeded: bool = False
+    """A quota of the namespace does not allow the object."""
 
 
 @dataclasses.dataclass(frozen=True)

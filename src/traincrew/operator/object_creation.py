@@ -115,7 +115,9 @@ class ObjectCreator:
     def _rejected(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()
         message = template_fields.with_suggestions(error.message)
-        rejection = RejectedWrite(action.resource, action.name, error.reason, message, foreign)
+        rejection = RejectedWrite(
+            action.resource, action.name, error.reason, message, foreign, isinstance(error, errors.QuotaExceeded)
+        )
         changed = self._memory.rejections.get(name) != rejection
         self._outcome.postpone(self._memory.rejected(name, rejection, now))
         self._outcome.rejected |= not foreign

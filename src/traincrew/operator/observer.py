@@ -15,7 +15,7 @@ from traincrew.client.store import InformerStore
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.allocations import Allocation
-from traincrew.model.observed import Observed
+from traincrew.model.observed import Observed, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.operator import default_scaling, watched_resources
 from traincrew.operator.create_backoff import ObjectName
@@ -109,13 +109,13 @@ class Observer:
     def memory(self, uid: str) -> JobMemory:
         return self._memories.setdefault(uid, JobMemory())
 
-    def rejected_pods(self) -> dict[str, dict[str, str]]:
-        """Why pods of jobs were rejected, by UID of the job and name of the pod."""
-        found: dict[str, dict[str, str]] = {}
+    def rejected_pods(self) -> dict[str, dict[str, RejectedWrite]]:
+        """The pods that the API server rejected, by UID of the job and name of the pod."""
+        found: dict[str, dict[str, RejectedWrite]] = {}
         for uid, memory in self._memories.items():
             for (resource, name), rejection in memory.rejections.items():
                 if resource == resources.PODS and not rejection.foreign:
-                    found.setdefault(uid, {})[name] = rejection.message
+                    found.setdefault(uid, {})[name] = rejection
         return found
 
     def key(self, reference: str) -> JobQueueKey | None:

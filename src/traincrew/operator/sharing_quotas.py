@@ -8,27 +8,26 @@ from typing import Any
 from traincrew.apimachinery import quantities, times
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
+from traincrew.model.observed import RejectedWrite
 from traincrew.operator import sharing_snapshot
 from traincrew.operator.sharing_informers import Quota
 from traincrew.scheduling import resource_requests
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing.cluster_snapshot import QuotaRejection
 
-EXCEEDED = "exceeded quota"
-"""Part of the message with which the API server rejects a pod because of a quota."""
 _REQUESTS = "requests."
 
 
 def quota_rejection(
-    kind: JobKind, stored: jobs.JobObject[Any], present: Container[str], rejected: Mapping[str, str]
+    kind: JobKind, stored: jobs.JobObject[Any], present: Container[str], rejected: Mapping[str, RejectedWrite]
 ) -> QuotaRejection | None:
     """The missing pods of a job, if a quota rejects one of them: after a rejection the others are not tried.
 
-    present: the names of its pods. rejected: why pods of the job were rejected, by name.
+    present: the names of its pods. rejected: the pods of the job that the API server rejected, by name.
     """
     kind = kind.following(stored)
     job = kind.job(stored)
-    if job.status.finished or job.suspended or not any(EXCEEDED in message for message in rejected.values()):
+    if job.status.finished or job.suspended or not any(each.quota_exceeded for each in rejected.values()):
         return None
     amounts = [
         {name: value * count for name, value in {**pod.requests, "pods": 1}.items()}

@@ -14,6 +14,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest, Replica, Role
 from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Time
+from traincrew.model.observed import RejectedWrite
 from traincrew.planner import scaling
 from traincrew.planner.scaling import Scaling
 from traincrew.scheduling import objects as scheduling_objects
@@ -43,8 +44,8 @@ class JobSurroundings(NamedTuple):
     """Of the job."""
     autoscalers: Iterable[objects.Autoscaler]
     """All of them."""
-    rejected: Mapping[str, str]
-    """Why pods of the job were rejected, by name."""
+    rejected: Mapping[str, RejectedWrite]
+    """The pods of the job that the API server rejected, by name."""
     admission: QueueAdmission | None = None
     """Of a job in a queue of Kueue."""
 

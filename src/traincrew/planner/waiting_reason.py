@@ -149,7 +149,7 @@ def _rejected_request(request: RejectedWrite, all_requests: Sequence[RejectedWri
     kind = request.resource.kind
     if request.foreign:
         return WaitingReason("NameTaken", f"{kind} {request.name} exists and does not belong to this job: delete or rename it")
-    reason = QUOTA_EXCEEDED if "exceeded quota" in request.message else f"FailedCreate{kind}"
+    reason = QUOTA_EXCEEDED if request.quota_exceeded else f"FailedCreate{kind}"
     others = _other_unknown_fields(request, all_requests)
     return WaitingReason(reason, f"{kind} {request.name} cannot be created: {request.message}{others}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model import allocations
 from traincrew.model.meta import Time
+from traincrew.model.observed import RejectedWrite
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.volumes import StorageObjects
@@ -71,8 +73,8 @@ class ElasticJob:
     """Pods that start the workers and that the operator replaces."""
     last_resize_at: Time | None = None
     """When its number of workers last changed, as its status says."""
-    rejections: Mapping[int, str] = dataclasses.field(default_factory=dict)
-    """Why the API server rejected the pods of workers, by index."""
+    rejections: Mapping[int, RejectedWrite] = dataclasses.field(default_factory=dict)
+    """The pods of workers that the API server rejected, by index."""
     running: bool = True
     no_idle_message: str = ""
     """Why the job gets no idle capacity although its annotation asks for it."""
@@ -93,6 +95,15 @@ class ElasticJob:
         return frozenset((oldest.index,)) if oldest is not None else frozenset()
 
 
+class FailedScaleUp(NamedTuple):
+    """Why a worker on idle capacity got no pod or no node."""
+
+    reason: str
+    """Quota, Rejected or NoRoom."""
+    message: str
+    """With that of the API server or of the scheduler."""
+
+
 @dataclasses.dataclass(frozen=True)
 class JobHistory:
     """The state of a job that is kept between decisions."""
@@ -110,8 +121,8 @@ class JobHistory:
     """Since when there is idle capacity for the job."""
     backoff_until: Time | None = None
     failed_attempts: int = 0
-    last_failure: str = ""
-    """Why the last worker got no pod or no node, with the message of the API server or of the scheduler."""
+    last_failure: FailedScaleUp | None = None
+    """Why the last worker got no pod or no node."""
     granted: Mapping[int, Time] = dataclasses.field(default_factory=dict)
     """The workers on idle capacity that have no pod yet, by index with the time of the decision."""
     requested: Mapping[int, Time] = dataclasses.field(default_factory=dict)
@@ -124,13 +135,13 @@ class JobHistory:
 
 @dataclasses.dataclass(frozen=True)
 class GangAttempt:
-    """How a gang without pods fares with the room that there is for it."""
+    """Whether a gang without pods was admitted while there was room for it."""
 
     failed: int = 0
     """How often it was not admitted although there was room."""
     room_since: Time | None = None
     paused_until: Time | None = None
-    """Until then nobody leaves for it, and nothing is kept free."""
+    """Until then no worker is removed for it, and no capacity is kept free for it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -97,7 +97,7 @@ class _Decision:
         maximum = proposal.job.max_replicas if proposal.job.uses_idle_capacity else proposal.job.wanted
         rest = [each for each in proposal.removable if each not in too_many]
         too_many += rest[: max(len(proposal.members) - len(too_many) - maximum, 0)]
-        resized = Removal(RESIZED, "", f"the job asks for {proposal.job.wanted} workers")
+        resized = Removal(RESIZED, "", f"the spec requests {proposal.job.wanted} workers")
         removed = [(member, resized) for member in too_many]
         removed += [each for each in queue_admission.evicted(proposal) if each[0] not in too_many]
         for member, removal in removed:
@@ -184,7 +184,7 @@ class _Decision:
         if proposal.limit is not None:
             return
         if proposal.leaving:
-            proposal.limit = scale_up_limits.limit_after_removal(next(iter(proposal.leaving.values())))
+            proposal.limit = scale_up_limits.limit_during_removal(next(iter(proposal.leaving.values())))
         elif self._deferred is not None:
             proposal.limit = scale_up_limits.ScalingLimit("Yielding", self._deferred.message)
 

@@ -91,9 +91,9 @@ class JobProposal:
         if (waiting := self._waiting_for_nodes()) is not None:
             return waiting.reason, waiting.message
         if len(self.members) >= self.job.max_replicas:
-            return "AtMaximum", f"the job has its largest number of workers, {self.job.max_replicas}"
+            return "AtMaximum", f"the job has the maximum of {self.job.max_replicas} workers"
         if self.limit is None and not self.job.uses_idle_capacity and len(self.members) >= self.job.wanted:
-            return "AtMaximum", f"the job has the {self.job.wanted} workers that it asks for, and takes no idle capacity"
+            return "AtMaximum", f"the job has the {self.job.wanted} workers of its spec and does not use idle capacity"
         if self.limit is None:
             return "", ""
         return self.limit.reason, f"{len(self.members)} of {self.job.max_replicas} workers: {self.limit.message}"

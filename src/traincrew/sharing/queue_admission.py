@@ -45,7 +45,7 @@ def _unused(proposal: JobProposal, workloads: Mapping[int, object], count: int) 
 
 def _waiting(job: ElasticJob, indexes: Iterable[int]) -> ScalingLimit:
     messages = [job.workloads[index].message for index in indexes if job.workloads and index in job.workloads]
-    return ScalingLimit("Queue", messages[0] if messages else "Kueue is asked to admit one more worker")
+    return ScalingLimit("Queue", messages[0] if messages else "Kueue has not answered yet whether it admits one more worker")
 
 
 def no_allowed_size(job: ElasticJob) -> ScalingLimit:

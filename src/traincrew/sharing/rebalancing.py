@@ -72,7 +72,7 @@ def _moved_member(donor: JobProposal) -> Member | None:
 
 
 def _move_worker(donor: JobProposal, recipient: JobProposal, moved: Member, policy: SharingPolicy, now: Time) -> None:
-    message = f"one goes to {recipient.job.reference}, which has {len(recipient.members)}"
+    message = f"one worker is moved to {recipient.job.reference}, which has {len(recipient.members)}"
     donor.remove(moved.index, Removal(EVENED_OUT, recipient.job.reference, message), policy, now)
     donor.record = dataclasses.replace(
         donor.record, credit=donor.record.credit - scale_up_limits.scale_up_cost(donor.job.cost), imbalanced_since=None

@@ -22,9 +22,9 @@ def remove_from_terminating_nodes(
     for member in list(proposal.removable):
         node = member.pod.spec.node_name if member.pod is not None else ""
         if node in terminating:
-            message = f"node {node} ends ({terminating[node]})"
+            message = f"node {node} is being terminated ({terminating[node]})"
         elif node in at_risk and member.surplus:
-            message = f"node {node} may end ({at_risk[node]})"
+            message = f"node {node} may be terminated ({at_risk[node]})"
         elif (reason := _disrupted(member)) and proposal.pod_count < proposal.job.max_replicas:
             message = f"its pod is disrupted ({reason})"
         else:
@@ -42,7 +42,7 @@ def withdraw(proposal: JobProposal, withdrawals: Mapping[str, Time], policy: Sha
     for member in [each for each in proposal.removable if each.surplus and each.pod is not None]:
         node = member.pod.spec.node_name if member.pod is not None else ""
         if node in withdrawals and withdrawals[node] <= now:
-            message = f"nothing else uses node {node}, which its autoscaler may remove"
+            message = f"only workers on idle capacity use node {node}, which its autoscaler may remove"
             proposal.remove(member.index, Removal(GAVE_BACK, "", message), policy, now)
 
 
@@ -65,28 +65,30 @@ def evict_protected_pods(proposal: JobProposal, terminating: Mapping[str, str], 
     for pod in (*protected_pods, *proposal.job.launchers):
         message = terminating.get(pod.spec.node_name, "") if pod is not None and not pod.terminating else ""
         if pod is not None and message and message != termination_notices.UNREACHABLE and capacity.place(pod) is not None:
-            proposal.evicted[pod.uid] = f"pod {pod.metadata.name} is replaced: node {pod.spec.node_name} ends ({message})"
+            proposal.evicted[pod.uid] = (
+                f"pod {pod.metadata.name} is replaced: node {pod.spec.node_name} is being terminated ({message})"
+            )
 
 
 def remove_lost(proposal: JobProposal, snapshot: ClusterSnapshot, policy: SharingPolicy, now: Time) -> None:
     """Workers on idle capacity that were preempted or deleted, are unschedulable, or got no pod."""
     for member in [each for each in proposal.members.values() if each.surplus]:
         pod = member.pod
-        rejection = proposal.job.rejections.get(member.index, "")
-        if pod is None and (rejection or member.index not in proposal.record.granted):
+        rejection = proposal.job.rejections.get(member.index)
+        if pod is None and (rejection is not None or member.index not in proposal.record.granted):
             del proposal.members[member.index]
             granted = {index: time for index, time in proposal.record.granted.items() if index != member.index}
-            message = f"{scale_up_limits.REJECTED}: {rejection}" if rejection else scale_up_limits.NOT_CREATED
+            failure = scale_up_limits.rejected(rejection) if rejection is not None else scale_up_limits.NOT_CREATED
             proposal.record = dataclasses.replace(
-                scale_up_limits.with_backoff(proposal.record, policy, now, message), granted=granted
+                scale_up_limits.with_backoff(proposal.record, policy, now, failure), granted=granted
             )
         elif pod is not None and pod.terminating:
             proposal.remove(member.index, _reclaimed(snapshot, pod), policy, now)
         elif pod is not None and pod.pending and demands.is_unschedulable(pod):
-            message = f"the scheduler refused the last worker: {demands.scheduler_message(pod)}"
+            failure = scale_up_limits.unschedulable(demands.scheduler_message(pod))
             proposal.remove(member.index, Removal(REFUSED, "", "the scheduler found no node"), policy, now)
             proposal.record = dataclasses.replace(
-                scale_up_limits.with_backoff(proposal.record, policy, now, message), cooldown_until=None
+                scale_up_limits.with_backoff(proposal.record, policy, now, failure), cooldown_until=None
             )
     for member in proposal.job.removed_members:
         if member.surplus and member.pod is not None and member.pod.preempted:

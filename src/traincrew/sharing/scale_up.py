@@ -55,9 +55,9 @@ def _limit(proposal: JobProposal, policy: SharingPolicy, now: Time) -> ScalingLi
     if not any(value for name, value in job.worker_template.requests.items() if name != "pods"):
         return ScalingLimit("NothingAsked", "the template of the workers requests no resources: set resources.requests")
     if proposal.leaving:
-        return scale_up_limits.limit_after_removal(next(iter(proposal.leaving.values())))
+        return scale_up_limits.limit_during_removal(next(iter(proposal.leaving.values())))
     if job.removed_members or any(each.running_since is None for each in proposal.members.values()):
-        return ScalingLimit("Starting", "a worker is starting or leaving")
+        return ScalingLimit("Starting", "a worker is starting or being removed")
     if not job.running:
         # The state of the job changes by the operator's own writes, which trigger no decision.
         return ScalingLimit("Starting", "the job is starting", now + dt.timedelta(seconds=policy.starting_requeue))
@@ -102,7 +102,7 @@ class _Limits:
         free = self._capacity.free(self._headroom) if self._headroom else {}
         for name, kept in self._headroom.items():
             if pod.requests.get(name, 0) and free[name] - pod.requests[name] < kept:
-                return ScalingLimit("Headroom", f"{demands.amount(name, kept)} are kept free by --headroom of the operator")
+                return ScalingLimit("Headroom", f"{demands.amount(name, kept)} must stay unused (--headroom of the operator)")
         left = self._quotas.get(pod.metadata.namespace, {})
         for name, value in {**pod.requests, "pods": 1}.items():
             if value > left.get(name, value):
@@ -121,7 +121,7 @@ def _grant(proposal: JobProposal, placed: list[PodInfo], snapshot: ClusterSnapsh
     if not added:
         proposal.record = dataclasses.replace(proposal.record, capacity_since=None)
         if placed:
-            proposal.limit = ScalingLimit("NoRoom", f"there is room for {len(placed)} more, but not for an allowed size")
+            proposal.limit = ScalingLimit("NoRoom", f"{len(placed)} more workers fit, but the job would not have an allowed size")
         return
     proposal.record = dataclasses.replace(proposal.record, capacity_since=proposal.record.capacity_since or now)
     proposal.limit = scale_up_limits.limit_of_scale_up(

@@ -11,11 +11,11 @@ from traincrew.apimachinery import backoff
 from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.allocations import EVENED_OUT, GAVE_BACK, NOTICED, Removal
 from traincrew.model.meta import Time
-from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory
+from traincrew.model.observed import RejectedWrite
+from traincrew.sharing.cluster_snapshot import ElasticJob, FailedScaleUp, JobHistory
 from traincrew.sharing.policy import SharingPolicy
 
-REJECTED = "the API server rejected the last worker"
-NOT_CREATED = "the pod of the last worker was not created"
+NOT_CREATED = FailedScaleUp("NoRoom", "the pod of the last worker was not created")
 GRANT_SECONDS = 5.0
 """How long a granted worker may have no pod."""
 
@@ -70,45 +70,54 @@ def with_cooldown(record: JobHistory, policy: SharingPolicy, now: Time, cause: R
     return dataclasses.replace(record, cooldown_until=until, cooldown_cause=cause, capacity_since=None)
 
 
-def limit_after_removal(cause: Removal | None) -> ScalingLimit:
-    """Why a job that a worker was removed from is not scaled up."""
+def limit_during_removal(cause: Removal) -> ScalingLimit:
+    """Why a job that workers are removed from is not scaled up."""
+    return _limit_of_removal(cause, "workers are being removed")
+
+
+def _limit_of_removal(cause: Removal | None, message: str) -> ScalingLimit:
     if cause is not None and cause.reason in (GAVE_BACK, EVENED_OUT):
-        return ScalingLimit("Yielding", f"workers leave or left: {cause.message}")
+        return ScalingLimit("Yielding", f"{message}: {cause.message}")
     if cause is not None and cause.reason == NOTICED:
-        return ScalingLimit("Noticed", f"workers leave or left: {cause.message}")
-    return ScalingLimit("CoolingDown", "workers leave or left")
+        return ScalingLimit("Noticed", f"{message}: {cause.message}")
+    return ScalingLimit("CoolingDown", message)
 
 
-def with_backoff(record: JobHistory, policy: SharingPolicy, now: Time, message: str) -> JobHistory:
+def rejected(write: RejectedWrite) -> FailedScaleUp:
+    message = f"the API server rejected the pod of the last worker: {write.message}"
+    return FailedScaleUp("Quota" if write.quota_exceeded else "Rejected", message)
+
+
+def unschedulable(message: str) -> FailedScaleUp:
+    """message: that of the scheduler."""
+    return FailedScaleUp("NoRoom", f"the scheduler found no node for the last worker: {message}")
+
+
+def with_backoff(record: JobHistory, policy: SharingPolicy, now: Time, failure: FailedScaleUp) -> JobHistory:
     """After the scheduler found no node for a worker on idle capacity, or the API server rejected its pod."""
     delay = backoff.exponential_delay(record.failed_attempts + 1, policy.initial_backoff, policy.max_backoff)
     until = now + dt.timedelta(seconds=delay)
     return dataclasses.replace(
-        record, failed_attempts=record.failed_attempts + 1, last_failure=message, backoff_until=until, capacity_since=None
+        record, failed_attempts=record.failed_attempts + 1, last_failure=failure, backoff_until=until, capacity_since=None
     )
 
 
 def limit_before_scale_up(job: ElasticJob, record: JobHistory, policy: SharingPolicy, now: Time) -> ScalingLimit | None:
     """The limits that do not depend on free capacity."""
-    if record.backoff_until is not None and now < record.backoff_until:
-        message = f"{record.last_failure}; the next try is at {_at(record.backoff_until)}"
-        return ScalingLimit(_reason(record.last_failure), message, record.backoff_until)
+    if record.last_failure is not None and record.backoff_until is not None and now < record.backoff_until:
+        message = f"{record.last_failure.message}; the next try is at {_at(record.backoff_until)}"
+        return ScalingLimit(record.last_failure.reason, message, record.backoff_until)
     if record.cooldown_until is not None and now < record.cooldown_until:
-        cause = limit_after_removal(record.cooldown_cause)
-        message = f"{cause.message}; the job may grow again at {_at(record.cooldown_until)}"
+        cause = _limit_of_removal(record.cooldown_cause, "workers were removed")
+        message = f"{cause.message}; the job may scale up again at {_at(record.cooldown_until)}"
         return ScalingLimit(cause.reason, message, record.cooldown_until)
     lacking = scale_up_cost(job.cost) - record.credit
     if lacking > 1e-6:
         until = now + dt.timedelta(seconds=lacking / policy.budget)
-        earning = f"{scale_up_cost(job.cost):g} s at {policy.budget:.0%} of its running time"
-        return ScalingLimit("CoolingDown", f"the job grows again when it has earned the cost of a change, {earning}", until)
+        between = f"{scale_up_cost(job.cost) / policy.budget:.0f} s of running time"
+        message = f"the job may scale up once in {between} (resize budget {policy.budget:.0%})"
+        return ScalingLimit("CoolingDown", message, until)
     return None
-
-
-def _reason(last_failure: str) -> str:
-    if "exceeded quota" in last_failure:
-        return "Quota"
-    return "Rejected" if last_failure.startswith(REJECTED) else "NoRoom"
 
 
 def limit_of_scale_up(
@@ -119,13 +128,13 @@ def limit_of_scale_up(
     settled = since + dt.timedelta(seconds=policy.stabilization)
     if now < settled:
         return ScalingLimit(
-            "Settling", f"there is room for {added} more; the job grows at {_at(settled)} if it stays free", settled
+            "Settling", f"{added} more workers fit; the job scales up at {_at(settled)} if the capacity stays idle", settled
         )
     present = max(len(job.members), 1)
     if mean_lifetime * added < 2 * scale_up_cost(job.cost) * present:
-        cost = f"it costs {scale_up_cost(job.cost):g} s of {present} workers"
-        lifetime = f"workers on idle capacity stay {mean_lifetime:.0f} s in the mean"
-        return ScalingLimit("Unprofitable", f"{added} more would not repay the change: {cost}, and {lifetime}")
+        cost = f"it costs {scale_up_cost(job.cost) * present:g} worker-seconds"
+        lifetime = f"workers on idle capacity stay {mean_lifetime:.0f} s on average"
+        return ScalingLimit("Unprofitable", f"{added} more workers are not worth the change: {cost}, and {lifetime}")
     return None
 
 
@@ -135,7 +144,7 @@ def charged(record: JobHistory, job: ElasticJob) -> JobHistory:
         credit=record.credit - scale_up_cost(job.cost),
         capacity_since=None,
         failed_attempts=0,
-        last_failure="",
+        last_failure=None,
         backoff_until=None,
     )
 
