@@ -84,6 +84,15 @@ def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(isolated: Is
     assert job.status["completionTime"]
 
 
+def test_a_deadline_that_is_set_while_the_job_runs_ends_it(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, {"backoffLimit": 3}, "v2beta1"))
+    job.patch({"runPolicy": {"activeDeadlineSeconds": 3600, "backoffLimit": None}})
+    eventually(lambda: mpi.launcher_job(job)["spec"].get("activeDeadlineSeconds") == 3600)
+    assert mpi.launcher_job(job)["spec"]["backoffLimit"] == 6
+    job.patch({"runPolicy": {"activeDeadlineSeconds": 1}})
+    assert job.becomes("Failed")["reason"] == "DeadlineExceeded"
+
+
 @pytest.mark.checklist(148)
 def test_a_launcher_that_waits_for_ready_workers_is_not_created_before(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="WaitForWorkersReady"))

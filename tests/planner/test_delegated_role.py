@@ -9,6 +9,8 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import posted
 from tests.planner.simulation import Simulation
 
+from traincrew.planner.delegated_role import BATCH_BACKOFF_LIMIT
+
 
 def job(**details: Manifest) -> Manifest:
     return manifests.ssh_job(Launcher=1, Worker=2, **details)
@@ -104,3 +106,29 @@ def test_the_running_event_is_not_recorded_for_a_launcher_that_never_ran() -> No
     cluster.refuse_at_node(launcher)
     simulation.settle()
     assert [reason for reason, _ in simulation.events if reason == "MPIJobRunning"] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({}, {"activeDeadlineSeconds": 60}, id="a deadline is set"),
+        pytest.param({"activeDeadlineSeconds": 60}, {"activeDeadlineSeconds": 90}, id="a deadline is changed"),
+        pytest.param({"activeDeadlineSeconds": 60}, {}, id="a deadline is removed"),
+        pytest.param({}, {"backoffLimit": 0}, id="a backoff limit is set"),
+        pytest.param({"backoffLimit": 2}, {"backoffLimit": 4}, id="a backoff limit is changed"),
+        pytest.param({"backoffLimit": 2}, {}, id="a backoff limit is removed"),
+    ],
+)
+def test_limits_of_a_running_job_that_are_changed_reach_its_launcher(before: Manifest, after: Manifest) -> None:
+    simulation, cluster = posted(job(policy=before))
+    workers_run(simulation, cluster)
+    cluster.launch()
+    spec = simulation.get("jobs", "j-launcher")["spec"]
+    spec.setdefault("backoffLimit", BATCH_BACKOFF_LIMIT)  # the API server does
+    assert simulation.job is not None
+    simulation.job["spec"]["runPolicy"] = after
+    simulation.settle()
+    spec = simulation.get("jobs", "j-launcher")["spec"]
+    limits = {name: value for name in ("activeDeadlineSeconds", "backoffLimit") if (value := spec.get(name)) is not None}
+    default = {} if "backoffLimit" in before else {"backoffLimit": BATCH_BACKOFF_LIMIT}
+    assert limits == {**default, **after}

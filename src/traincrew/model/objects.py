@@ -170,6 +170,8 @@ class JobTemplate(Struct):
 
 class BatchJobSpec(Struct):
     suspend: bool = False
+    active_deadline_seconds: int | None = None
+    backoff_limit: int | None = None
     template: JobTemplate = JobTemplate()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from traincrew.client import event_recorder, events
@@ -66,6 +66,16 @@ def deleted(resource: Resource, names: Mapping[str, str]) -> JobEvent:
 
 
 def _event(verb: str, resource: Resource, names: Mapping[str, str]) -> JobEvent:
-    message = f"{verb}d {resource.kind.lower()}: {', '.join(sorted(names))}"
+    message = _listed(f"{verb}d {resource.kind.lower()}: ", sorted(names))
     key = hashlib.sha256("".join(sorted(names.values())).encode()).hexdigest()
     return JobEvent("Normal", f"Successful{verb}{resource.kind}", message, key)
+
+
+def _listed(title: str, names: Sequence[str]) -> str:
+    """As many whole names as an event can have, and the number of the others."""
+    text, kept = title + ", ".join(names), len(names)
+    while len(text) > events.MESSAGE_LIMIT and kept > 1:
+        kept -= max((len(text) - events.MESSAGE_LIMIT) // (len(names[kept - 1]) + 2), 1)
+        kept = max(kept, 1)
+        text = f"{title}{', '.join(names[:kept])} and {len(names) - kept} more"
+    return text

@@ -15,6 +15,9 @@ from traincrew.planner import elastic_members, gang
 from traincrew.planner.actions import Patch
 from traincrew.planner.replicas import Replicas
 
+BATCH_BACKOFF_LIMIT = 6
+"""The API server sets it in a batch Job that has none."""
+
 
 @dataclasses.dataclass(frozen=True)
 class DelegatedOutcome:
@@ -87,17 +90,35 @@ def _job_spec(replicas: Replicas, template: Manifest) -> Manifest:
 
 
 def patches(replicas: Replicas) -> list[Patch]:
-    """Suspend or resume the existing batch Job. Its start time is reset first: otherwise its template could not be changed."""
-    replica, existing, suspended = _replica(replicas), _existing(replicas), replicas.job.suspended
-    if replica is None or existing is None or existing.finished or existing.spec.suspend == suspended or _waits(replicas):
+    replica, existing = _replica(replicas), _existing(replicas)
+    if replica is None or existing is None or existing.finished or _waits(replicas):
         return []
-    if suspended:
+    if existing.spec.suspend != replicas.job.suspended:
+        return _suspension(replicas, replica, existing)
+    changed = _changed_limits(replicas, existing.spec)
+    return [Patch(resources.BATCH_JOBS, replica.name, {"spec": changed})] if changed else []
+
+
+def _suspension(replicas: Replicas, replica: Replica, existing: objects.BatchJob) -> list[Patch]:
+    """Suspend or resume the existing batch Job. Its start time is reset first: otherwise its template could not be changed."""
+    if replicas.job.suspended:
         return [Patch(resources.BATCH_JOBS, replica.name, {"spec": {"suspend": True}})]
     template = _scheduling_directives(pod_templates.build(replicas.kind, replica), existing)
     resume = Patch(resources.BATCH_JOBS, replica.name, {"spec": {"suspend": False, "template": template}})
     if existing.status.start_time is None:
         return [resume]
     return [Patch(resources.BATCH_JOBS, replica.name, {"status": {"startTime": None}}, "status"), resume]
+
+
+def _changed_limits(replicas: Replicas, spec: objects.BatchJobSpec) -> Manifest:
+    """Limits of the job that were changed after the batch Job was created. None: not limited, and the default of batch Jobs."""
+    policy, changed = replicas.job.policy, {}
+    if spec.active_deadline_seconds != policy.active_deadline_seconds:
+        changed["activeDeadlineSeconds"] = policy.active_deadline_seconds
+    default = spec.backoff_limit is None or spec.backoff_limit == BATCH_BACKOFF_LIMIT
+    if spec.backoff_limit != policy.backoff_limit and not (policy.backoff_limit is None and default):
+        changed["backoffLimit"] = policy.backoff_limit
+    return changed
 
 
 def _scheduling_directives(template: Manifest, existing: objects.BatchJob) -> Manifest:
