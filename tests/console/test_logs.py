@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -268,7 +267,6 @@ async def test_the_logs_and_the_evidence_of_deleted_pods_are_kept(browser: Brows
         assert again["type"] == "end" or again["data"]["lines"] == []
     await browser.call("DELETE", path)
     await browser.until("jobs?q=gone", lambda found: found["total"] == 0)
-    await asyncio.sleep(1.1)  # times of creation have whole seconds: in the same one it could be the earlier job
     await browser.create(job("gone", "sleep 1000"))
     await browser.until(path, lambda found: found["summary"]["status"] == "Running")
     assert (await browser.get(f"{path}/logs"))["lines"] == []

@@ -35,7 +35,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     try:
         api = Api(found.kubeconfig)
         api.call("POST", JOBS, secretive("broken", "echo my $HF_TOKEN; echo the data set is empty; exit 3"))
-        api.call("POST", JOBS, job("gone", "echo before the end; exit 4"))
+        api.call("POST", JOBS, secretive("gone", "echo before the end of $HF_TOKEN; exit 4"))
         eventually(lambda: found.traincrew("ls").count("Failed") == 2, seconds=90)
         api.call("DELETE", f"{JOBS}/gone")
         eventually(lambda: "Failed, deleted" in found.traincrew("ls", "--all"), seconds=90)
@@ -92,8 +92,22 @@ def test_secret_values_are_neither_in_objects_nor_in_logs(machine: Machine, tmp_
 def test_a_deleted_job_is_exported_from_the_history(machine: Machine, tmp_path: pathlib.Path) -> None:
     file = exported(machine, "gone", tmp_path / "gone.gz")
     assert "exited with code 4" in offline("why", "--recording", str(file))
-    assert offline("logs", "--recording", str(file)) == "before the end\n"
+    lines = offline("logs", "--recording", str(file), "--no-prefix").splitlines()
+    assert lines == [f"before the end of {'<redacted>'.ljust(len(VALUE), '*')}"] * 2
     assert "deleted  " in offline("describe", "--recording", str(file))
+    assert VALUE.encode() not in gzip.decompress(file.read_bytes())
+
+
+def test_the_commands_show_no_secret_values_of_a_deleted_job(machine: Machine) -> None:
+    assert "before the end of <redacted>" in machine.traincrew("logs", "gone")
+    assert VALUE not in machine.traincrew("logs", "gone") + machine.traincrew("why", "gone")
+
+
+def test_a_log_whose_secret_values_are_not_replaced_is_exported_with_a_warning(machine: Machine, tmp_path: pathlib.Path) -> None:
+    """As of a pod that was removed while no kubelet ran."""
+    for each in (machine.data / "logs").glob("default_gone-*/pod.json"):
+        each.unlink()
+    file = exported(machine, "gone", tmp_path / "gone.gz")
     assert b"Secret values in them are not replaced" in gzip.decompress(file.read_bytes())
 
 

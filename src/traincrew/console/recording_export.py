@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import redaction
 from traincrew.client import clock, pod_logs
 from traincrew.client.interfaces import LogReader
 from traincrew.console.history_reader import HistoryReader, ReadableRecording
@@ -30,16 +31,28 @@ NO_RECORDER = (
 
 
 NOT_REPLACED = (
-    "The logs are as the containers have printed them. Secret values in them are not replaced, since the job is deleted: read "
-    "them before you share the file."
+    "The logs are as the containers have printed them. Secret values in them are not replaced: read them before you share the "
+    "file."
 )
 
 
 def of_record(found: ReadableRecording, target: ConsoleTarget) -> ExportedJob:
     """A job as the history has it."""
-    # The recorder replaces secret values in the logs that it copies. The files of a node are as they are.
-    notes = [*found.unreadable, *([NOT_REPLACED] if target.log_root else [])]
+    notes = [*found.unreadable, *([NOT_REPLACED] if _has_secrets(found, target) else [])]
     return ExportedJob(found.recording, found.logs, tuple(notes), server=target.server)
+
+
+def _has_secrets(found: ReadableRecording, target: ConsoleTarget) -> bool:
+    """Whether logs may have secret values: the recorder replaces them in those that it copies, and the kubelet of this machine
+    when it removes the pod."""
+    if not target.log_root:
+        return False
+    root, namespace = pathlib.Path(target.log_root), found.recording.job.namespace
+    return any(
+        redaction.secret_values(msgspec.json.decode(each.object))
+        and not log_files.secrets_replaced(root, namespace, each.name, each.uid)
+        for each in found.recording.pods
+    )
 
 
 async def of_job(client: LogReader, history: HistoryReader, stored: StoredLogs, job: JobAddress, server: str) -> ExportedJob:

@@ -6,14 +6,12 @@ import pathlib
 from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
 
-from traincrew.apimachinery import times
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.console.access import AccessReviews
 from traincrew.inspection import log_files, observed_job
 from traincrew.kinds.kind import JobKind
 from traincrew.model import meta, objects, resources
-from traincrew.model.meta import Time
 
 
 class StoredLog(NamedTuple):
@@ -35,16 +33,15 @@ class StoredLogs:
 
     async def of_job(self, kind: JobKind, found: observed_job.ObservedJob, existing: Iterable[str]) -> list[StoredLog]:
         """Those of pods of this job, not of an earlier one of its name, but for the pods that exist (their UIDs)."""
-        job, created = found.job, found.job.metadata.creation_timestamp
+        job = found.job.metadata
         root = await self.root(job.namespace)
-        if root is None or created is None:
+        if root is None:
             return []
         known = set(existing)
-        # The job is created before its pods; its creation time has whole seconds.
         return [
             StoredLog(objects.Pod(metadata=meta.Meta(name=each.pod, namespace=job.namespace, uid=each.uid)), container)
-            for each in log_files.of_job(root, job.namespace, kind, job.name)
-            if each.uid not in known and _began(each) >= created
+            for each in log_files.of_present_job(root, kind, job)
+            if each.uid not in known and each.began
             for container in each.containers
         ]
 
@@ -52,11 +49,3 @@ class StoredLogs:
         assert self._root is not None
         position = pod_logs.ContainerReference(log.pod.metadata.namespace, log.pod.name, log.container)
         return log_files.lines(self._root, position, log.pod.metadata.uid, wanted)
-
-
-def _began(stored: log_files.StoredPod) -> Time:
-    """A file that ends in its first line has no time yet: its pod has printed nothing."""
-    try:
-        return times.parse(stored.began.decode())
-    except (times.TimeError, UnicodeDecodeError):
-        return times.ZERO

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traincrew.history import redaction
+from traincrew.apimachinery import redaction
 from traincrew.kinds import KINDS
 
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery import quantities, times
-from traincrew.history import redaction
+from traincrew.apimachinery import quantities, redaction, times
 from traincrew.history.records import EventRecord, JobRecord, PodRecord, SampleRecord
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind

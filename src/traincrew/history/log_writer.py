@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from traincrew.apimachinery import redaction
 from traincrew.client import pod_logs
-from traincrew.history import redaction
 from traincrew.history.database_thread import DatabaseThread
 from traincrew.history.records import CHUNK_BYTES, LogChunk
 

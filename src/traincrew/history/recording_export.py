@@ -9,8 +9,9 @@ from typing import Protocol
 
 import traincrew
 from traincrew import errors
+from traincrew.apimachinery import redaction
 from traincrew.client import clock, pod_logs
-from traincrew.history import container_runs, recording_lines, records, redaction
+from traincrew.history import container_runs, recording_lines, records
 from traincrew.history.recording_file import RecordingEncoder
 from traincrew.history.recording_lines import FORMAT, Line, Manifest, MissingLine
 from traincrew.history.records import LogChunk, PodRecord, Recording

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.client import clock, pod_logs
-from traincrew.embedded.kubelet.logs import log_directory, reader
+from traincrew.embedded.kubelet.logs import kept_pod, log_directory, reader
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 from traincrew.kinds.kind import JobKind
+from traincrew.model import meta
 
 
 class StoredPod(NamedTuple):
@@ -20,6 +21,7 @@ class StoredPod(NamedTuple):
     uid: str
     began: bytes
     containers: tuple[str, ...]
+    controller: kept_pod.Controller = kept_pod.Controller()
 
 
 def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[StoredPod]:
@@ -29,8 +31,29 @@ def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -
         if each.namespace == namespace and is_replica(each.pod, kind, job):
             containers = tuple(_trainers(each.containers()))
             began = min((stamp for name in containers if (stamp := log_directory.first_timestamp(each.path / name))), default=b"")
-            found.append(StoredPod(each.pod, each.uid, began, containers))
+            found.append(StoredPod(each.pod, each.uid, began, containers, kept_pod.read(each.path).controller))
     return sorted(found, key=lambda pod: pod.began)
+
+
+def of_present_job(root: pathlib.Path, kind: JobKind, job: meta.Meta) -> list[StoredPod]:
+    """The pods of this job, not of an earlier one of its name."""
+    created = job.creation_timestamp
+    earliest = f"{created:%Y-%m-%dT%H:%M:%S}".encode() if created is not None else b""
+    found = of_job(root, job.namespace, kind, job.name)
+    return [each for each in found if _is_of(each, kind, job.uid, earliest)]
+
+
+def _is_of(stored: StoredPod, kind: JobKind, uid: str, earliest: bytes) -> bool:
+    """A pod of a batch Job, such as a launcher, does not name the job: it is told by time, in whole seconds."""
+    if stored.controller.kind == kind.kind:
+        return stored.controller.uid == uid
+    return stored.began >= earliest
+
+
+def secrets_replaced(root: pathlib.Path, namespace: str, pod: str, uid: str) -> bool:
+    """Whether the log of a pod is without the values of its secret variables, as it is when the pod is gone."""
+    directory = log_directory.pod_directory(root, namespace, pod, uid)
+    return kept_pod.read(directory).secrets_replaced or not directory.exists()
 
 
 def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:

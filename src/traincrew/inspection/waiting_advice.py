@@ -112,7 +112,9 @@ BY_REASON: dict[str, Remedies] = {
     ),
     "NotStarted": Remedies("Check the events of the pod: `traincrew describe {job}`."),
     "NothingToRun": Remedies("Add a replica of the role that the message names."),
-    "PodsStillRunning": Remedies("Set cleanPodPolicy to Running to end them, or delete the job: `traincrew delete {job}`."),
+    "PodsStillRunning": Remedies(
+        "Set cleanPodPolicy to Running, so that the pods of a finished job end, or delete the job: `traincrew delete {job}`."
+    ),
     "QuotaExceeded": Remedies("Lower the requests or free quota: `kubectl describe quota`."),
     "ReplicaFailed": Remedies(
         "Check its log: `traincrew logs {job}`. A restartPolicy other than Never restarts failed replicas."

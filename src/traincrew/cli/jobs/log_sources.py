@@ -16,9 +16,6 @@ from traincrew.inspection import container_runs, job_references, log_files, obse
 from traincrew.kinds.kind import JobKind
 from traincrew.model import objects
 
-CLOCK_SKEW = 2
-"""Seconds of clock skew and of rounding of creation times."""
-
 
 @dataclasses.dataclass(frozen=True)
 class LogRequest:
@@ -110,13 +107,11 @@ def _of_deleted_job(target: cluster_target.ClusterTarget, named: job_references.
 
 def _of_deleted_pods(target: cluster_target.ClusterTarget, kind: JobKind, observed: observed_job.ObservedJob) -> list[LogSource]:
     """Of this job, not of an earlier one of the same name."""
-    found, made = root(target), observed.job.metadata.creation_timestamp
-    if found is None:
+    if (found := root(target)) is None:
         return []
-    earliest = f"{made - dt.timedelta(seconds=CLOCK_SKEW):%Y-%m-%dT%H:%M:%S}".encode() if made else b""
     living = {pod.metadata.uid for pod in observed.pods}
-    pods = log_files.of_job(found, target.namespace, kind, observed.job.name)
-    return _stored([pod for pod in pods if pod.began >= earliest and pod.uid not in living], target.namespace)
+    pods = log_files.of_present_job(found, kind, observed.job.metadata)
+    return _stored([pod for pod in pods if pod.uid not in living], target.namespace)
 
 
 def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:

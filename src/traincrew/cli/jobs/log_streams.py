@@ -54,13 +54,12 @@ class LogStreams:
     def add_missed_pods(self) -> None:
         """Add the pods of the job that were deleted before the first list, whose logs are stored on this machine."""
         job = self._informer.observe()
-        if self._log_root is None or job is None or job.job.metadata.creation_timestamp is None:
+        if self._log_root is None or job is None:
             return
-        key, earliest = self._informer.key, f"{job.job.metadata.creation_timestamp:%Y-%m-%dT%H:%M:%S}".encode()
+        key = self._informer.key
         missed = {
             stored.uid: objects.Pod(metadata=meta.Meta(name=stored.pod, namespace=key.namespace, uid=stored.uid))
-            for stored in log_files.of_job(self._log_root, key.namespace, key.kind, key.name)
-            if stored.began >= earliest
+            for stored in log_files.of_present_job(self._log_root, key.kind, job.job.metadata)
         }
         self._informer.pods = {**missed, **self._informer.pods}
 

@@ -44,8 +44,11 @@ class ContainerLogs:
     settings: settings.Logs
 
     def directory(self, pod: Object, container: str) -> pathlib.Path:
+        return self.of_pod(pod) / container
+
+    def of_pod(self, pod: Object) -> pathlib.Path:
         metadata = pod["metadata"]
-        return log_directory.container_directory(self.root, metadata["namespace"], metadata["name"], metadata["uid"], container)
+        return log_directory.pod_directory(self.root, metadata["namespace"], metadata["name"], metadata["uid"])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import logging
@@ -22,7 +23,7 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
     SandboxReady,
     VolumesMounted,
 )
-from traincrew.embedded.kubelet.logs import cri_format
+from traincrew.embedded.kubelet.logs import cri_format, kept_pod, secret_values
 from traincrew.embedded.kubelet.logs.cursor import LogCursor
 from traincrew.embedded.kubelet.network.addresses import AddressesExhausted
 from traincrew.embedded.kubelet.pods import adoption
@@ -151,6 +152,8 @@ class PodExecutor:
 
     async def _start_container(self, step: steps.StartContainer) -> None:
         name, shim = step.container, self._shim()
+        with contextlib.suppress(OSError):  # such as a full disk: the pod runs without it
+            kept_pod.create(self._logs.of_pod(self._pod.object), self._pod.object)
         try:
             started = await shim.start(await self._containers.build(name, step.attempt))
         except runtime.StartContainerError as error:
@@ -208,12 +211,22 @@ class PodExecutor:
 
     async def _remove_pod(self) -> None:
         """A pod that a finalizer keeps stays known, so that its logs can be read until its object is gone."""
+        if self._pod.observed.object_deleted or not self._pod.object["metadata"].get("finalizers"):
+            await self._replace_secrets()  # before the object is gone: a daemon that is killed here does it again
         kept = None if self._pod.observed.object_deleted else await self._cache.delete(self._pod.object)
         if kept is not None:
             self._pod.object = kept
+        else:
+            await self._replace_secrets()
         await self._volumes.unmount(self._pod.object)
         await self._sandboxes.remove(self._pod.directory)
         self._pod.removed = kept is None
+
+    async def _replace_secrets(self) -> None:
+        try:
+            await asyncio.to_thread(secret_values.replace, self._logs.of_pod(self._pod.object), self._pod.object)
+        except OSError as error:
+            log.error("secrets in logs not replaced", extra={"pod": self._pod.full_name, "error": str(error)})
 
 
 def read_log_tail(directory: pathlib.Path, attempt: int) -> str:

@@ -62,8 +62,11 @@ def without(text: bytes, secrets: Iterable[bytes]) -> bytes:
 
 
 def secret_values(document: dict[str, Any]) -> list[str]:
-    """The values that `redact` removes, the longest first. Short ones are left out: they occur in ordinary words."""
-    found = {each for each in _secrets(document) if len(each) >= MIN_SECRET}
+    """The values that `redact` removes, and their lines, the longest first.
+
+    Short ones are left out: they occur in ordinary words.
+    """
+    found = {part for value in _secrets(document) for part in (value, *value.splitlines()) if len(part) >= MIN_SECRET}
     return sorted(found, key=len, reverse=True)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.history import redaction
+from traincrew.apimachinery import redaction
 
 
 @pytest.mark.parametrize(
