@@ -44,10 +44,10 @@ class BenchCluster:
             raise SystemExit(f"traincrew {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done.stdout
 
-    def up(self) -> float:
+    def up(self, *options: str) -> float:
         """Seconds until the cluster was ready."""
         begun = time.perf_counter()
-        self.traincrew("up", "--detach")
+        self.traincrew("up", "--detach", *options)
         took = time.perf_counter() - begun
         config = yaml.safe_load((self.data / "kubeconfig").read_text())
         self.server = config["clusters"][0]["cluster"]["server"]
@@ -122,6 +122,16 @@ def proportional(pid: int) -> float:
     except OSError:
         return 0.0
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0) / 1024
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    return [pid, *(each for child in children(pid) for each in tree(child))]
+
+
+def cpu_seconds(pid: int) -> float:
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:

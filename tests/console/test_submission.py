@@ -107,7 +107,7 @@ async def test_the_yaml_of_a_job_is_that_of_a_new_one(browser: Browser) -> None:
     found = await browser.get("jobs/default/jaxjob/original/yaml")
     assert "managedFields" not in found["yaml"]
     assert yaml.safe_load(found["yaml"])["metadata"]["uid"]
-    copy = yaml.safe_load(found["submitted"])
+    copy = yaml.safe_load(found["manifest"])
     assert set(copy) == {"apiVersion", "kind", "metadata", "spec"}
     assert copy["metadata"] == {"name": "original", "namespace": "default", "labels": {"a": "b"}}
     copy["metadata"]["name"] = "copied"

@@ -1,6 +1,7 @@
 """python -m tools.console.screenshots [--docs] [FOLDER]: pictures of every page of the console, of a real cluster with real jobs.
 
-Every page in dark and light, in English and Chinese, into a folder (dist/screenshots). With --docs, also those of docs/.
+Every page in dark and light, in English and Chinese, narrow and wide, into a folder (dist/screenshots). With --docs, also
+those of docs/.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ JOBS = ROOT / "tests/console_browser/jobs.yaml"
 DOCS = {"jobs": "console-jobs.png", "failure": "console-failure.png"}
 """Pages that the documentation shows, light and in English."""
 SIZE: ViewportSize = {"width": 1200, "height": 800}
+OTHER_SIZES: dict[str, ViewportSize] = {"narrow": {"width": 420, "height": 860}, "wide": {"width": 1920, "height": 1080}}
 SETTLED = 3_000
 """ms: charts and dry runs come after the page."""
 DEVICES = ("--device", "nvidia.com/vgpu=4", "--device", "nvidia.com/gpumem=16000")
@@ -81,6 +83,16 @@ class Studio:
         page.set_default_timeout(120_000)
         return page
 
+    def sizes(self) -> None:
+        for size, viewport in OTHER_SIZES.items():
+            page = self.page("en-US", "light")
+            page.set_viewport_size(viewport)
+            for name, address in PAGES.items():
+                page.goto(address)
+                wait(page)
+                shoot(page, self.folder / f"{size}-{name}.png")
+            page.context.close()
+
     def pages(self, language: str, scheme: Any) -> None:
         page = self.page(language, scheme)
         for name, address in PAGES.items():
@@ -133,6 +145,7 @@ def main() -> None:
             seed_004.walk(studio.page(language, "light"), wanted.folder, language)
         for language, scheme in (("en-US", "light"), ("en-US", "dark"), ("zh-CN", "light"), ("zh-CN", "dark")):
             studio.pages(language, scheme)
+        studio.sizes()
         browser.close()
         studio.state.unlink()
     if wanted.docs:

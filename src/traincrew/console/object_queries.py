@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import yaml
 
 from traincrew import errors
 from traincrew.client.interfaces import LogReader
@@ -13,7 +12,7 @@ from traincrew.console import job_reader
 from traincrew.console.contract.job_detail import YamlDocument
 from traincrew.console.contract.replica_detail import ReplicaDetail
 from traincrew.console.job_reader import JobAddress
-from traincrew.console.view import job_details, pod_details, replicas, reruns
+from traincrew.console.view import job_details, pod_details, replicas, reruns, yaml_text
 from traincrew.inspection import evidence_query
 from traincrew.model import resources
 
@@ -34,19 +33,19 @@ async def replica(client: LogReader, job: JobAddress, name: str) -> ReplicaDetai
         replica=shown,
         containers=pod_details.containers(pod),
         events=job_details.event_messages(found.observed, found.pods, listed),
-        yaml=_yaml(_without_managed_fields(pod)),
+        yaml=yaml_text.of(_without_managed_fields(pod)),
     )
 
 
 async def job_yaml(client: LogReader, job: JobAddress) -> YamlDocument:
     document = await job_reader.read_document(client, job)
-    return YamlDocument(yaml=_yaml(_without_managed_fields(document)), submitted=_yaml(reruns.manifest(document)))
+    full = _without_managed_fields(document)
+    return YamlDocument(
+        yaml=yaml_text.of(full),
+        submitted=yaml_text.of(reruns.submitted(document)),
+        manifest=yaml_text.of(reruns.manifest(document)),
+    )
 
 
 def _without_managed_fields(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "metadata": {key: value for key, value in document["metadata"].items() if key != "managedFields"}}
-
-
-def _yaml(value: Any) -> str:
-    text: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=130)
-    return text

@@ -30,6 +30,8 @@ from traincrew.history.opened_recording import OpenedRecording
 from traincrew.history.store import StoreAccess
 
 FIRST_LIST_SECONDS = 5.0
+FINISH_SECONDS = 15.0
+"""For requests that run when the console of many users ends. It has 30 seconds, of which --shutdown-delay takes five."""
 """The link is printed when the jobs are read, at the latest after this time."""
 
 
@@ -152,7 +154,7 @@ class UserServer:
             await stack.enter_async_context(_closing(self.history))
             context = await stack.enter_async_context(self.certificate.loaded()) if self.certificate is not None else None
             await stack.enter_async_context(known.running())
-            await stack.enter_async_context(server.serving(console.application(), listening, context))
+            await stack.enter_async_context(server.serving(console.application(), listening, context, FINISH_SECONDS))
             yield console.health
 
     async def run(self, listening: socket.socket, on_ready: Callable[[], None], drain_seconds: float) -> None:

@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 API = "/api/v1"
 MAX_BODY = 3 * 1024 * 1024
 MAX_SIGN_IN = 2 * uploaded_kubeconfig.MAX_BYTES
+LOCAL_FINISH_SECONDS = 2.0
+"""For requests that run when a console of this machine ends: its user waits for the end."""
 """Bytes of a request of somebody who is not signed in; JSON escapes some characters of a kubeconfig."""
 _CSRF_PROTOCOL = "csrf."
 
@@ -261,8 +263,11 @@ def _tried(request: web.Request) -> str:
 
 @contextlib.asynccontextmanager
 async def serving(
-    application: web.Application, listening: socket.socket, context: ssl.SSLContext | None = None
+    application: web.Application,
+    listening: socket.socket,
+    context: ssl.SSLContext | None = None,
+    finish_seconds: float = LOCAL_FINISH_SECONDS,
 ) -> AsyncIterator[None]:
-    """Serve at a socket that listens."""
-    async with limited_server.serve(application, "", 0, context, listening=listening, shutdown_timeout=2.0):
+    """Serve at a socket that listens. At the end no request is accepted, and those that run may finish for so long."""
+    async with limited_server.serve(application, "", 0, context, listening=listening, shutdown_timeout=finish_seconds):
         yield

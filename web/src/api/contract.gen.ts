@@ -1111,8 +1111,10 @@ export interface WorkerRange {
 export interface YamlDocument {
   /** Without managed fields. */
   yaml: string
-  /** Spec and metadata that a new job needs to be the same job: no status, uid, timestamps. */
+  /** What `kubectl apply` was given last, else as `manifest`. */
   submitted: string
+  /** Spec and metadata that a new job needs to be the same job: no status, uid, timestamps. */
+  manifest: string
 }
 
 export type ConsoleMessage =

@@ -12,6 +12,10 @@ test('parts of a node', () => {
   });
 });
 
+test('a metrics server counts CPU in billionths', () => {
+  expect(shareOf('cpu', { cpu: '1500000000n' }, {}, { cpu: '2' })).toMatchObject({ used: '1.5', usedPart: 0.75 });
+});
+
 test('what is not known is empty, and more than all is all', () => {
   expect(shareOf('cpu', {}, { cpu: '3' }, { cpu: '2' })).toMatchObject({ used: '', usedPart: null, askedPart: 1 });
   expect(shareOf('cpu', { cpu: '1' }, {}, {})).toMatchObject({ used: '1', total: '', usedPart: null });

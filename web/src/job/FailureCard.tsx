@@ -55,10 +55,7 @@ export function FailureCard({ job, failure }: Props) {
           {t('failure.victims', { count: failure.victims.length })} {failure.victims.join(', ')}
         </p>
       )}
-      {failure.advice !== '' && !job.diagnosis.remedies.includes(failure.advice) && (
-        <p className="failure-advice">{say(failure.advice)}</p>
-      )}
-      <Remedies diagnosis={job.diagnosis} />
+      <Remedies diagnosis={{ ...job.diagnosis, remedies: remediesOf(job, failure) }} />
       <details className="data-table">
         <summary>{t('failure.details')}</summary>
         <Sentences lines={[...job.diagnosis.causes, ...job.diagnosis.pods, ...job.diagnosis.warnings]} />
@@ -84,6 +81,11 @@ export function FailureCard({ job, failure }: Props) {
       </Group>
     </Card>
   );
+}
+
+/** That of the failure first: others, such as for pods that still run, wait until it is repaired. */
+function remediesOf(job: JobDetail, { advice }: Failure): string[] {
+  return [...new Set([advice, ...job.diagnosis.remedies])].filter((each) => each !== '');
 }
 
 /** A text for a chat or a bug report. */

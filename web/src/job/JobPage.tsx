@@ -97,7 +97,7 @@ function Head() {
         <p className="job-facts">
           <StatusWord status={statusOf(summary)} />
           {summary.attempt > 1 && <span>{t('job.attempt', { attempt: summary.attempt })}</span>}
-          {summary.started !== null && (
+          {summary.started !== null && summary.status !== 'Queued' && (
             <span>{t('job.ran', { time: between(summary.started, summary.ended, now) })}</span>
           )}
           <span title={dateAndTime(summary.created, i18n.language)}>

@@ -62,7 +62,7 @@ export function ReplicasTab() {
 
 const ROW = 50;
 const COLUMNS =
-  'minmax(120px, 2fr) 40px minmax(104px, 2fr) minmax(76px, 1fr) 84px 58px 62px 44px 62px minmax(76px, 1fr) 54px 40px';
+  'minmax(110px, 2fr) 40px minmax(104px, 2fr) minmax(76px, 1fr) 84px 58px 72px 44px 62px minmax(76px, 1fr) 54px 40px';
 const HEADINGS = [
   'replica',
   'rank',
@@ -167,11 +167,7 @@ function ReplicaCells({ replica, used }: CellsProps) {
       <span role="cell">{replica.exitCode ?? ''}</span>
       <span role="cell">{used ? shown(used.cpu, 'cores') : ''}</span>
       <span role="cell">{used ? shown(used.memory, 'bytes') : ''}</span>
-      <span role="cell">
-        {Object.entries(replica.requests)
-          .map(([name, value]) => `${name.split('/').at(-1)} ${value}`)
-          .join(' · ')}
-      </span>
+      <Requests requests={replica.requests} />
       <span role="cell">{since(replica.created, now)}</span>
       <span role="cell">
         <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name, ...search }}>
@@ -179,5 +175,22 @@ function ReplicaCells({ replica, used }: CellsProps) {
         </Link>
       </span>
     </>
+  );
+}
+
+const REQUEST_LINES = 2;
+
+/** A resource in each line, and the last line for the rest. */
+function Requests({ requests }: Pick<Replica, 'requests'>) {
+  const amounts = Object.entries(requests).map(([name, value]) => `${name.split('/').at(-1)} ${value}`);
+  const lines = [...amounts.slice(0, REQUEST_LINES - 1), amounts.slice(REQUEST_LINES - 1).join(' · ')];
+  return (
+    <span role="cell" title={amounts.join(' · ')}>
+      {lines.map((line) => (
+        <span key={line} className="second">
+          {line}
+        </span>
+      ))}
+    </span>
   );
 }

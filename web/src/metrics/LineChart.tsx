@@ -3,7 +3,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { clockOfLine } from '../format/time';
-import { aligned, type Chart, rangeOf, shown } from './charts';
+import { aligned, type Chart, rangeOf, shown, ticksOf } from './charts';
 
 const HEIGHT = 170;
 /** All charts of the page show the same time under the pointer. */
@@ -37,7 +37,7 @@ function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Option
     cursor: { sync: { key: CURSOR.key }, drag: { x: false, y: false } },
     axes: [
       { ...axis, space: 76, values: (_, times, __, ___, step) => times.map((time) => label(time, step)) },
-      { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) },
+      { ...axis, size: 64, ...ticksOf(chart.unit), values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) },
     ],
     scales: { y: { range: (_, low, high) => rangeOf(chart.unit, low, high) } },
     series: [

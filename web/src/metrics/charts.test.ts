@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobMetrics } from '../api/contract.gen';
-import { aligned, chartsOf, csv, latest, rangeOf, shown } from './charts';
+import { aligned, chartsOf, csv, latest, rangeOf, shown, ticksOf } from './charts';
 
 const usage = {
   replica: 'worker-0',
@@ -85,4 +85,10 @@ test.each([
   const found = rangeOf(unit, low, high);
   expect(found[0]).toBeCloseTo(first);
   expect(found[1]).toBeCloseTo(last);
+});
+
+test('ticks of memory are whole numbers of their unit', () => {
+  const steps = ticksOf('bytes').incrs ?? [];
+  expect(steps.slice(20, 22).map((step) => shown(step, 'bytes'))).toEqual(['1Mi', '2Mi']);
+  expect(ticksOf('cores')).toEqual({});
 });

@@ -109,6 +109,12 @@ export function rangeOf(unit: Unit, low: number, high: number): [number, number]
   return [low >= 0 ? Math.max(0, low - spare) : low - spare, high + spare];
 }
 
+/** Amounts of memory have ticks at powers of two: 1Mi, not 977Ki. */
+export function ticksOf(unit: Unit): { incrs?: number[] } {
+  if (unit !== 'bytes' && unit !== 'bytesPerSecond') return {};
+  return { incrs: Array.from({ length: 50 }, (_, power) => 2 ** power) };
+}
+
 function cell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

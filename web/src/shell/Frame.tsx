@@ -8,6 +8,7 @@ import { LANGUAGES, setLanguage } from '../i18n';
 import logo from '../icon.svg';
 import { KeyboardIcon, LanguageIcon, MoonIcon, SearchIcon, SunIcon } from '../icons';
 import { AwayBanner } from './AwayBanner';
+import { withModifier } from './modifierKey';
 import { Palette } from './Palette';
 import { Rail } from './Rail';
 import { ShortcutSheet } from './ShortcutSheet';
@@ -45,7 +46,7 @@ export function Frame() {
           <button type="button" className="find" onClick={() => setPalette(true)}>
             <SearchIcon size={14} />
             <span>{t('palette.open')}</span>
-            <kbd>{'⌘K'}</kbd>
+            <kbd>{withModifier('K')}</kbd>
           </button>
         )}
         <Tooltip label={t('shortcuts.title')}>

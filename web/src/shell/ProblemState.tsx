@@ -1,9 +1,10 @@
-import { Button, Center, Code, Stack, Text, Title } from '@mantine/core';
+import { Button, Center, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ApiError } from '../api/contract.gen';
 import { CONSOLE_AWAY } from '../api/http';
 import { say } from '../i18n/say';
 import { FailedIcon } from '../icons';
+import { ButtonLink } from './ButtonLink';
 
 interface Props {
   readonly problem: ApiError;
@@ -27,11 +28,18 @@ export function ProblemState({ problem, retry }: Props) {
               : t('problem.tried', { tried: problem.tried })}
         </Title>
         <ProblemText problem={problem} />
-        {retry && (
-          <Button variant="default" onClick={retry}>
-            {t('problem.retry')}
-          </Button>
-        )}
+        <Group gap="xs">
+          {problem.reason === 'NotFound' && (
+            <ButtonLink variant="default" to="/jobs">
+              {t('problem.toJobs')}
+            </ButtonLink>
+          )}
+          {retry && (
+            <Button variant="default" onClick={retry}>
+              {t('problem.retry')}
+            </Button>
+          )}
+        </Group>
       </Stack>
     </Center>
   );

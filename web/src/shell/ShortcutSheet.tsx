@@ -1,8 +1,9 @@
 import { Kbd, Modal, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { withModifier } from './modifierKey';
 
 const KEYS = [
-  ['⌘K', 'palette'],
+  [withModifier('K'), 'palette'],
   ['?', 'sheet'],
   ['g j', 'jobs'],
   ['g n', 'nodes'],

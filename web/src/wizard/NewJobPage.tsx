@@ -36,7 +36,7 @@ export function NewJobPage() {
   if (!capabilities || waits) return <Skeleton height={400} m="lg" />;
   const found = allTemplates(capabilities, loadSaved()).find((each) => each.name === template);
   if (template !== undefined && !found) return <p className="page">{t('templates.missing', { name: template })}</p>;
-  const beginning = copied.data ? copyOf(copied.data.submitted) : (found?.text ?? starterOf(capabilities, origin.kind));
+  const beginning = copied.data ? copyOf(copied.data.manifest) : (found?.text ?? starterOf(capabilities, origin.kind));
   return <Started key={originKey(origin)} {...{ capabilities, origin, beginning, left, setLeft }} />;
 }
 

@@ -1,6 +1,8 @@
 // Quantities of Kubernetes, as far as totals need them.
 
 const FACTORS: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
   m: 1e-3,
   '': 1,
   k: 1e3,
@@ -17,7 +19,7 @@ const FACTORS: Record<string, number> = {
 
 /** The number, or null if the text is no quantity. */
 export function numberOf(quantity: unknown): number | null {
-  const found = /^([0-9]+(?:\.[0-9]*)?(?:[eE][0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(
+  const found = /^([0-9]+(?:\.[0-9]*)?(?:[eE][0-9]+)?)(n|u|m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(
     String(quantity ?? '').trim(),
   );
   return found ? Number(found[1]) * (FACTORS[found[2] ?? ''] ?? 1) : null;

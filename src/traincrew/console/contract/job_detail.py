@@ -179,4 +179,6 @@ class YamlDocument(Message, kw_only=True):
     yaml: str
     """Without managed fields."""
     submitted: str
+    """What `kubectl apply` was given last, else as `manifest`."""
+    manifest: str
     """Spec and metadata that a new job needs to be the same job: no status, uid, timestamps."""
