@@ -38,7 +38,7 @@ def test_hostile_output_and_names_are_text_and_the_page_goes_on(page: Page, mach
     expect(log).to_contain_text("binary")
     expect(log.locator(".log-text", has_text="bomb")).to_have_text("bomb")
     expect(log.locator(".log-text", has_text="done")).to_have_text("done")
-    page.get_by_text("Wrap", exact=True).click()
+    page.get_by_role("switch", name="Wrap").check()
     expect(log).to_contain_text("the last line")
     for tab in ("Overview", "Metrics", "YAML"):
         page.get_by_role("link", name=re.compile(f"^{tab}")).click()
