@@ -38,7 +38,7 @@ def test_a_pod_of_a_deleted_job_of_the_same_second_is_not_of_its_successor(tmp_p
     assert [each.uid for each in log_files.of_present_job(tmp_path, JAX, job("earlier"))] == ["u-mnist-worker-0-earlier"]
 
 
-def test_a_launcher_of_a_batch_job_is_told_by_the_time_of_its_first_line(tmp_path: pathlib.Path) -> None:
+def test_a_launcher_of_a_batch_job_is_found_by_the_time_of_its_first_line(tmp_path: pathlib.Path) -> None:
     keep(tmp_path, "mnist-launcher-abcde", "2026-01-02T03:04:04.900000000Z", "Job", "b-1")
     keep(tmp_path, "mnist-launcher-fghij", f"{CREATED}.900000000Z", "Job", "b-2")
     keep(tmp_path, "mnist-worker-0", f"{CREATED}.950000000Z", "", "")  # of a kubelet that kept no owners

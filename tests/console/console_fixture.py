@@ -159,10 +159,14 @@ def page(directory: pathlib.Path) -> page_files.PageFiles:
 
 @contextlib.asynccontextmanager
 async def console(
-    config: pathlib.Path, directory: pathlib.Path, data: pathlib.Path | None = None, machine: LocalMachine | None = None
+    config: pathlib.Path,
+    directory: pathlib.Path,
+    data: pathlib.Path | None = None,
+    machine: LocalMachine | None = None,
+    prometheus: str = "",
 ) -> AsyncIterator[Browser]:
     """A browser before the sign-in. data: the data directory of the machine, if the console may read its logs and its history.
-    machine: if it is this one."""
+    machine: if it is this one. prometheus: its address."""
     cluster = kubeconfig.load(os.fspath(config))
     target = ConsoleTarget(
         server=cluster.server,
@@ -171,6 +175,7 @@ async def console(
         log_root=os.fspath(data / "logs") if data is not None else "",
         history=DatabaseThread(os.fspath(data / "history.db"), writable=False) if data is not None else None,
         machine=machine,
+        prometheus=prometheus,
     )
     jar = aiohttp.CookieJar(unsafe=True)  # accepts cookies of 127.0.0.1, as browsers do
     known, listening = links.Links("secret"), run.Listen().socket()

@@ -60,6 +60,9 @@ options = add_options((
     click.option("--shutdown-delay", type=Duration(), default="5s", show_default=True, metavar="DURATION",
                  help="After SIGTERM, keep serving for this long while /readyz fails, so that no request is lost."),
     history_options.location,
+    click.option("--prometheus", metavar="URL", envvar="TRAINCREW_PROMETHEUS", default="",
+                 help="A Prometheus that reads the kubelets (cAdvisor) and NVIDIA's DCGM exporter, for network and GPUs of "
+                      "replicas. Default: $TRAINCREW_PROMETHEUS."),
     *node_options.LOG_OPTIONS,
 ))  # fmt: skip
 
@@ -103,12 +106,18 @@ def _authenticator(
     target_options: cluster_target.TargetOptions, flags: dict[str, Any], history: database_thread.DatabaseThread | None
 ) -> sign_in.ConsoleAuthenticator:
     from traincrew.client import kubeconfig
-    from traincrew.console import settings, sign_in
+    from traincrew.console import prometheus, settings, sign_in
 
     proxy = _proxy(flags)
     server = _api_server(target_options, with_credentials=proxy is not None)
     name = flags["cluster_name"] or target_options.context
-    target = settings.ConsoleTarget(server=server.server, namespace=target_options.namespace, context=name, history=history)
+    target = settings.ConsoleTarget(
+        server=server.server,
+        namespace=target_options.namespace,
+        context=name,
+        history=history,
+        prometheus=prometheus.checked(flags["prometheus"]),
+    )
     if proxy is not None:
         return sign_in.ProxyAuthenticator(server, target, proxy)
     addresses = (*flags["api_server_address"], *([kubeconfig.IN_CLUSTER_ADDRESS] if _in_pod(target_options) else []))

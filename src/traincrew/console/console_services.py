@@ -57,5 +57,5 @@ def _services(client: RemoteClient, target: ConsoleTarget) -> Services:
     reader = job_reader.JobReader(client, cache.activities, stored)
     opened = opened_recordings.OpenedRecordings(target.space)
     history = history_reader.HistoryReader(client, target, opened)
-    usage, started = usage_sampler.UsageSampler(client), pod_views.StartedPods(client)
+    usage, started = usage_sampler.UsageSampler(client, target.prometheus), pod_views.StartedPods(client)
     return Services(client, cache, reader, usage, stored, history, started, opened, target.has_cluster)

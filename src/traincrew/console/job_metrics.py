@@ -52,7 +52,7 @@ class JobMetricsReader:
             self.usage.series(self.job, found.pods),
             self._output.series(),
             self.usage.unavailable(self.job),
-            self._output.errors(),
+            [*self.usage.errors(self.job), *self._output.errors()],
             found.observed.job.status.finished and not any(pod.active for pod in found.pods),
         )
 

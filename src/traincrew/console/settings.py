@@ -53,6 +53,8 @@ class ConsoleTarget:
     """If it is the cluster of this machine. None: its scheduler is not ours."""
     history: StoreAccess | None = None
     """Reads what the recorder writes, for all users. None: nothing is recorded."""
+    prometheus: str = ""
+    """The address of a Prometheus that knows the pods of the cluster. Empty: none."""
     has_cluster: bool = True
     """False: the console shows recording files, and nothing else."""
     space: RecordingSpace = dataclasses.field(default_factory=RecordingSpace)

@@ -9,12 +9,15 @@ import dataclasses
 from collections.abc import AsyncIterator, Sequence
 
 from traincrew import errors
+from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.console.contract.metrics import UsageSeries
 from traincrew.console.job_reader import JobAddress
+from traincrew.console.prometheus import PrometheusReader
 from traincrew.console.view import usage
 from traincrew.console.view.pods import ShownPod
 from traincrew.console.view.points import Counted, Points
+from traincrew.console.view.prometheus_queries import PodSample, QueryFailed
 from traincrew.inspection import observed_job
 from traincrew.model.resources import Resource
 
@@ -34,13 +37,17 @@ class _Kept:
     """By name: a pod that replaces another continues its series."""
     taken: float = float("-inf")
     unavailable: str = ""
+    prometheus_error: str = ""
     watchers: int = 0
     task: asyncio.Task[None] | None = None
 
+    def of_pod(self, name: str) -> usage.PodUsage:
+        return self.pods.setdefault(name, usage.PodUsage(name, Points(MAX_POINTS)))
+
 
 class UsageSampler:
-    def __init__(self, client: RemoteClient) -> None:
-        self._client = client
+    def __init__(self, client: RemoteClient, prometheus_url: str = "") -> None:
+        self._client, self._prometheus = client, PrometheusReader(client, prometheus_url)
         self._jobs: collections.OrderedDict[tuple[str, str, str], _Kept] = collections.OrderedDict()
 
     @contextlib.asynccontextmanager
@@ -70,17 +77,35 @@ class UsageSampler:
         if now - kept.taken < INTERVAL / 2:
             return
         kept.taken = now
+        measured, samples = await asyncio.gather(self._measured(job, kept), self._samples(job, kept))
+        for each in measured:
+            kept.of_pod(each.metadata.name).add(each, samples.pop(each.metadata.name, usage.UNKNOWN))
+        time = int(clock.now().timestamp() * 1000)
+        for pod, sample in samples.items():
+            if kept.unavailable:  # else it is measured soon, or has ended
+                kept.of_pod(pod).add_at(time, usage.with_sample(usage.Used(None, None), sample))
+        if samples and kept.unavailable == NO_SERVER:
+            kept.unavailable = ""
+
+    async def _measured(self, job: JobAddress, kept: _Kept) -> list[usage.Measured]:
+        kept.unavailable = ""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                measured = await self._read(job)
+                return await self._read(job)
         except (errors.NotFound, errors.ServerError):
             kept.unavailable = NO_SERVER
         except (errors.ApiError, TimeoutError) as error:
             kept.unavailable = str(error) or "the metrics server does not respond"
-        else:
-            kept.unavailable = ""
-            for each in measured:
-                kept.pods.setdefault(each.metadata.name, usage.PodUsage(each.metadata.name, Points(MAX_POINTS))).add(each)
+        return []
+
+    async def _samples(self, job: JobAddress, kept: _Kept) -> dict[str, PodSample]:
+        kept.prometheus_error = ""
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                return await self._prometheus.read(job)
+        except (QueryFailed, errors.ApiError, TimeoutError) as error:
+            kept.prometheus_error = f"Prometheus: {error or 'it does not respond'}"
+        return {}
 
     async def _read(self, job: JobAddress) -> list[usage.Measured]:
         labels = observed_job.selector(job.name)
@@ -90,6 +115,9 @@ class UsageSampler:
 
     def unavailable(self, job: JobAddress) -> str:
         return self._kept(job).unavailable
+
+    def errors(self, job: JobAddress) -> list[str]:
+        return list(filter(None, [self._kept(job).prometheus_error]))
 
     def series(self, job: JobAddress, pods: Sequence[ShownPod]) -> list[Counted[UsageSeries]]:
         """Also those of pods that are deleted."""

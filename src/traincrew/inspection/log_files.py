@@ -44,7 +44,7 @@ def of_present_job(root: pathlib.Path, kind: JobKind, job: meta.Meta) -> list[St
 
 
 def _is_of(stored: StoredPod, kind: JobKind, uid: str, earliest: bytes) -> bool:
-    """A pod of a batch Job, such as a launcher, does not name the job: it is told by time, in whole seconds."""
+    """A pod of a batch Job, such as a launcher, does not name the job: it is found by time, in whole seconds."""
     if stored.controller.kind == kind.kind:
         return stored.controller.uid == uid
     return stored.began >= earliest

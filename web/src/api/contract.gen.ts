@@ -371,7 +371,7 @@ export interface JobMetrics {
   interval: number
   /** Why the usage is not known, and what to do. Empty: it is. */
   unavailable: string
-  /** Why the output of replicas could not be read. */
+  /** Why the output of replicas, or Prometheus, could not be read. */
   errors: string[]
 }
 
@@ -1077,10 +1077,10 @@ export interface UsageSeries {
   cpu: (number | null)[]
   /** Bytes. */
   memory: (number | null)[]
-  /** Bytes a second. Empty: the node does not measure it. */
+  /** Bytes a second, as Prometheus has them. Empty: it does not, or there is none. */
   networkReceived: (number | null)[]
   networkSent: (number | null)[]
-  /** Utilization of the GPUs of the replica, from 0 to 1. Empty: the node does not measure it. */
+  /** Utilization of the GPUs of the replica, from 0 to 1, of Prometheus. */
   gpu: (number | null)[]
   /** Bytes. */
   gpuMemory: (number | null)[]

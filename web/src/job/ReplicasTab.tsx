@@ -62,7 +62,7 @@ export function ReplicasTab() {
 
 const ROW = 50;
 const COLUMNS =
-  'minmax(110px, 2fr) 40px minmax(104px, 2fr) minmax(76px, 1fr) 84px 58px 72px 44px 62px minmax(76px, 1fr) 54px 40px';
+  'minmax(106px, 2fr) 40px minmax(104px, 2fr) minmax(76px, 1fr) 84px 58px 72px 44px 62px minmax(88px, 1fr) 54px 40px';
 const HEADINGS = [
   'replica',
   'rank',

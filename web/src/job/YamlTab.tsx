@@ -68,7 +68,7 @@ export function YamlTab() {
       {view === 'diff' ? (
         <>
           <p className="quiet">{t('yaml.diffHint')}</p>
-          <YamlDiff before={data.submitted} after={data.yaml} label={t('yaml.diff')} />
+          <YamlDiff before={data.submitted} after={data.yaml} label={t('yaml.diff')} unchanged={t('yaml.unchanged')} />
         </>
       ) : (
         <YamlEditor text={text} label={t('tabs.yaml')} />

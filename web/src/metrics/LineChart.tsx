@@ -3,7 +3,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { clockOfLine } from '../format/time';
-import { aligned, type Chart, rangeOf, shown, ticksOf } from './charts';
+import { aligned, type Chart, rangeOf, shown, ticksOf, timesOf } from './charts';
 
 const HEIGHT = 170;
 /** All charts of the page show the same time under the pointer. */
@@ -39,7 +39,10 @@ function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Option
       { ...axis, space: 76, values: (_, times, __, ___, step) => times.map((time) => label(time, step)) },
       { ...axis, size: 64, ...ticksOf(chart.unit), values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) },
     ],
-    scales: { y: { range: (_, low, high) => rangeOf(chart.unit, low, high) } },
+    scales: {
+      x: { range: (_, first, last) => timesOf(first, last) },
+      y: { range: (_, low, high) => rangeOf(chart.unit, low, high) },
+    },
     series: [
       {},
       ...chart.lines.map((line, index) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobMetrics } from '../api/contract.gen';
-import { aligned, chartsOf, csv, latest, rangeOf, shown, ticksOf } from './charts';
+import { aligned, chartsOf, csv, latest, rangeOf, shown, ticksOf, timesOf } from './charts';
 
 const usage = {
   replica: 'worker-0',
@@ -91,4 +91,10 @@ test('ticks of memory are whole numbers of their unit', () => {
   const steps = ticksOf('bytes').incrs ?? [];
   expect(steps.slice(20, 22).map((step) => shown(step, 'bytes'))).toEqual(['1Mi', '2Mi']);
   expect(ticksOf('cores')).toEqual({});
+});
+
+test('what was measured at once has an axis of seconds', () => {
+  expect(timesOf(100, 100)).toEqual([90, 100]);
+  expect(timesOf(100.1, 100.2)[1]).toBe(100.2);
+  expect(timesOf(100, 400)).toEqual([100, 400]);
 });

@@ -109,6 +109,13 @@ export function rangeOf(unit: Unit, low: number, high: number): [number, number]
   return [low >= 0 ? Math.max(0, low - spare) : low - spare, high + spare];
 }
 
+const LEAST_SECONDS = 10;
+
+/** What the axis of time shows: whole seconds have room for their labels, also if everything was measured at once. */
+export function timesOf(first: number, last: number): [number, number] {
+  return [Math.min(first, last - LEAST_SECONDS), last];
+}
+
 /** Amounts of memory have ticks at powers of two: 1Mi, not 977Ki. */
 export function ticksOf(unit: Unit): { incrs?: number[] } {
   if (unit !== 'bytes' && unit !== 'bytesPerSecond') return {};

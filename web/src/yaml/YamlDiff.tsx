@@ -9,10 +9,12 @@ interface Props {
   readonly before: string;
   readonly after: string;
   readonly label: string;
+  /** `$` stands for their number. */
+  readonly unchanged: string;
 }
 
 /** What is different, in one text: removed lines above the lines that took their place. */
-export function YamlDiff({ before, after, label }: Props) {
+export function YamlDiff({ before, after, label, unchanged }: Props) {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (host.current === null) return;
@@ -25,6 +27,7 @@ export function YamlDiff({ before, after, label }: Props) {
           yaml(),
           unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } }),
           EditorState.readOnly.of(true),
+          EditorState.phrases.of({ '$ unchanged lines': unchanged }),
           EditorView.contentAttributes.of({ 'aria-label': label, 'aria-readonly': 'true' }),
           look,
         ],
@@ -32,6 +35,6 @@ export function YamlDiff({ before, after, label }: Props) {
     });
     view.scrollDOM.tabIndex = 0;
     return () => view.destroy();
-  }, [before, after, label]);
+  }, [before, after, label, unchanged]);
   return <div ref={host} className="yaml" />;
 }

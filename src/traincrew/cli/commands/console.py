@@ -25,6 +25,7 @@ LINK_FLAGS = (
     "context",
     "data",
     "history",
+    "prometheus",
 )
 """Names of the flags that a console with links has."""
 
@@ -92,7 +93,8 @@ def console(
             show_recording(file, (address, port), open_browser=open_browser)
             return
         location = history_options.checked(flags["history"])
-        web_console.serve(target_options, (address, port), open_browser=open_browser, history=location)
+        sources = web_console.Sources(location, flags["prometheus"])
+        web_console.serve(target_options, (address, port), open_browser=open_browser, sources=sources)
     else:
         if file:
             raise errors.SettingsError("a recording is shown with a link: it is for --authentication-mode link")

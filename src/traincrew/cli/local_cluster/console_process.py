@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import pathlib
 import socket
 import sys
@@ -37,6 +38,7 @@ async def _serve(record: ConsoleRecord, listening: socket.socket) -> None:
         log_root=record.log_root,
         machine=console_machine.of(pathlib.Path(record.log_root).parent),
         history=DatabaseThread(record.history, writable=False) if record.history else None,
+        prometheus=os.environ.get("TRAINCREW_PROMETHEUS", ""),
     )
     known = links.Links(record.secret, {record.token})
     async with run.running(cluster, target, listening, page_files.PageFiles(), known):

@@ -7,6 +7,7 @@ import os
 import pathlib
 import socket
 import webbrowser
+from typing import NamedTuple
 
 import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
@@ -15,16 +16,28 @@ from traincrew.cli import cluster_target
 from traincrew.cli.local_cluster import console_listener, console_machine, console_records
 from traincrew.cli.render import terminal
 from traincrew.client.remote import RemoteClient
-from traincrew.console import console_services, links, page_files, run
+from traincrew.console import console_services, links, page_files, prometheus, run
 from traincrew.console.run import Listen
 from traincrew.console.settings import ConsoleTarget
 from traincrew.history.database_thread import DatabaseThread
 
 
+class Sources(NamedTuple):
+    """What the console reads beside the API server."""
+
+    history: str = ""
+    """Its location. Empty: that of the cluster of this machine."""
+    prometheus: str = ""
+
+
 def serve(
-    target_options: cluster_target.TargetOptions, address: tuple[str, int | None], *, open_browser: bool, history: str = ""
+    target_options: cluster_target.TargetOptions,
+    address: tuple[str, int | None],
+    *,
+    open_browser: bool,
+    sources: Sources = Sources(),  # noqa: B008 - it is immutable
 ) -> None:
-    """address: the host and the port; None: that of a console which runs already, else the default. history: its location."""
+    """address: the host and the port; None: that of a console which runs already, else the default."""
     host, port = address
     listen = Listen(host, console_listener.DEFAULT_PORT if port is None else port)
     listen.check()
@@ -44,7 +57,8 @@ def serve(
         context=target_options.context or "",
         secret=console_records.new_secret(),
     )
-    asyncio.run(_serve(target, record, listening, data, open_browser, history or _history(target)))
+    sources = Sources(sources.history or _history(target), prometheus.checked(sources.prometheus))
+    asyncio.run(_serve(target, record, listening, data, open_browser, sources))
 
 
 async def _serve(
@@ -53,7 +67,7 @@ async def _serve(
     listening: socket.socket,
     data: pathlib.Path,
     open_browser: bool,
-    history: str,
+    sources: Sources,
 ) -> None:
     await _require_server(target)
     shown = ConsoleTarget(
@@ -63,7 +77,8 @@ async def _serve(
         embedded=target.local is not None,
         log_root=os.fspath(target.log_root) if target.log_root is not None else "",
         machine=console_machine.of(target.local.data) if target.local is not None else None,
-        history=DatabaseThread(history, writable=False) if history else None,
+        history=DatabaseThread(sources.history, writable=False) if sources.history else None,
+        prometheus=sources.prometheus,
     )
     known = links.Links(record.secret)
 

@@ -24,10 +24,10 @@ class UsageSeries(Message, kw_only=True):
     memory: list[int | None]
     """Bytes."""
     network_received: list[float | None] = []
-    """Bytes a second. Empty: the node does not measure it."""
+    """Bytes a second, as Prometheus has them. Empty: it does not, or there is none."""
     network_sent: list[float | None] = []
     gpu: list[float | None] = []
-    """Utilization of the GPUs of the replica, from 0 to 1. Empty: the node does not measure it."""
+    """Utilization of the GPUs of the replica, from 0 to 1, of Prometheus."""
     gpu_memory: list[int | None] = []
     """Bytes."""
 
@@ -58,7 +58,7 @@ class JobMetrics(Message, kw_only=True):
     unavailable: str = ""
     """Why the usage is not known, and what to do. Empty: it is."""
     errors: list[str] = []
-    """Why the output of replicas could not be read."""
+    """Why the output of replicas, or Prometheus, could not be read."""
 
 
 class TryPattern(Request, kw_only=True):

@@ -60,7 +60,8 @@ def why(observed: ObservedJob, now: Time) -> Why | None:
             reason="NoOperator", message="no operator has processed the job", since=observed.job.metadata.creation_timestamp
         )
     if stored.why is not None and stored.why != failure_summary.of(stored):
-        return Why(reason=stored.why.reason, message=stored.why.message, since=stored.why.since)
+        message = pod_waiting_reasons.without_preemption(stored.why.message)
+        return Why(reason=stored.why.reason, message=message, since=stored.why.since)
     message = pod_waiting_reasons.job_reason(observed)
     return Why(reason=observed.state, message=message, since=since) if message else None
 

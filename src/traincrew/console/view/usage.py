@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from traincrew.apimachinery import quantities
 from traincrew.console.contract.metrics import UsageSeries
 from traincrew.console.view.pods import Amount, ShownPod
 from traincrew.console.view.points import Counted, Points
+from traincrew.console.view.prometheus_queries import PodSample
 from traincrew.inspection import observed_job
 from traincrew.model.lenient_decoding import LenientDecoder
 from traincrew.model.meta import Meta, Struct, Time
+
+T = TypeVar("T")
+UNKNOWN = PodSample()
 
 
 class _ContainerUsage(Struct, gc=False):
@@ -29,9 +33,18 @@ class Measured(Struct):
 
 
 class Used(NamedTuple):
-    cpu: float
+    """None: it is not measured."""
+
+    cpu: float | None
     """Cores."""
-    memory: int
+    memory: int | None
+    """Bytes."""
+    received: float | None = None
+    """Bytes a second."""
+    sent: float | None = None
+    gpu: float | None = None
+    """From 0 to 1."""
+    gpu_memory: int | None = None
     """Bytes."""
 
 
@@ -64,12 +77,32 @@ class PodUsage:
     points: Points[Used]
     latest: int = 0
 
-    def add(self, measured: Measured) -> None:
-        """A measurement that is known already is ignored: metrics servers measure less often than they are asked."""
+    def add(self, measured: Measured, sample: PodSample = UNKNOWN) -> None:
+        """sample: of Prometheus. CPU and memory of the metrics server are newer."""
         time = int(measured.timestamp.timestamp() * 1000) if measured.timestamp is not None else 0
+        self.add_at(time, with_sample(used(measured), sample))
+
+    def add_at(self, time: int, found: Used) -> None:
+        """A measurement that is known already is ignored: metrics servers measure less often than they are asked."""
         if time > self.latest:
             self.latest = time
-            self.points.add(time, used(measured))
+            self.points.add(time, found)
+
+
+def with_sample(found: Used, sample: PodSample) -> Used:
+    memory = _whole(sample.memory) if found.memory is None else found.memory
+    cpu = sample.cpu if found.cpu is None else found.cpu
+    return Used(cpu, memory, sample.received, sample.sent, sample.gpu, _whole(sample.gpu_memory))
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _known(values: Iterable[T | None]) -> list[T | None]:
+    """Empty if nothing of it was ever measured."""
+    found = list(values)
+    return found if any(each is not None for each in found) else []
 
 
 def series(job: str, kept: PodUsage, pod: ShownPod | None) -> Counted[UsageSeries]:
@@ -86,5 +119,9 @@ def series(job: str, kept: PodUsage, pod: ShownPod | None) -> Counted[UsageSerie
         times=list(kept.points.times),
         cpu=[each.cpu for each in kept.points.values],
         memory=[each.memory for each in kept.points.values],
+        network_received=_known(each.received for each in kept.points.values),
+        network_sent=_known(each.sent for each in kept.points.values),
+        gpu=_known(each.gpu for each in kept.points.values),
+        gpu_memory=_known(each.gpu_memory for each in kept.points.values),
     )
     return Counted(found, kept.points.thinned)
