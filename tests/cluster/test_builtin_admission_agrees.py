@@ -64,8 +64,8 @@ def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple
     message = ""
     try:
         quota_usage.check_request(quota_usage.QuotaRequest(prepared(pod), "pods"), [stored])
-    except api_errors.StatusError as refusal:
-        message = refusal.message
+    except api_errors.StatusError as rejection:
+        message = rejection.message
     assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == message else None) == [
         message
     ]
@@ -80,8 +80,8 @@ def test_limit_ranges_fill_and_reject_the_same(api: Api, namespace: str, case: t
     ours, message = prepared(pod, stored), ""
     try:
         limit_ranger.validate(write_steps.attributes(ours), write_steps.Objects([stored]))
-    except api_errors.StatusError as refusal:
-        message = refusal.message
+    except api_errors.StatusError as rejection:
+        message = rejection.message
     mine = message or [ours["spec"], ours["metadata"].get("annotations")]
     assert eventually(lambda: answer(api, namespace, pod) if answer(api, namespace, pod) == mine else None) == mine
 

@@ -135,8 +135,8 @@ def test_kubectl_creates_applies_and_compares_by_our_documents(
             code, difference = served_version("diff", body=changed)
             assert (code, "+    color: red" in difference) == (1, True)
             assert served_version("apply", body=changed) == (0, f"{name} configured\n")
-            code, refusal = served_version("create", "--validate=strict", body=body | {"foo": 1})
-            assert (code, 'unknown field "foo"' in refusal) == (1, True)
+            code, rejection = served_version("create", "--validate=strict", body=body | {"foo": 1})
+            assert (code, 'unknown field "foo"' in rejection) == (1, True)
 
 
 def as_form(api: Api, path: str, accept: str) -> Any:

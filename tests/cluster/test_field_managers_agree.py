@@ -85,9 +85,9 @@ def test_owners_are_the_same_whichever_version_they_write(api: Api, namespace: s
         if expected_error:
             with pytest.raises(RejectedRequest, match=expected_error) as refused:
                 api.call("PATCH", place, step.body, step.content, **query)
-            with pytest.raises(StatusError, match=expected_error) as refusal:
+            with pytest.raises(StatusError, match=expected_error) as rejection:
                 ours(live, step, "", by)
-            assert refusal.value.status() == refused.value.status
+            assert rejection.value.status() == refused.value.status
             continue
         after = api.call("PATCH", place, step.body, step.content, **query)
         theirs = after["metadata"].pop("managedFields")

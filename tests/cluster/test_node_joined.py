@@ -96,10 +96,10 @@ def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machin
     machine.create(framework_free_jobs.mpi("by-exec", "bystander"))
     _succeeded(machine, "mpijobs", "by-exec")
     said = [line for line in machine.logs("by-exec-launcher").splitlines() if not line.startswith("+ ")]
-    *ranks, code, refusal, last = said
+    *ranks, code, rejection, last = said
     assert ranks == [f"rank at by-exec-worker-{each} in /" for each in range(2)]
     assert code == "code 5"
-    assert 'serviceaccount:default:by-exec-launcher" cannot create resource "pods/exec"' in refusal
+    assert 'serviceaccount:default:by-exec-launcher" cannot create resource "pods/exec"' in rejection
     assert last == "bystander 1"
 
 
@@ -120,9 +120,9 @@ def test_the_token_of_a_pod_is_its_own_and_grants_nothing_by_itself(machine: Joi
     machine.running("closed")
     machine.create(pod("curious", str(kubectl.program), "exec", "closed", "--", "true"))
     assert machine.ended("curious")["status"]["phase"] == "Failed"
-    (refusal,) = machine.logs("curious").splitlines()
-    assert 'User "system:serviceaccount:default:default" cannot ' in refusal
-    assert refusal.startswith("Error from server (Forbidden)")
+    (rejection,) = machine.logs("curious").splitlines()
+    assert 'User "system:serviceaccount:default:default" cannot ' in rejection
+    assert rejection.startswith("Error from server (Forbidden)")
 
 
 def test_the_node_is_ready_and_its_lease_is_renewed(machine: JoinedNode) -> None:

@@ -166,11 +166,11 @@ class Sequence:
         before = copy.deepcopy(live)
         try:
             ours = random_writes.patched_object(live, step, self._schema, self._now(step, answer))
-        except StatusError as refusal:
-            if refusal.code == 400 and answer.code == 500:  # docs/compatibility.md; of several errors the real one reports any
-                same = step.content == random_writes.STRATEGIC or refusal.message == answer.body["message"]
-                return "" if same else unlike(refusal.message, answer.body["message"])
-            return unlike(*map(sorted_causes, (refusal.status(), answer.body)))
+        except StatusError as rejection:
+            if rejection.code == 400 and answer.code == 500:  # docs/compatibility.md; of several errors the real one reports any
+                same = step.content == random_writes.STRATEGIC or rejection.message == answer.body["message"]
+                return "" if same else unlike(rejection.message, answer.body["message"])
+            return unlike(*map(sorted_causes, (rejection.status(), answer.body)))
         finally:
             assert live == before, "the live object was changed"
         named = (ours.get("metadata") or {}).get("name") == self._name

@@ -71,11 +71,11 @@ class Recorder:
         return response.status_code, response.content, response.headers.get("Content-Type", "")
 
     def _expected(self, place: str, before: Object, step: Step) -> Object:
-        """What the server makes of what we would write, before it has heard of the patch; or our refusal."""
+        """What the server makes of what we would write, before it knows the patch; or our rejection."""
         try:
             ours = random_writes.patched_object(before, step, self._schemas[before["kind"]], "2000-01-01T00:00:00Z")
-        except StatusError as refusal:
-            return refusal.status()
+        except StatusError as rejection:
+            return rejection.status()
         try:
             return self._api.call("PUT", place, ours | {"metadata": _unowned(ours["metadata"])}, dryRun="All")
         except RejectedRequest as refused:
@@ -144,7 +144,7 @@ class Kubectl:
         self._kube, self._recorder, self._to = kube, recorder, arguments
 
     def __call__(self, *arguments: str, manifest: Object | None = None, expected_error: str = "") -> None:
-        """`expected_error`: what it must say of a refusal; it must succeed if that is empty."""
+        """`expected_error`: what it must say of a rejection; it must succeed if that is empty."""
         given = ("-f", "-") if manifest is not None else ()
         result = self._kube.kubectl(*self._to, *arguments, *given, input=json.dumps(manifest) if manifest else None)
         assert not self._recorder.faults, self._recorder.faults[0]

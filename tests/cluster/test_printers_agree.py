@@ -212,5 +212,5 @@ def asked(api: Api, path: str, header: str) -> requests.Response:
 def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Representation | api_errors.StatusError:
     try:
         return content_negotiation.negotiate(header, listed=listed)
-    except api_errors.StatusError as refusal:
-        return refusal
+    except api_errors.StatusError as rejection:
+        return rejection

@@ -144,8 +144,8 @@ Read = decoding.Decoded | api_errors.StatusError
 def read(body: bytes, schema: Schema, expected: decoding.Expected, validation: Any, content: str = "application/json") -> Read:
     try:
         return decoding.decode(body, content, schema, expected, validation)
-    except api_errors.StatusError as refusal:
-        return refusal
+    except api_errors.StatusError as rejection:
+        return rejection
 
 
 def compared(answer: requests.Response, ours: Read, what: str) -> list[str]:

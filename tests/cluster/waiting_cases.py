@@ -60,8 +60,8 @@ class Scenario:
         def refused() -> bool:
             try:
                 self.api.create(self.namespace, pod, dryRun="All")
-            except RejectedRequest as refusal:
-                return refusal.code == 403
+            except RejectedRequest as rejection:
+                return rejection.code == 403
             return False
 
         eventually(lambda: refused() is yes)

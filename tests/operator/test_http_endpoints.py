@@ -1,4 +1,4 @@
-"""The HTTP endpoints of the operator hold a limited number of connections, and answer whoever asks next."""
+"""The HTTP endpoints of the operator hold a limited number of connections, and answer the next client."""
 
 from __future__ import annotations
 

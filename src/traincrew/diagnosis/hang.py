@@ -34,7 +34,7 @@ class ReplicaActivity:
     last_output: Time | None = None
     """When it printed its last line. None: it has printed nothing since it started."""
     output_is_known: bool = True
-    """False: nobody could tell when it printed its last line."""
+    """False: the time of its last line is not known."""
     cpu: float | None = None
     """Cores in use, over the latest interval that was measured."""
     memory: int | None = None

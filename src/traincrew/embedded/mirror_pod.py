@@ -101,8 +101,8 @@ def _pod(version: str) -> Object:
         "tolerations": [{"operator": "Exists"}],
     }
     # No kubelet may run it: like a static pod's mirror pod, it represents a process that runs already.
-    marks = {"kubernetes.io/config.mirror": version}
-    return {"metadata": {"name": POD, "namespace": NAMESPACE, "labels": labels, "annotations": marks}, "spec": spec}
+    annotations = {"kubernetes.io/config.mirror": version}
+    return {"metadata": {"name": POD, "namespace": NAMESPACE, "labels": labels, "annotations": annotations}, "spec": spec}
 
 
 def _pod_status(now: str) -> Object:

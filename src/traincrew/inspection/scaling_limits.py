@@ -31,7 +31,7 @@ def patch(kind: JobKind, raw: bytes, job: ObservedJob, replicas: int) -> ScalePa
 
 
 def objection(job: ObservedJob, replicas: int) -> str:
-    """Why the job should not be scaled; empty if nothing speaks against it. The sentence begins with the verb."""
+    """Why the job should not be scaled; empty if it may be. The sentence begins with the verb."""
     return _outside_limits(job, replicas) or _not_elastic(job, replicas)
 
 

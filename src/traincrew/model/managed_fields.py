@@ -1,4 +1,4 @@
-"""Who created an object, and through which API version, as its managed fields tell."""
+"""Who created an object, and through which API version, from its managed fields."""
 
 from __future__ import annotations
 

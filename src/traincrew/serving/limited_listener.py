@@ -1,6 +1,6 @@
 """Accepts the connections of an HTTP server, and limits those whose client has not authenticated yet.
 
-Whoever reaches the port can connect without credentials, and each connection takes a descriptor and the memory of a TLS session.
+Any client can connect to the port without credentials, and each connection takes a descriptor and the memory of a TLS session.
 """
 
 from __future__ import annotations

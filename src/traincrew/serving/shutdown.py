@@ -25,7 +25,7 @@ class _Connection(NamedTuple):
     inode: int
 
     def is_closed(self) -> bool:
-        """The socket object of uvloop does not tell. The descriptor may belong to another file meanwhile."""
+        """The socket object of uvloop does not know it. The descriptor may belong to another file meanwhile."""
         try:
             return os.fstat(self.descriptor).st_ino != self.inode
         except OSError:

@@ -132,10 +132,10 @@ def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -
     patch.pop(key, None)
 
 
-def _list_at(holder: Object, key: str) -> list[Any] | None:
-    if key not in holder:
+def _list_at(parent: Object, key: str) -> list[Any] | None:
+    if key not in parent:
         return None
-    value = holder[key]
+    value = parent[key]
     if not isinstance(value, list):
         raise bad_request(
             f"expected a []interface {{}}, but received a {go_format.type_name(value).replace('<nil>', '%!s(<nil>)')}"

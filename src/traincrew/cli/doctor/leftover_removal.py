@@ -191,7 +191,7 @@ def _remove_shared_memory(kept: set[str]) -> Iterator[Finding]:
 
 
 def _remove_networks() -> Iterator[Finding]:
-    """Only root can tell to which cluster they belong."""
+    """Only root can see to which cluster they belong."""
     if os.geteuid():
         return
     kept = {f"{zlib.crc32(os.fsencode(process.cwd)):08x}" for process in leftovers.processes() if process.is_netns_daemon}

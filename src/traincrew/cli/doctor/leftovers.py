@@ -151,7 +151,7 @@ def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
 
 
 def _interfaces(running: Iterable[Process]) -> Iterator[Finding]:
-    """Network interfaces. Only root can tell to which cluster they belong."""
+    """Network interfaces. Only root can see to which cluster they belong."""
     if os.geteuid() != 0:
         return
     known = {f"crew{zlib.crc32(os.fsencode(process.cwd)):08x}" for process in running if process.is_netns_daemon}

@@ -48,7 +48,7 @@ class KindGuess(NamedTuple):
 
 def guess(command: Sequence[str], *, elastic: bool) -> KindGuess | None:
     """The kind of a job that runs a Python script: that of the framework which the script imports. None: the command is not a
-    Python script, or its imports do not tell. An elastic job of any script has a kind: the first that starts any script."""
+    Python script, or its imports do not show it. An elastic job of any script has a kind: the first that starts any script."""
     if not job_from_command.is_python(tuple(command)):
         return None
     found = framework_kinds(command)

@@ -12,8 +12,8 @@ from traincrew.client.interfaces import Reader
 from traincrew.model import resources
 
 NAMESPACE = "kubeflow"
-"""Where chart and manifests install the console. Other namespaces are not searched: whoever may create a Service in one of them
-could collect the credentials of users with a Service of the same label."""
+"""Where chart and manifests install the console. Other namespaces are not searched: a user who may create a Service in one of
+them could collect the credentials of others with a Service of the same label."""
 LABELS = "app.kubernetes.io/name=traincrew-console"
 PORT = "console"
 

@@ -25,7 +25,7 @@ class PodProcess(NamedTuple):
 
 def python_processes(data: pathlib.Path, uid: str) -> list[PodProcess]:
     """Python processes of the pod, parents first. Empty if the pod has none or does not run."""
-    shim = lock.holder(os.fspath(data / "node" / "pods" / uid))
+    shim = lock.owner(os.fspath(data / "node" / "pods" / uid))
     if shim is None:
         return []
     return [process for pid in _descendants(shim) if (process := _python_process(pid)) is not None]

@@ -63,7 +63,7 @@ def _flags_of_commands(flags: dict[str, Any]) -> list[str]:
 
 
 def guess_kind(words: tuple[str, ...], flags: dict[str, Any]) -> command_suggestion.KindGuess | None:
-    """None: the words are files, or a command without options of a job, or one that does not tell its kind."""
+    """None: the words are files, or a command without options of a job, or one that does not show its kind."""
     return command_suggestion.guess(words, elastic=bool(flags["elastic"])) if _flags_of_commands(flags) else None
 
 

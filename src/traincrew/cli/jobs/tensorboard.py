@@ -69,7 +69,7 @@ class TensorBoardSession:
         """The pod of this session is deleted at its end, that of another one is not."""
         uid = await self.pod.start(tensorboard_pod.TensorBoard(self.request.logdir, self.request.image))
         if not uid:
-            terminal.echo(f"Using the running pod {self.pod.name}. Whoever has started it will delete it.", err=True)
+            terminal.echo(f"Using the running pod {self.pod.name}. The command that started it deletes it.", err=True)
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ The remote shell of the lost worker ends, so that Horovod knows that this worker
 The lost worker stays in the list until then: Horovod reports every change of the list to rank 0, and waits without a limit if
 rank 0 is the lost one.
 
-The rank of a lost worker may run on. Its parent ends it when the launcher is not heard any more.
+The rank of a lost worker may run on. Its parent ends it when the launcher sends nothing any more.
 """
 
 from __future__ import annotations

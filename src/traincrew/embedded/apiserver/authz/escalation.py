@@ -36,8 +36,8 @@ def _check_role(policy: RBACPolicy, user: User, requested: Attributes, written: 
     subject = api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", ""))
     if missing := _missing(policy, user, requested.namespace, policy_rules.of(new)):
         raise api_errors.forbidden(subject, missing)
-    gathering = resource == "clusterroles" and any(role_aggregation.is_aggregated(each) for each in (new, old) if each)
-    if gathering and _missing(policy, user, requested.namespace, FULL):
+    aggregates = resource == "clusterroles" and any(role_aggregation.is_aggregated(each) for each in (new, old) if each)
+    if aggregates and _missing(policy, user, requested.namespace, FULL):
         raise api_errors.forbidden(subject, "must have cluster-admin privileges to use the aggregationRule")
 
 

@@ -21,15 +21,15 @@ def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[PolicyRule, .
 
     The rules written in an aggregated role are replaced, as the aggregation controller of Kubernetes does.
     """
-    gathering = [name for name in sorted(roles) if is_aggregated(roles[name])]
+    aggregating = [name for name in sorted(roles) if is_aggregated(roles[name])]
     current = {name: () if is_aggregated(roles[name]) else own[name] for name in roles}
-    groups = _groups(roles) if gathering else []
-    members = {name: _members(roles[name], groups) for name in gathering}
-    for _ in range(len(gathering) + 1):
-        before = {name: current[name] for name in gathering}
-        for name in gathering:
+    groups = _groups(roles) if aggregating else []
+    members = {name: _members(roles[name], groups) for name in aggregating}
+    for _ in range(len(aggregating) + 1):
+        before = {name: current[name] for name in aggregating}
+        for name in aggregating:
             current[name] = _aggregated(members[name], current)
-        if all(current[name] == before[name] for name in gathering):
+        if all(current[name] == before[name] for name in aggregating):
             break
     return current
 

@@ -67,17 +67,17 @@ async def chunked(
     http_request: web.BaseRequest, pieces: response_encoding.ChunkedBody, warnings: Sequence[str]
 ) -> web.StreamResponse:
     """Small bodies at once, large ones in chunks."""
-    gathered, size = [], 0
+    chunk, size = [], 0
     for piece in pieces:
-        gathered.append(piece)
+        chunk.append(piece)
         size += len(piece)
         if size > MAX_UNCHUNKED_BYTES:
             break
         await asyncio.sleep(0)
     else:
-        return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
+        return web.Response(body=b"".join(chunk), content_type=pieces.content_type, headers=_headers(warnings))
     http_response = await _prepared(http_request, pieces.content_type, warnings)
-    await _write(http_request, http_response, b"".join(gathered))
+    await _write(http_request, http_response, b"".join(chunk))
     for piece in pieces:
         await _write(http_request, http_response, piece)
         await asyncio.sleep(0)

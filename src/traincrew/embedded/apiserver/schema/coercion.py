@@ -33,10 +33,10 @@ def coerce(obj: Object, schema: Schema) -> list[str]:
     return [f'unknown field "{path}"' for path in (*unknown, *sorted(pruned), *sorted(embedded))]
 
 
-def _metadata(holder: Object, path: str) -> list[str]:
+def _metadata(parent: Object, path: str) -> list[str]:
     """The typed form of an object's metadata. Raises TypedDecodeError."""
     schema = builtin_kinds.load().linked(builtin_kinds.OBJECT_META)
-    value, messages = holder["metadata"], list[str]()
+    value, messages = parent["metadata"], list[str]()
     struct = typed_decoding.struct(schema)
     try:
         read = struct.read(value)
@@ -44,7 +44,7 @@ def _metadata(holder: Object, path: str) -> list[str]:
         slow = typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "v1.ObjectMeta")
         messages = [f"{path}.{error}" for error in slow.paths]
         read = struct.read(slow.value or {})
-    holder["metadata"] = (
+    parent["metadata"] = (
         {} if read is typed_decoding.ABSENT else {key: inner for key, inner in read.items() if _written(key, inner)}
     )
     return messages

@@ -119,8 +119,8 @@ class PersistentVolumeController:
         name = volume["metadata"]["name"]
         annotations = {resources.COMPLETED: "yes"}
         if claim["spec"].get("volumeName") != name:
-            marks = {resources.BY_CONTROLLER: "yes", **annotations}
-            claim = await self._change(self._claims, claim, {"metadata": {"annotations": marks}, "spec": {"volumeName": name}})
+            bound = {resources.BY_CONTROLLER: "yes", **annotations}
+            claim = await self._change(self._claims, claim, {"metadata": {"annotations": bound}, "spec": {"volumeName": name}})
         claim = await self._annotate(self._claims, claim, annotations)
         status: Object = {"phase": "Bound", "accessModes": volume["spec"]["accessModes"]}
         if resources.phase(claim) != "Bound":

@@ -57,11 +57,11 @@ def end(directory: pathlib.Path) -> None:
 
 
 def _kill_shim(directory: pathlib.Path) -> None:
-    if (shim := lock.holder(str(directory))) is None:
+    if (shim := lock.owner(str(directory))) is None:
         return
     if shim > 0:  # else it is a process of another PID namespace
         _kill([shim])
-    if not _wait_until(lambda: lock.holder(str(directory)) != shim, _KILL_SECONDS):
+    if not _wait_until(lambda: lock.owner(str(directory)) != shim, _KILL_SECONDS):
         raise ProcessesLeft(f"the shim of pod {directory.name} cannot be killed: process {shim}")
 
 

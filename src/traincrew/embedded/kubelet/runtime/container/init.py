@@ -25,17 +25,17 @@ def main(config: InitConfig) -> None:
         # Only after the shim has become the parent. Without an own PID namespace, the end of `control` signals its death instead.
         syscalls.die_with_parent(signal.SIGKILL)
     wakeup = _catch_signals()
-    gate, gate_writer = os.pipe2(os.O_CLOEXEC)
+    start_reader, start_writer = os.pipe2(os.O_CLOEXEC)
     try:
-        child = _start(config, gate, gate_writer)
+        child = _start(config, start_reader, start_writer)
     except (errors.OperationFailed, OSError) as error:
         report_failure(config, error)
         return
-    _close_descriptors(config, (*wakeup, gate_writer))
+    _close_descriptors(config, (*wakeup, start_writer))
     # A container with the capability SYS_PTRACE can become its init process, which must have no more than the container.
     credentials.reduce(config.process.container, config.process.isolation)
-    os.write(gate_writer, b"g")
-    os.close(gate_writer)
+    os.write(start_writer, b"g")
+    os.close(start_writer)
     _run(config, child, wakeup[0])
 
 
@@ -88,7 +88,7 @@ def _close_descriptors(config: InitConfig, kept: tuple[int, ...]) -> None:
     fork.close_other_descriptors((config.control.fileno(), *kept))
 
 
-def _start(config: InitConfig, gate: int, gate_writer: int) -> int:
+def _start(config: InitConfig, start_reader: int, start_writer: int) -> int:
     mappings = credentials.read_id_mappings()
     if config.mount_namespace >= 0:
         syscalls.setns(config.mount_namespace, syscalls.CLONE_NEWNS)
@@ -100,8 +100,8 @@ def _start(config: InitConfig, gate: int, gate_writer: int) -> int:
         syscalls.become_subreaper()
 
     def command() -> None:
-        os.close(gate_writer)
-        if os.read(gate, 1):
+        os.close(start_writer)
+        if os.read(start_reader, 1):
             launch.exec_process(config.process, config.status, mappings)
 
     return fork.fork_child(command, entry.clone_target(config.process.cgroup_entries))

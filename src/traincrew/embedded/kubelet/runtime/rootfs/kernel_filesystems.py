@@ -113,7 +113,7 @@ def mount_dev(root: RootDirectory, pod: PodSandboxConfig, container: ContainerCo
 def _bind_device(root: RootDirectory, path: str) -> None:
     """Read-only: a read-only mount allows writing to a device, and no change of its mode and owner, which are the host's.
 
-    Checked once it is open: a device path outside of /dev may be exchanged with a link to a file by whoever owns its directory.
+    Checked once it is open: a device path outside of /dev may be exchanged with a link to a file by the owner of its directory.
     """
     os.close(root.open(path, make="file"))
     source = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -21,10 +21,10 @@ def acquire(directory: str) -> bool:
 
 
 def is_held(directory: str) -> bool:
-    return holder(directory) is not None
+    return owner(directory) is not None
 
 
-def holder(directory: str) -> int | None:
+def owner(directory: str) -> int | None:
     """The process id of the shim; None: there is no shim. Tests the lock without taking it: a starting shim is not disturbed."""
     try:
         fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CLOEXEC)

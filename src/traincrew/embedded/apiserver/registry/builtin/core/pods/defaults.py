@@ -82,9 +82,9 @@ def _container(container: Object) -> None:
             _http_get(handler)
 
 
-def _field_ref(holder: Object) -> None:
-    if "fieldRef" in holder:
-        holder["fieldRef"].setdefault("apiVersion", "v1")
+def _field_ref(source: Object) -> None:
+    if "fieldRef" in source:
+        source["fieldRef"].setdefault("apiVersion", "v1")
 
 
 def _probe(probe: Object) -> None:
