@@ -20,7 +20,7 @@ MAX_AGE = datetime.timedelta(days=14)
 _SECTION = "flaky tests (tests/flaky.toml)"
 
 
-class Entry(NamedTuple):
+class FlakyTest(NamedTuple):
     id: str
     date: datetime.date
     cause: str
@@ -33,24 +33,24 @@ class InvalidList(Exception):
     """The list cannot be read."""
 
 
-def load(path: pathlib.Path) -> tuple[Entry, ...]:
+def load(path: pathlib.Path) -> tuple[FlakyTest, ...]:
     try:
         return tuple(_entry(table) for table in tomllib.loads(path.read_text()).get("test", ()))
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise InvalidList(f"{path}: {error}") from error
 
 
-def _entry(table: dict[str, object]) -> Entry:
-    unknown = set(table) ^ set(Entry._fields)
+def _entry(table: dict[str, object]) -> FlakyTest:
+    unknown = set(table) ^ set(FlakyTest._fields)
     if unknown:
         raise TypeError(f"each [[test]] has id, date and cause; missing or unknown: {', '.join(sorted(unknown))}")
     name, date, cause = table["id"], table["date"], table["cause"]
     if not (isinstance(name, str) and isinstance(cause, str) and cause and type(date) is datetime.date):
         raise TypeError(f"{name}: id and cause are strings, date is a date such as 2026-01-31")
-    return Entry(name, date, cause)
+    return FlakyTest(name, date, cause)
 
 
-def faults(entries: Sequence[Entry], today: datetime.date, root: pathlib.Path) -> list[str]:
+def faults(entries: Sequence[FlakyTest], today: datetime.date, root: pathlib.Path) -> list[str]:
     """Why the list fails `make check`, one line each."""
     found = []
     for entry in entries:
@@ -66,7 +66,7 @@ def faults(entries: Sequence[Entry], today: datetime.date, root: pathlib.Path) -
 class Plugin:
     """Listed tests run as all others do; a failure of theirs is reported apart and does not fail the run."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[FlakyTest]) -> None:
         self._entries = entries
 
     @pytest.hookimpl(wrapper=True)

@@ -22,7 +22,7 @@ WORK = pathlib.Path(__file__).parent / "work"
 RANKS = 2
 
 
-class Pair(NamedTuple):
+class LauncherPair(NamedTuple):
     name: str
     plain: Callable[[], None]
     """The launcher alone."""
@@ -66,13 +66,13 @@ def prepare(cluster: BenchCluster) -> None:
         shutil.copy(images, cluster.home / "config" / "traincrew" / "images.yaml")
 
 
-def _torch(cluster: BenchCluster) -> Pair:
+def _torch(cluster: BenchCluster) -> LauncherPair:
     built = _environment("torch")
     script = os.fspath(WORK / ("reduce.py" if built else "exchange.py"))
     arguments = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS)]
     if built is None:
         plain = [sys.executable, os.fspath(WORK / "ranks.py"), str(RANKS), script]
-        return Pair(
+        return LauncherPair(
             "PyTorchJob, plain Python", lambda: _run(plain, {}), lambda: _traincrew(cluster, *arguments, "--", "python", script)
         )
     launcher = os.fspath(built / "bin" / "torchrun")
@@ -81,14 +81,14 @@ def _torch(cluster: BenchCluster) -> Pair:
         port = str(_free_port())
         _run([launcher, "--nproc-per-node", str(RANKS), "--master-port", port, script], {"OMP_NUM_THREADS": "1"})
 
-    return Pair(
+    return LauncherPair(
         "PyTorchJob, torchrun",
         torchrun,
         lambda: _traincrew(cluster, *arguments, "--image", "traincrew/torch", "--", "python", script),
     )
 
 
-def _mpi(cluster: BenchCluster) -> Pair:
+def _mpi(cluster: BenchCluster) -> LauncherPair:
     built = _environment("openmpi4")
     job = yaml.safe_load((ROOT / "examples" / "mpi" / "minimal" / "job.yaml").read_text())
     if built is None:
@@ -99,9 +99,9 @@ def _mpi(cluster: BenchCluster) -> Pair:
     file.write_text(yaml.safe_dump(job))
     run = lambda: _traincrew(cluster, "run", os.fspath(file))  # noqa: E731
     if built is None:
-        return Pair("MPIJob, plain Python", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
+        return LauncherPair("MPIJob, plain Python", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
     mpirun = [os.fspath(built / "bin" / "mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(RANKS), "hostname"]
-    return Pair("MPIJob, mpirun", lambda: _run(mpirun, {"OPAL_PREFIX": os.fspath(built)}), run)
+    return LauncherPair("MPIJob, mpirun", lambda: _run(mpirun, {"OPAL_PREFIX": os.fspath(built)}), run)
 
 
 def _traincrew(cluster: BenchCluster, *arguments: str) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bench.sharing import philly, plot, scale
 from bench.sharing.philly import DAY, TraceJob
-from bench.sharing.replay import SPEED, Replay, ReplayedJob
+from bench.sharing.replay import SPEED, ReplayedJob, SharingReplay
 from traincrew.kinds.elasticity import ResizeCost
 
 CAPACITY = 64
@@ -19,7 +19,7 @@ WARM_UP = 0.25
 COSTS = {"Horovod": ResizeCost(10.0, 5.0), "torchrun": ResizeCost(20.0, 20.0, 150.0)}
 
 
-class Row(NamedTuple):
+class ReplayRow(NamedTuple):
     completion: float
     """Mean minutes from arrival to end, of jobs that ended."""
     wait: float
@@ -28,13 +28,13 @@ class Row(NamedTuple):
     """Percent of all GPU time that was training whose result was kept."""
 
 
-def open_day(seed: int, days: float, load: float, cost: ResizeCost | None) -> Row:
+def open_day(seed: int, days: float, load: float, cost: ResizeCost | None) -> ReplayRow:
     """Three of ten jobs are elastic, from one worker to four times what they ask for. cost None: they are rigid."""
     trace = philly.jobs(seed, WARM_UP + days, load, CAPACITY, 0.3)
     return _measure([_job(number, each, cost) for number, each in enumerate(trace)], WARM_UP + days)
 
 
-def endless(seed: int, days: float, load: float, cost: ResizeCost | None) -> Row:
+def endless(seed: int, days: float, load: float, cost: ResizeCost | None) -> ReplayRow:
     """Four elastic jobs that never end, with four GPUs each, beside rigid jobs."""
     forever = TraceJob(0.0, 4, 1e12, True)
     trace = philly.jobs(seed, WARM_UP + days, load, CAPACITY, 0.0)
@@ -49,8 +49,8 @@ def _job(number: int, trace: TraceJob, cost: ResizeCost | None, max_replicas: in
     return ReplayedJob(trace, f"job-{number:06}", bounds[0], trace.gpus, bounds[1], cost or COSTS["Horovod"], left=work)
 
 
-def _measure(jobs: list[ReplayedJob], days: float) -> Row:
-    replay = Replay(jobs)
+def _measure(jobs: list[ReplayedJob], days: float) -> ReplayRow:
+    replay = SharingReplay(jobs)
     replay.run(WARM_UP * DAY)
     before = sum(job.trained for job in jobs)
     replay.run(days * DAY)
@@ -60,7 +60,7 @@ def _measure(jobs: list[ReplayedJob], days: float) -> Row:
     rigid = [job for job in counted if not job.trace.elastic]
     waits = [((job.started if job.started is not None else replay.now) - job.trace.arrival) / 60 for job in rigid]
     productive = 100 * trained / (CAPACITY * (days - WARM_UP) * DAY)
-    return Row(statistics.mean(ended or [0.0]), statistics.mean(waits or [0.0]), productive)
+    return ReplayRow(statistics.mean(ended or [0.0]), statistics.mean(waits or [0.0]), productive)
 
 
 WORKLOADS = (("open day, load 0.80", open_day, 0.80), ("four endless jobs + load 0.5", endless, 0.5))
@@ -76,7 +76,7 @@ def main() -> None:
     if options.scale:
         scale.print_times(20)
         return
-    drawn: dict[str, list[tuple[str, Row]]] = {}
+    drawn: dict[str, list[tuple[str, ReplayRow]]] = {}
     for name, workload, load in WORKLOADS:
         print(f"\n{name}: {CAPACITY} GPUs, {options.days:g} days")
         print("| seed | jobs | completion, min | wait of rigid jobs, min | productive, % | computed in, s |")

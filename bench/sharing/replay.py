@@ -68,7 +68,7 @@ class ReplayedJob:
         self.trained -= redo * self.running
 
 
-class Replay:
+class SharingReplay:
     def __init__(self, jobs: Iterable[ReplayedJob], nodes: int = 8, gpus: int = 8, policy: SharingPolicy | None = None) -> None:
         self.jobs = {job.uid: job for job in jobs}
         self._nodes = {f"node-{number}": gpus for number in range(nodes)}

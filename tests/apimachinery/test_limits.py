@@ -94,14 +94,14 @@ def test_a_slice_of_thousands_of_digits_is_no_path() -> None:
         jsonpath.parse(f".l[{'9' * 5_000}]")
 
 
-class Text(str):
+class LongText(str):
     """A string that can be referenced weakly."""
 
     __slots__ = ("__weakref__",)
 
 
 def test_long_strings_of_clients_are_not_cached() -> None:
-    kept, dropped = Text("a" * string_cache.MAX_KEY_LENGTH), Text("a" * (string_cache.MAX_KEY_LENGTH + 1))
+    kept, dropped = LongText("a" * string_cache.MAX_KEY_LENGTH), LongText("a" * (string_cache.MAX_KEY_LENGTH + 1))
     references = [weakref.ref(kept), weakref.ref(dropped)]
     for text in (kept, dropped):
         assert name_validation.dns_label(text)

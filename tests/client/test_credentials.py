@@ -34,7 +34,7 @@ ESTABLISHED, CLOSE_WAIT = 1, 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class CertificatePair:
     certificate: bytes
     key: bytes
 
@@ -48,13 +48,15 @@ class Authority:
         self._certificate = self._signed(self._name, self._key.public_key(), authority=True)
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, name: str, password: bytes = b"") -> Pair:
+    def issue(self, name: str, password: bytes = b"") -> CertificatePair:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         certificate = self._signed(subject, key.public_key())
         encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
         pem = serialization.Encoding.PEM
-        return Pair(certificate.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, encryption))
+        return CertificatePair(
+            certificate.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, encryption)
+        )
 
     def _signed(self, subject: x509.Name, public: ec.EllipticCurvePublicKey, authority: bool = False) -> x509.Certificate:
         now = dt.datetime.now(dt.UTC)
@@ -102,7 +104,7 @@ def material(data: bytes) -> credentials.Material:
     return credentials.Material("a test's", data=data)
 
 
-def identity(authority: Authority, pair: Pair | None = None) -> credentials.ClientIdentity:
+def identity(authority: Authority, pair: CertificatePair | None = None) -> credentials.ClientIdentity:
     return credentials.ClientIdentity(
         authority=material(authority.pem),
         certificate=material(pair.certificate) if pair else None,
@@ -196,9 +198,9 @@ async def test_an_invalid_client_certificate_is_reported_before_the_first_reques
 ) -> None:
     good, other = authority.issue("jane"), authority.issue("jane", password=b"hush")
     bad = {
-        "not PEM": Pair(b"hush", b"hush"),
-        "another's key": Pair(good.certificate, authority.issue("joe").key),
-        "encrypted": Pair(other.certificate, other.key),
+        "not PEM": CertificatePair(b"hush", b"hush"),
+        "another's key": CertificatePair(good.certificate, authority.issue("joe").key),
+        "encrypted": CertificatePair(other.certificate, other.key),
     }[fault]
     target = connection.ServerConnection("https://kube", identity(authority, bad), where="context 'c' of F")
     with pytest.raises(errors.KubeconfigError, match="context 'c' of F: the client certificate and key cannot"):

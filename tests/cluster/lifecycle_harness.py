@@ -14,20 +14,20 @@ import requests
 from tests.cluster import forked_operators, lifecycle, proxy, watch_cache
 from tests.cluster.api import Api, Object, RejectedRequest
 from tests.cluster.lifecycle import FinalState, KindVersion, LifecycleDriver
-from tests.cluster.proxy import Call, ProxyPort
+from tests.cluster.proxy import ProxiedCall, ProxyPort
 from tools.kube import cluster
 
-Target = Callable[[Call], bool]
+Target = Callable[[ProxiedCall], bool]
 Disturbance = Callable[[ProxyPort], contextlib.AbstractContextManager[object]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Recording:
+class LifecycleRecording:
     final_state: FinalState
-    calls: tuple[Call, ...]
+    calls: tuple[ProxiedCall, ...]
     """The requests of all operators."""
     tag: str
-    killed_at: Call | None = None
+    killed_at: ProxiedCall | None = None
     """The request at which the operator was killed."""
 
 
@@ -76,19 +76,19 @@ class LifecycleHarness:
         flags = ("--namespace", driver.namespace, "--enable-scheme", kind.kind, *flags)
         return self.parent.operator(self.proxy.kubeconfig(proxy_port), *flags)
 
-    def record(self, kind: KindVersion) -> Recording:
+    def record(self, kind: KindVersion) -> LifecycleRecording:
         """Without disturbances."""
         return self.record_with(kind, {}, lambda proxy_port: contextlib.nullcontext())
 
-    def record_with(self, kind: KindVersion, events: lifecycle.EventCounts, disturbance: Disturbance) -> Recording:
+    def record_with(self, kind: KindVersion, events: lifecycle.EventCounts, disturbance: Disturbance) -> LifecycleRecording:
         """With a disturbance during the whole lifecycle. Waits for the expected events at the end."""
         with self.driver() as driver, self.proxy.proxy_port() as proxy_port:
             with disturbance(proxy_port), self._operator_running(proxy_port, driver, kind):
                 driver.run(kind)
                 wait_for_events(driver, kind, events)
-            return Recording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag)
+            return LifecycleRecording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag)
 
-    def record_together(self, kind: KindVersion, events: lifecycle.EventCounts, count: int = 2) -> Recording:
+    def record_together(self, kind: KindVersion, events: lifecycle.EventCounts, count: int = 2) -> LifecycleRecording:
         """With several operators at once, without leader election."""
         with self.driver() as driver, self.proxy.proxy_port() as proxy_port:
             with contextlib.ExitStack() as stack:
@@ -96,7 +96,7 @@ class LifecycleHarness:
                     stack.enter_context(self._operator_running(proxy_port, driver, kind))
                 driver.run(kind)
                 wait_for_events(driver, kind, events)
-            return Recording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag)
+            return LifecycleRecording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag)
 
     @contextlib.contextmanager
     def _operator_running(self, proxy_port: ProxyPort, driver: LifecycleDriver, kind: KindVersion) -> Iterator[None]:
@@ -111,7 +111,9 @@ class LifecycleHarness:
             operator.signal(signal.SIGTERM)
             operator.wait()
 
-    def record_with_kill(self, kind: KindVersion, target: Target, after: bool, events: lifecycle.EventCounts) -> Recording:
+    def record_with_kill(
+        self, kind: KindVersion, target: Target, after: bool, events: lifecycle.EventCounts
+    ) -> LifecycleRecording:
         """The operator is killed at the first request that matches the target; another operator is started."""
         with (
             self.driver() as driver,
@@ -123,7 +125,9 @@ class LifecycleHarness:
             driver.run(kind)
             wait_for_events(driver, kind, events)
             supervisor.stop()
-            return Recording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag, supervisor.killed_at)
+            return LifecycleRecording(
+                lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag, supervisor.killed_at
+            )
 
 
 class _OperatorSupervisor:
@@ -132,7 +136,7 @@ class _OperatorSupervisor:
     def __init__(self, harness: LifecycleHarness, proxy_port: ProxyPort, driver: LifecycleDriver, kind: KindVersion) -> None:
         self._start: Callable[[], forked_operators.ForkedOperator] = lambda: harness.operator(proxy_port, driver, kind)
         self._closing = False
-        self.killed_at: Call | None = None
+        self.killed_at: ProxiedCall | None = None
         self._thread = threading.Thread(target=self._supervise, name="operator supervisor", daemon=True)
 
     def start(self) -> None:
@@ -152,8 +156,8 @@ class _OperatorSupervisor:
         while self._operator.wait() == -signal.SIGKILL and not self._closing:
             self._operator = self._start()
 
-    def killing(self, target: Target, after: bool) -> Callable[[Call], proxy.Fault]:
-        def fault_for(call: Call) -> proxy.Fault:
+    def killing(self, target: Target, after: bool) -> Callable[[ProxiedCall], proxy.Fault]:
+        def fault_for(call: ProxiedCall) -> proxy.Fault:
             if self.killed_at is not None or not target(call):
                 return None
             self.killed_at = call

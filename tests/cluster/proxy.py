@@ -36,7 +36,7 @@ VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"
 
 
 @dataclasses.dataclass(frozen=True)
-class Call:
+class ProxiedCall:
     number: int
     """Counted from 1."""
     verb: str
@@ -83,8 +83,8 @@ class ProxyPort:
         self._proxy = proxy
         self.tag = uuid.uuid4().hex[:12]
         """Part of the User-Agent, which identifies the requests of this operator in the audit log."""
-        self.calls: list[Call] = []
-        self.fault_for: Callable[[Call], Fault] = lambda call: None
+        self.calls: list[ProxiedCall] = []
+        self.fault_for: Callable[[ProxiedCall], Fault] = lambda call: None
         self.expired = 0
         """Watches that the API server ended with 410."""
         self._closed = False
@@ -233,7 +233,7 @@ def running(kubeconfig: str | os.PathLike[str]) -> Iterator[Proxy]:
         proxy.close()
 
 
-def _call(number: int, request: web.Request) -> Call:
+def _call(number: int, request: web.Request) -> ProxiedCall:
     """The request, with verb and resource as in an audit log."""
     parts = request.path.strip("/").split("/")
     parts = parts[2:] if parts[0] == "api" else parts[3:]
@@ -241,7 +241,7 @@ def _call(number: int, request: web.Request) -> Call:
         parts = parts[2:]
     plural, name, sub = (*parts, "", "", "")[:3]
     verb = VERBS.get(request.method) or ("watch" if "watch=" in request.query_string else "get" if name else "list")
-    return Call(number, verb, f"{plural}/{sub}" if sub else plural, name, request.query_string)
+    return ProxiedCall(number, verb, f"{plural}/{sub}" if sub else plural, name, request.query_string)
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:

@@ -17,14 +17,14 @@ import pytest
 import requests
 from tests.cluster.api import Api
 from tests.embedded.apiserver.registry import object_edits
-from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
+from tests.embedded.apiserver.registry.comparison import ServerResponse, StrategyCase, differences
 from tests.embedded.apiserver.registry.object_edits import Object
 
 PAIRS = int(os.environ.get("TRAINCREW_PAIRS", "20"))
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
-class Server:
+class StrategyServer:
     def __init__(self, api: Api, namespace: str) -> None:
         self.api, self.namespace, self.count = api, namespace, 0
 
@@ -61,14 +61,14 @@ class Server:
         found: Object = obj
         return found
 
-    def created(self, kind: str, line: str) -> Case:
+    def created(self, kind: str, line: str) -> StrategyCase:
         sent = object_edits.edited(self.prepared(kind), line)
         answer = self.send("POST", self.path(sent), sent)
         if answer.accepted:
             self.delete(answer.body)
-        return Case(kind, line, "create", sent, None, answer)
+        return StrategyCase(kind, line, "create", sent, None, answer)
 
-    def updated(self, kind: str, line: str, verb: str) -> Case:
+    def updated(self, kind: str, line: str, verb: str) -> StrategyCase:
         base = self.prepared(kind)
         first = self.send("POST", self.path(base), base)
         assert first.accepted, first.body
@@ -76,14 +76,14 @@ class Server:
         sub = "status" if verb == "status" else ""
         answer = self.send("PUT", self.path(base, base["metadata"]["name"], sub), sent)
         self.delete(answer.body if answer.accepted else first.body)
-        return Case(kind, line, verb, sent, first.body, answer)
+        return StrategyCase(kind, line, verb, sent, first.body, answer)
 
 
 def warnings_of(response: requests.Response) -> tuple[str, ...]:
     return tuple(json.loads(f'"{text}"') for text in _WARNING.findall(response.headers.get("Warning", "")))
 
 
-def cases(server: Server, kind: str) -> Iterator[Case]:
+def cases(server: StrategyServer, kind: str) -> Iterator[StrategyCase]:
     for line in object_edits.edits(kind, "create"):
         yield server.created(kind, line)
     for verb in ("update", "status"):
@@ -93,26 +93,26 @@ def cases(server: Server, kind: str) -> Iterator[Case]:
 
 @pytest.mark.parametrize("kind", object_edits.kinds())
 def test_our_rules_and_the_api_server_agree(api: Api, namespace: str, kind: str) -> None:
-    found = [*cases(Server(api, namespace), kind)]
+    found = [*cases(StrategyServer(api, namespace), kind)]
     record(found)
     check(found)
 
 
 @pytest.mark.parametrize("kind", object_edits.kinds())
 def test_they_agree_on_objects_with_two_violations(api: Api, namespace: str, kind: str) -> None:
-    server, lines = Server(api, namespace), object_edits.edits(kind, "create")[1:]
+    server, lines = StrategyServer(api, namespace), object_edits.edits(kind, "create")[1:]
     lots = random.Random(kind)
     pairs = (" ; ".join(lots.sample(lines, 2)) for _ in range(PAIRS))
     check([server.created(kind, line) for line in pairs if object_edits.is_applicable(kind, line)])
 
 
-def check(found: list[Case]) -> None:
+def check(found: list[StrategyCase]) -> None:
     wrong = [(case, differing) for case in found if (differing := differences(case))]
     report = "\n\n".join("\n  ".join([case.title, *differing]) for case, differing in wrong)
     assert not wrong, f"{len(wrong)} of {len(found)} differ:\n{report}"
 
 
-def record(found: list[Case]) -> None:
+def record(found: list[StrategyCase]) -> None:
     if place := os.environ.get("TRAINCREW_RECORD"):
         with open(place, "a") as file:
             for case in found:

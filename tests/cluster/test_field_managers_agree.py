@@ -7,7 +7,7 @@ import pathlib
 import pytest
 import yaml
 from tests.apimachinery.patches import random_writes
-from tests.apimachinery.patches.random_writes import APPLY, MERGE, Step
+from tests.apimachinery.patches.random_writes import APPLY, MERGE, RandomWrite
 from tests.cluster.api import Api, Object, RejectedRequest
 
 from traincrew.apimachinery.api_errors import StatusError
@@ -28,7 +28,7 @@ def test_more_updaters_than_are_kept_become_ancient_changes(api: Api, namespace:
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "x"}}
     live = api.call("PATCH", f"{place}/x", applied, APPLY, fieldManager="applier")
     for number in range(14):
-        step = Step(MERGE, {"data": {f"k{number % 12}": str(number)}}, f"m{number}")
+        step = RandomWrite(MERGE, {"data": {f"k{number % 12}": str(number)}}, f"m{number}")
         after = api.call("PATCH", f"{place}/x", step.body, MERGE, fieldManager=step.manager)
         theirs = after["metadata"].pop("managedFields")
         found = random_writes.owners(live, after, step, schema, max(entry["time"] for entry in theirs))
@@ -46,7 +46,7 @@ def test_a_scale_is_owned_by_its_writer_at_no_time(api: Api, namespace: str) -> 
     for replicas in (3, 4):
         api.call("PATCH", f"{place}/scale", {"spec": {"replicas": replicas}}, MERGE, fieldManager="scaler")
         scaled = merge_patch.apply(live, {"spec": {"replicas": replicas}})
-        found = random_writes.owners(live, scaled, Step(MERGE, {}, "scaler", subresource="scale"), schema, "")
+        found = random_writes.owners(live, scaled, RandomWrite(MERGE, {}, "scaler", subresource="scale"), schema, "")
         live = api.call("GET", place)
         assert found == live["metadata"]["managedFields"]
 
@@ -61,8 +61,8 @@ def job(version: str, spec: Object) -> Object:
     return {"apiVersion": f"kubeflow.org/{version}", "kind": "MPIJob", "metadata": {"name": "j"}, "spec": spec}
 
 
-SEQUENCE: tuple[tuple[str, str, Step], ...] = tuple(
-    (version, expected_error, Step(content, job(version, body) if content == APPLY else {"spec": body}, manager, force))
+SEQUENCE: tuple[tuple[str, str, RandomWrite], ...] = tuple(
+    (version, expected_error, RandomWrite(content, job(version, body) if content == APPLY else {"spec": body}, manager, force))
     for version, content, manager, body, force, expected_error in (
         ("v1", APPLY, "m1", {"mpiReplicaSpecs": LAUNCHER | WORKER, "slotsPerWorker": 1}, False, ""),
         ("v2beta1", APPLY, "m2", {"mpiReplicaSpecs": LAUNCHER, "slotsPerWorker": 1}, False, ""),
@@ -104,7 +104,9 @@ def seen(api: Api, place: str) -> Object | None:
         return None
 
 
-def ours(live: Object | None, step: Step, now: str, by: tuple[str, dict[str, Schema]], after: Object | None = None) -> Object:
+def ours(
+    live: Object | None, step: RandomWrite, now: str, by: tuple[str, dict[str, Schema]], after: Object | None = None
+) -> Object:
     version, versions = by
     if step.content == APPLY:
         return apply.apply(

@@ -13,8 +13,8 @@ import os
 import pytest
 from tests.cluster import lifecycle
 from tests.cluster.lifecycle import FinalState, KindVersion
-from tests.cluster.lifecycle_harness import LifecycleHarness, Recording, Target
-from tests.cluster.proxy import Call
+from tests.cluster.lifecycle_harness import LifecycleHarness, LifecycleRecording, Target
+from tests.cluster.proxy import ProxiedCall
 
 AT_ONCE = 8
 COVERED = lifecycle.ALL_KINDS if os.environ.get("TRAINCREW_KILL") == "all" else lifecycle.ALL_KINDS[:1]
@@ -56,7 +56,7 @@ def test_nothing_is_lost_or_doubled_whichever_write_is_the_last(
     assert all(each.killed_at for each in killed)
 
 
-def audited_recording(harness: LifecycleHarness, kind: KindVersion) -> tuple[Recording, int]:
+def audited_recording(harness: LifecycleHarness, kind: KindVersion) -> tuple[LifecycleRecording, int]:
     """An undisturbed recording, and the number of its operator's requests in the audit log."""
     before = harness.kube.audit_size()
     normal = harness.record(kind)
@@ -66,8 +66,8 @@ def audited_recording(harness: LifecycleHarness, kind: KindVersion) -> tuple[Rec
 
 def recordings_with_kills(
     harness: LifecycleHarness, kind: KindVersion, targets: list[tuple[Target, bool]], normal: FinalState
-) -> list[Recording]:
-    def one(target: Target, after: bool) -> Recording:
+) -> list[LifecycleRecording]:
+    def one(target: Target, after: bool) -> LifecycleRecording:
         found = harness.record_with_kill(kind, target, after, normal.events)
         lifecycle.assert_same(found.final_state, normal, f"killed {'after' if after else 'before'} {found.killed_at}")
         return found
@@ -82,7 +82,7 @@ def number_is(number: int) -> Target:
 
 
 def sort_is(verb: str, resource: str) -> Target:
-    def chosen(call: Call) -> bool:
+    def chosen(call: ProxiedCall) -> bool:
         return (call.verb, call.resource) == (verb, resource)
 
     return chosen

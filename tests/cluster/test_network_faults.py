@@ -12,7 +12,7 @@ import pytest
 from tests.cluster import lifecycle
 from tests.cluster.lifecycle import FinalState, KindVersion
 from tests.cluster.lifecycle_harness import Disturbance, LifecycleHarness
-from tests.cluster.proxy import Call, DelayedResponse, DroppedConnection, Fault, InjectedResponse, ProxyPort
+from tests.cluster.proxy import DelayedResponse, DroppedConnection, Fault, InjectedResponse, ProxiedCall, ProxyPort
 
 PYTORCH, TENSORFLOW, XGBOOST, PADDLE, JAX, MPI, MPI_SSH = lifecycle.ALL_KINDS
 WRITES = ("create", "patch", "update", "delete")
@@ -38,7 +38,7 @@ def every(count: int, fault: Fault, *verbs: str) -> Disturbance:
     def disturbance(proxy_port: ProxyPort) -> Iterator[None]:
         seen = 0
 
-        def fault_for(call: Call) -> Fault:
+        def fault_for(call: ProxiedCall) -> Fault:
             nonlocal seen
             if call.verb not in verbs:
                 return None
@@ -119,7 +119,7 @@ def test_it_comes_to_the_same_end_though_the_api_server_is_killed_in_the_midst_o
             harness.kube.kill_apiserver()
         died.set()
 
-    def killing(call: Call) -> Fault:
+    def killing(call: ProxiedCall) -> Fault:
         if str(call).startswith(tuple(left[:1])):
             left.pop(0)
             return DroppedConnection(after=True, then=kill)

@@ -23,7 +23,7 @@ import pytest
 import yaml
 from tests.apimachinery.patches import random_writes
 from tests.apimachinery.patches.random_manifests import GENERATORS
-from tests.apimachinery.patches.random_writes import APPLY, PUT, Step
+from tests.apimachinery.patches.random_writes import APPLY, PUT, RandomWrite
 from tests.cluster.api import Api, Object
 
 from traincrew.apimachinery.api_errors import StatusError
@@ -55,13 +55,13 @@ class WriteResult:
     now: str
 
 
-class Server:
+class PatchedServer:
     """The real one."""
 
     def __init__(self, session: aiohttp.ClientSession, namespace: str) -> None:
         self._session, self._namespace = session, namespace
 
-    async def write(self, kind: str, name: str, step: Step, dry: bool = False) -> WriteResult:
+    async def write(self, kind: str, name: str, step: RandomWrite, dry: bool = False) -> WriteResult:
         verb = "PUT" if step.content == PUT else "PATCH"
         path = f"{self._collection(kind)}/{name}" + (f"/{step.subresource}" if step.subresource else "")
         query = {"fieldManager": step.manager} | ({"force": "true"} if step.force else {}) | ({"dryRun": "All"} if dry else {})
@@ -108,7 +108,7 @@ async def test_sequences_of_writes_end_in_the_same_objects_with_the_same_owners(
 
     async def one(seed: int) -> list[str]:
         async with gate:
-            return await Sequence(Server(session, namespace), schemas, seed, tally).run()
+            return await Sequence(PatchedServer(session, namespace), schemas, seed, tally).run()
 
     faults = [fault for found in await asyncio.gather(*map(one, range(FIRST, FIRST + NUMBER))) for fault in found]
     with capsys.disabled():
@@ -119,7 +119,7 @@ async def test_sequences_of_writes_end_in_the_same_objects_with_the_same_owners(
 
 
 class Sequence:
-    def __init__(self, server: Server, schemas: dict[str, Schema], seed: int, tally: collections.Counter[str]) -> None:
+    def __init__(self, server: PatchedServer, schemas: dict[str, Schema], seed: int, tally: collections.Counter[str]) -> None:
         self._server, self._tally, self._seed = server, tally, seed
         self._rng = random.Random(seed)
         self._kind = self._rng.choice(list(GENERATORS))
@@ -130,7 +130,7 @@ class Sequence:
             self._rng, self._kind, PLACES[self._kind][0].removeprefix("/api/").removeprefix("/apis/"), self._name
         )
         if self._rng.random() < 0.3:
-            return await self._created_by_apply(Step(APPLY, body, "creator"))
+            return await self._created_by_apply(RandomWrite(APPLY, body, "creator"))
         answer = await self._server.create(self._kind, body)
         if answer.code != 201:
             return [f"not created: {answer.body}"]
@@ -139,7 +139,7 @@ class Sequence:
             live = await self._forgotten(live)
         return await self._go_on(live)
 
-    async def _created_by_apply(self, step: Step) -> list[str]:
+    async def _created_by_apply(self, step: RandomWrite) -> list[str]:
         answer = await self._server.write(self._kind, self._name, step)
         ours = random_writes.patched_object(None, step, self._schema, random_writes.moment(step, answer.body, answer.now))
         if fault := unlike(ours["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields")):
@@ -159,10 +159,10 @@ class Sequence:
 
     async def _forgotten(self, live: Object) -> Object:
         """As an object is whose owners were never kept."""
-        step = Step(random_writes.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
+        step = RandomWrite(random_writes.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
         return (await self._server.write(self._kind, self._name, step)).body
 
-    async def _fault(self, live: Object, step: Step, answer: WriteResult) -> str:
+    async def _fault(self, live: Object, step: RandomWrite, answer: WriteResult) -> str:
         before = copy.deepcopy(live)
         try:
             ours = random_writes.patched_object(live, step, self._schema, self._now(step, answer))
@@ -185,10 +185,10 @@ class Sequence:
         fault = await self._unlike_when_stored(ours, step, answer) if step.content != PUT else ""
         return fault or self._owners_differ(live, step, answer, ours)
 
-    def _now(self, step: Step, answer: WriteResult) -> str:
+    def _now(self, step: RandomWrite, answer: WriteResult) -> str:
         return random_writes.moment(step, answer.body, answer.now) if answer.code == 200 else answer.now
 
-    def _owners_differ(self, live: Object, step: Step, answer: WriteResult, ours: Object) -> str:
+    def _owners_differ(self, live: Object, step: RandomWrite, answer: WriteResult, ours: Object) -> str:
         # Owners are reported before the server resets what this endpoint may not write. Built-in kinds are not tried so.
         written = ours if step.subresource and self._kind == "PyTorchJob" else answer.body
         bare = {key: value for key, value in written["metadata"].items() if key != "managedFields"}
@@ -196,14 +196,14 @@ class Sequence:
         found = random_writes.owners(live, written | {"metadata": bare | given}, step, self._schema, self._now(step, answer))
         return unlike(found, answer.body["metadata"].get("managedFields") or [])
 
-    async def _unlike_when_stored(self, ours: Object, step: Step, answer: WriteResult) -> str:
+    async def _unlike_when_stored(self, ours: Object, step: RandomWrite, answer: WriteResult) -> str:
         """Defaults and what else the server does to an object are not ours: it may do that to what we would write."""
         ours = bare(ours)
         if ours == bare(answer.body):
             return ""
         body = ours | {"metadata": {**ours["metadata"], "resourceVersion": answer.body["metadata"]["resourceVersion"]}}
         stored = await self._server.write(
-            self._kind, self._name, Step(PUT, body, "tests", subresource=step.subresource), dry=True
+            self._kind, self._name, RandomWrite(PUT, body, "tests", subresource=step.subresource), dry=True
         )
         return unlike(bare(stored.body) if stored.code == 200 else stored.body, bare(answer.body))
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.apimachinery.patches import random_writes
-from tests.apimachinery.patches.random_writes import APPLY, PUT, Step
+from tests.apimachinery.patches.random_writes import APPLY, PUT, RandomWrite
 from tests.cluster.api import Api, Object, RejectedRequest
 from tests.cluster.test_patches_agree import bare, unlike
 from tools.kube import cluster
@@ -50,7 +50,7 @@ SERVICE: Object = {
 }
 
 
-class Recorder:
+class PatchRecorder:
     """Stands between kubectl and the API server, and does each patch of kubectl's itself, too."""
 
     def __init__(self, api: Api, schemas: dict[str, Schema]) -> None:
@@ -70,7 +70,7 @@ class Recorder:
             self._judge(before, step, response.json(), expected)
         return response.status_code, response.content, response.headers.get("Content-Type", "")
 
-    def _expected(self, place: str, before: Object, step: Step) -> Object:
+    def _expected(self, place: str, before: Object, step: RandomWrite) -> Object:
         """What the server makes of what we would write, before it knows the patch; or our rejection."""
         try:
             ours = random_writes.patched_object(before, step, self._schemas[before["kind"]], "2000-01-01T00:00:00Z")
@@ -85,13 +85,13 @@ class Recorder:
         response = self._api.session.get(self._api.server + place)
         return response.json() if response.status_code == 200 else None
 
-    def _judge(self, before: Object, step: Step, after: Object, expected: Object) -> None:
+    def _judge(self, before: Object, step: RandomWrite, after: Object, expected: Object) -> None:
         faults = [unlike(bare(expected), bare(after))]
         if after["kind"] != "Status":
             faults.append(unlike(self._owners(before, step, after), after["metadata"].get("managedFields") or []))
         self.faults += [f"{step}\n{fault}" for fault in faults if fault]
 
-    def _owners(self, before: Object, step: Step, after: Object) -> list[Object]:
+    def _owners(self, before: Object, step: RandomWrite, after: Object) -> list[Object]:
         schema = self._schemas[before["kind"]]
         times = [entry.get("time", "") for entry in after["metadata"].get("managedFields") or ()]
         now = random_writes.moment(step, after, max(times, default=""))
@@ -107,13 +107,13 @@ def _unowned(metadata: Object) -> Object:
     return {key: value for key, value in metadata.items() if key != "managedFields"}
 
 
-def _step(body: bytes, content: str, query: dict[str, str]) -> Step:
+def _step(body: bytes, content: str, query: dict[str, str]) -> RandomWrite:
     read: Any = yaml.safe_load(body) if content == APPLY else json.loads(body or b"null")
-    return Step(content or PUT, read, query.get("fieldManager", "kubectl"), query.get("force") == "true")
+    return RandomWrite(content or PUT, read, query.get("fieldManager", "kubectl"), query.get("force") == "true")
 
 
 @contextlib.contextmanager
-def listening(recorder: Recorder) -> Iterator[str]:
+def listening(recorder: PatchRecorder) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -140,7 +140,7 @@ def listening(recorder: Recorder) -> Iterator[str]:
 
 
 class Kubectl:
-    def __init__(self, kube: cluster.Cluster, recorder: Recorder, arguments: tuple[str, ...]) -> None:
+    def __init__(self, kube: cluster.Cluster, recorder: PatchRecorder, arguments: tuple[str, ...]) -> None:
         self._kube, self._recorder, self._to = kube, recorder, arguments
 
     def __call__(self, *arguments: str, manifest: Object | None = None, expected_error: str = "") -> None:
@@ -153,13 +153,13 @@ class Kubectl:
 
 
 @pytest.fixture
-def recorder(api: Api) -> Recorder:
+def recorder(api: Api) -> PatchRecorder:
     known = builtin_kinds.load()
-    return Recorder(api, {each.kind: each.schema for each in known.resources() if each.kind in ("Deployment", "Service")})
+    return PatchRecorder(api, {each.kind: each.schema for each in known.resources() if each.kind in ("Deployment", "Service")})
 
 
 @pytest.fixture
-def kubectl(kube: cluster.Cluster, recorder: Recorder, namespace: str) -> Iterator[Kubectl]:
+def kubectl(kube: cluster.Cluster, recorder: PatchRecorder, namespace: str) -> Iterator[Kubectl]:
     with listening(recorder) as server:
         yield Kubectl(kube, recorder, ("--server", server, "-n", namespace))
 
@@ -176,7 +176,7 @@ def changed() -> Object:
     return after
 
 
-def test_patches_that_kubectl_computes_do_the_same(kubectl: Kubectl, recorder: Recorder) -> None:
+def test_patches_that_kubectl_computes_do_the_same(kubectl: Kubectl, recorder: PatchRecorder) -> None:
     for manifest in (DEPLOYMENT, changed(), DEPLOYMENT):
         kubectl("apply", manifest=manifest)
     kubectl("apply", manifest=SERVICE)
@@ -188,7 +188,7 @@ def test_patches_that_kubectl_computes_do_the_same(kubectl: Kubectl, recorder: R
     assert recorder.patches == [random_writes.STRATEGIC] * 3 + [random_writes.JSON]
 
 
-def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder: Recorder) -> None:
+def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder: PatchRecorder) -> None:
     after = changed()
     kubectl("apply", manifest=DEPLOYMENT)
     kubectl("apply", "--server-side", manifest=after, expected_error='conflict with "kubectl-client-side-apply"')
@@ -205,7 +205,7 @@ def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder:
     assert random_writes.JSON in recorder.patches, "kubectl hands its fields over to its new name by a JSON patch"
 
 
-def test_objects_that_kubectl_only_edits_do_the_same(kubectl: Kubectl, recorder: Recorder) -> None:
+def test_objects_that_kubectl_only_edits_do_the_same(kubectl: Kubectl, recorder: PatchRecorder) -> None:
     kubectl("create", manifest=DEPLOYMENT)
     kubectl("label", "deployment", "d", "a-", "n=1")
     kubectl("annotate", "deployment", "d", "n=1")

@@ -17,7 +17,7 @@ STATUS_BYTES = 2048
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class DiagnosisCase:
     name: str
     origin: str
     """How the output came about: the version of the framework that ran here, or the public page that documents it."""
@@ -29,10 +29,10 @@ class Case:
         return not self.origin.startswith("http")
 
 
-def load(path: pathlib.Path) -> Case:
+def load(path: pathlib.Path) -> DiagnosisCase:
     data = yaml.safe_load(path.read_text())
     ends = tuple(_end(entry) for entry in data.get("replicas") or ())
-    return Case(path.stem, data.get("origin", ""), ends, data.get("expect") or {})
+    return DiagnosisCase(path.stem, data.get("origin", ""), ends, data.get("expect") or {})
 
 
 def _end(entry: dict[str, Any]) -> ReplicaEnd:

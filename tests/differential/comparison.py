@@ -27,7 +27,7 @@ class Difference:
         return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
 
 
-class Comparison:
+class ScenarioComparison:
     """Compares the responses of one scenario in their order: a token of one server corresponds to one token of the other."""
 
     def __init__(self) -> None:

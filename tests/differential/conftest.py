@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 from tests.differential import servers
-from tests.differential.runner import Report, run_all
+from tests.differential.runner import ScenarioReport, run_all
 from tests.differential.scenario_list import all_scenarios
 from tests.differential.target import Target
 
-REPORT = pytest.StashKey[Report]()
+REPORT = pytest.StashKey[ScenarioReport]()
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def embedded() -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
-def report(real: Target, embedded: Target, request: pytest.FixtureRequest) -> Report:
+def report(real: Target, embedded: Target, request: pytest.FixtureRequest) -> ScenarioReport:
     """Every scenario, run on both servers once for all tests."""
     result = run_all(real, embedded, all_scenarios())
     request.config.stash[REPORT] = result

@@ -24,7 +24,7 @@ import aiohttp
 import yarl
 from aiohttp import web
 from tests.differential import client_sessions, python_client_sessions, recording, servers
-from tests.differential.recording import Entry
+from tests.differential.recording import RecordedEntry
 from tests.differential.target import Target
 from tools.kube import certificates
 
@@ -48,11 +48,11 @@ HOP_BY_HOP = (
 )
 
 
-class Recorder:
+class ScenarioRecorder:
     """Runs in a separate thread. Every client is authenticated as the administrator."""
 
     def __init__(self, target: Target, directory: pathlib.Path) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[RecordedEntry] = []
         self._target = target
         authority = certificates.Authority(directory)
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -109,13 +109,15 @@ class Recorder:
         return response
 
 
-def _entry(request: web.Request, body: bytes, status: int, response: bytes, events: int = -1, until: int = 0) -> Entry:
+def _entry(request: web.Request, body: bytes, status: int, response: bytes, events: int = -1, until: int = 0) -> RecordedEntry:
     headers = {name: value for name, value in request.headers.items() if name.lower() in recording.HEADERS}
     decoded: Any = None
     with contextlib.suppress(ValueError):
         decoded = json.loads(response)
     found_identifiers = {} if "/openapi/" in request.path else recording.identifiers(decoded)
-    return Entry(request.method, request.raw_path, recording.encode_body(body), headers, status, found_identifiers, events, until)
+    return RecordedEntry(
+        request.method, request.raw_path, recording.encode_body(body), headers, status, found_identifiers, events, until
+    )
 
 
 def _passed(headers: Mapping[str, str]) -> dict[str, str]:
@@ -136,9 +138,9 @@ def _kubeconfig(server: str, authority: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def recording_of(target: Target) -> Iterator[Recorder]:
+def recording_of(target: Target) -> Iterator[ScenarioRecorder]:
     with tempfile.TemporaryDirectory(prefix="traincrew-recorder-") as directory:
-        recorder = Recorder(target, pathlib.Path(directory))
+        recorder = ScenarioRecorder(target, pathlib.Path(directory))
         try:
             yield recorder
         finally:

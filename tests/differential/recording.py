@@ -18,7 +18,7 @@ IDENTIFIERS = ("uid", "resourceVersion", "clusterIP", "continue", "nodePort")
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class RecordedEntry:
     method: str
     path: str
     body: str
@@ -36,13 +36,13 @@ class Entry:
         return self.events >= 0
 
 
-def write(path: pathlib.Path, entries: list[Entry]) -> None:
+def write(path: pathlib.Path, entries: list[RecordedEntry]) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps(dataclasses.asdict(each), sort_keys=True) + "\n" for each in entries))
 
 
-def read(path: pathlib.Path) -> list[Entry]:
-    return [Entry(**json.loads(line)) for line in path.read_text().splitlines()]
+def read(path: pathlib.Path) -> list[RecordedEntry]:
+    return [RecordedEntry(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def encode_body(body: bytes) -> str:

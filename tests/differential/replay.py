@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.differential import recording
-from tests.differential.recording import Entry
-from tests.differential.scenario_client import ScenarioClient, Step
+from tests.differential.recording import RecordedEntry
+from tests.differential.scenario_client import ScenarioClient, ScenarioStep
 from tests.differential.scenarios.discovery import keys
 from tests.differential.target import Request, Response, Target, start
 from tests.differential.watch_stream import Watch, object_name
@@ -38,7 +38,7 @@ class Translation:
         self._texts = {recording.NAMESPACE: namespace}
         self._versions: dict[int, str] = {}
 
-    def learn(self, entry: Entry, response: Response) -> None:
+    def learn(self, entry: RecordedEntry, response: Response) -> None:
         own_identifiers = recording.identifiers(response.body)
         for path, value in entry.marks.items():
             own = own_identifiers.get(self.text(path))
@@ -63,17 +63,17 @@ class Translation:
         return recorded if number == 0 or known is None else self._versions[known]
 
 
-class Replay(ScenarioClient):
+class ScenarioReplay(ScenarioClient):
     def __init__(self, target: Target, name: str, run: str) -> None:
         super().__init__(target, name, run)
         # As long as the recorded name: protobuf bodies hold the lengths of their strings.
         self.namespace = f"{recording.NAMESPACE.partition('-')[0]}-{run}"
         assert len(self.namespace) == len(recording.NAMESPACE), self.namespace
         self._translation = Translation(self.namespace)
-        self._watches: list[tuple[Entry, Watching]] = []
+        self._watches: list[tuple[RecordedEntry, Watching]] = []
         self._owned: dict[str, list[str]] = {}
 
-    def run(self, entries: list[Entry]) -> list[Step]:
+    def run(self, entries: list[RecordedEntry]) -> list[ScenarioStep]:
         with contextlib.closing(self):
             for number, entry in enumerate(entries):
                 self._end_watches(number)
@@ -81,7 +81,7 @@ class Replay(ScenarioClient):
             self._end_watches(None)
         return self.steps
 
-    def _send(self, entry: Entry) -> None:
+    def _send(self, entry: RecordedEntry) -> None:
         request = self._translated(entry)
         with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
             if prefix := json.loads(entry.body)["metadata"].get("generateName"):
@@ -92,14 +92,14 @@ class Replay(ScenarioClient):
         self._record(_recorded(entry), seen)
         self._settled(request, response)
 
-    def _watch(self, entry: Entry) -> None:
+    def _watch(self, entry: RecordedEntry) -> None:
         request = self._translated(entry)
         try:
             self._watches.append((entry, Watching(self.target, request)))
         except (OSError, http.client.HTTPException) as error:
             self._record(_recorded(entry), {"status": 0, "body": f"no response: {type(error).__name__}: {error}"})
 
-    def _translated(self, entry: Entry) -> Request:
+    def _translated(self, entry: RecordedEntry) -> Request:
         path = re.sub(r"hash=[0-9A-Fa-f]+&?", "", self._translation.text(entry.path))
         body = recording.decode_body(self._translation.text(entry.body))
         if body and entry.body.startswith(recording.BINARY):
@@ -166,7 +166,7 @@ class Replay(ScenarioClient):
             time.sleep(0.03)
 
 
-def _recorded(entry: Entry) -> Request:
+def _recorded(entry: RecordedEntry) -> Request:
     """The request as it was recorded: the same for both servers."""
     return Request(entry.method, entry.path)
 
@@ -195,6 +195,6 @@ class Watching:
         return own_identifiers
 
 
-def recordings() -> Iterator[tuple[str, list[Entry]]]:
+def recordings() -> Iterator[tuple[str, list[RecordedEntry]]]:
     for path in sorted(recording.RECORDINGS.glob("*.jsonl")):
         yield path.stem, recording.read(path)

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 
 from tests.differential import servers
 from tests.differential.accepted_differences import ACCEPTED, Accepted
-from tests.differential.comparison import ABSENT, Comparison, Difference
-from tests.differential.recording import Entry
-from tests.differential.replay import Replay, recordings
-from tests.differential.scenario_client import ScenarioClient, Step
+from tests.differential.comparison import ABSENT, Difference, ScenarioComparison
+from tests.differential.recording import RecordedEntry
+from tests.differential.replay import ScenarioReplay, recordings
+from tests.differential.scenario_client import ScenarioClient, ScenarioStep
 from tests.differential.scenario_list import Scenario, all_scenarios
 from tests.differential.target import Target
 
@@ -37,7 +37,7 @@ class ScenarioResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class ScenarioReport:
     results: tuple[ScenarioResult, ...]
 
     @property
@@ -66,10 +66,10 @@ class Report:
         return "\n".join([*lines, f"{totals}, {len(self.differences) - len(self.open)} of them accepted"])
 
 
-def run_all(real: Target, ours: Target, selected: Sequence[Scenario]) -> Report:
+def run_all(real: Target, ours: Target, selected: Sequence[Scenario]) -> ScenarioReport:
     run = uuid.uuid4().hex[:5]
     with concurrent.futures.ThreadPoolExecutor(CONCURRENCY) as pool:
-        return Report(tuple(pool.map(lambda scenario: compare_servers(scenario, real, ours, run), selected)))
+        return ScenarioReport(tuple(pool.map(lambda scenario: compare_servers(scenario, real, ours, run), selected)))
 
 
 def compare_servers(scenario: Scenario, real: Target, ours: Target, run: str) -> ScenarioResult:
@@ -78,26 +78,26 @@ def compare_servers(scenario: Scenario, real: Target, ours: Target, run: str) ->
     return ScenarioResult(scenario, len(steps[0]), tuple(_compared(scenario.name, *steps)))
 
 
-def replay_all(real: Target, ours: Target, selected: str = "") -> Report:
+def replay_all(real: Target, ours: Target, selected: str = "") -> ScenarioReport:
     """Replays the requests of real clients, one recording after the other."""
-    return Report(tuple(_replayed(name, entries, (real, ours)) for name, entries in recordings() if selected in name))
+    return ScenarioReport(tuple(_replayed(name, entries, (real, ours)) for name, entries in recordings() if selected in name))
 
 
-def _replayed(name: str, entries: list[Entry], targets: tuple[Target, Target]) -> ScenarioResult:
+def _replayed(name: str, entries: list[RecordedEntry], targets: tuple[Target, Target]) -> ScenarioResult:
     run = uuid.uuid4().hex[:5]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        steps = list(pool.map(lambda target: Replay(target, name, run).run(entries), targets))
+        steps = list(pool.map(lambda target: ScenarioReplay(target, name, run).run(entries), targets))
     scenario = Scenario("recordings", name, lambda client: None, False)
     return ScenarioResult(scenario, len(steps[0]), tuple(_compared(name, *steps)))
 
 
-def _run(scenario: Scenario, target: Target, run: str) -> list[Step]:
+def _run(scenario: Scenario, target: Target, run: str) -> list[ScenarioStep]:
     client = ScenarioClient(target, scenario.name, run)
     with contextlib.closing(client), _namespace(scenario, client):
         try:
             scenario.act(client)
         except Exception:  # a scenario that fails on only one server is a difference, too
-            client.steps.append(Step("the scenario itself", traceback.format_exc(limit=-1)))
+            client.steps.append(ScenarioStep("the scenario itself", traceback.format_exc(limit=-1)))
     return client.steps
 
 
@@ -117,8 +117,8 @@ def _namespace(scenario: Scenario, client: ScenarioClient) -> Iterator[None]:
     client.prepare("DELETE", namespace)
 
 
-def _compared(case: str, real: list[Step], ours: list[Step]) -> Iterator[Difference]:
-    comparison = Comparison()
+def _compared(case: str, real: list[ScenarioStep], ours: list[ScenarioStep]) -> Iterator[Difference]:
+    comparison = ScenarioComparison()
     for one, other in zip(real, ours, strict=False):
         for path, left, right in comparison.responses(one.seen, other.seen):
             yield Difference(case, one.request, path, left, right)

@@ -29,7 +29,7 @@ Body = Mapping[str, Any] | list[Any] | str | bytes | None
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class ScenarioStep:
     request: str
     seen: Any
     """Status, headers and body of the response, or the events of a watch, with tokens in place of variable values."""
@@ -40,7 +40,7 @@ class ScenarioClient:
         self.target = target
         self.case = case
         self.namespace = f"{resources.slug(case)}-{run}"
-        self.steps: list[Step] = []
+        self.steps: list[ScenarioStep] = []
         self.credentials: tuple[tuple[str, str], ...] = ()
         """Headers that authenticate the client; empty: the administrator."""
         self._tokens = Tokens(f"{target.host}:{target.port}")
@@ -171,4 +171,4 @@ class ScenarioClient:
 
     def _record(self, request: Request, seen: Mapping[str, Any]) -> None:
         shown = self._tokens.request(f"{request.method} {urllib.parse.unquote(request.path)}")
-        self.steps.append(Step(shown, self._tokens.normalize(dict(seen))))
+        self.steps.append(ScenarioStep(shown, self._tokens.normalize(dict(seen))))

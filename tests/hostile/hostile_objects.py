@@ -22,7 +22,7 @@ QUANTITIES = ("0", "-1", "1e9", "1E18", "500m", "1n", "9" * 18, ".5", "1Ei", 0, 
 INTEGERS = (0, -1, 1, 2, 3, 127, 137, 20_001, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63))
 
 
-class Generator:
+class ObjectGenerator:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
 

@@ -10,7 +10,7 @@ Object = dict[str, Any]
 MOST_DEPTH = 5
 
 
-class Generator:
+class RuleGenerator:
     """Expressions over `self`. A variable of a loop has the type of the items."""
 
     def __init__(self, rng: random.Random, item: str) -> None:
@@ -78,7 +78,7 @@ class Generator:
 def schema(rng: random.Random) -> tuple[Object, list[Any]]:
     """A schema with rules, and values of it."""
     item = rng.choice(("integer", "string", "text"))
-    generator = Generator(rng, item)
+    generator = RuleGenerator(rng, item)
     rules = [{"rule": generator.condition(rng.randint(0, MOST_DEPTH))[:20_000]} for _ in range(rng.choice((1, 1, 3, 20)))]
     while len(str(rules)) > 80_000:
         rules.pop()

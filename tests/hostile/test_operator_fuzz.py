@@ -15,7 +15,7 @@ import pytest
 from tests.cluster import manifests
 from tests.embedded.resilience import memory_limits
 from tests.hostile.footprint import Footprint, assert_nothing_left
-from tests.hostile.hostile_objects import Generator
+from tests.hostile.hostile_objects import ObjectGenerator
 from tests.operator.operator_cluster import NAMESPACE, Cluster, FaultyClient, cluster
 from tests.operator.virtual_time import in_virtual_time
 
@@ -50,7 +50,7 @@ def versions() -> list[tuple[JobKind, str]]:
 
 class Attack:
     def __init__(self, running: Cluster, seed: int) -> None:
-        self.running, self.generate = running, Generator(seed)
+        self.running, self.generate = running, ObjectGenerator(seed)
         self.stored: list[tuple[JobKind, str]] = []
         self.rejected = 0
 

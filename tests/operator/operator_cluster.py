@@ -34,7 +34,7 @@ def now() -> dt.datetime:
     return START + dt.timedelta(seconds=asyncio.get_running_loop().time())
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     time: float
     verb: str
     plural: str
@@ -47,11 +47,11 @@ class FaultyClient:
 
     def __init__(self, inner: interfaces.Client) -> None:
         self._inner = inner
-        self.calls: list[Call] = []
-        self.fault: Callable[[Call], errors.ApiError | None] = lambda call: None
+        self.calls: list[ApiCall] = []
+        self.fault: Callable[[ApiCall], errors.ApiError | None] = lambda call: None
 
     def _record(self, verb: str, resource: Resource, subresource: str, name: str) -> None:
-        call = Call(asyncio.get_running_loop().time(), verb, resource.plural, subresource, name)
+        call = ApiCall(asyncio.get_running_loop().time(), verb, resource.plural, subresource, name)
         self.calls.append(call)
         if (error := self.fault(call)) is not None:
             raise error
@@ -102,7 +102,7 @@ class FaultyClient:
         self._record("delete", resource, "", name)
         return await self._inner.delete(resource, namespace, name, **options)
 
-    def status_writes(self) -> list[Call]:
+    def status_writes(self) -> list[ApiCall]:
         return [call for call in self.calls if (call.plural, call.subresource) == (PYTORCH.plural, "status")]
 
 

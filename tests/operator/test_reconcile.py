@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 from tests.cluster.manifests import job, replicas
-from tests.operator.operator_cluster import Call, cluster
+from tests.operator.operator_cluster import ApiCall, cluster
 from tests.operator.virtual_time import in_virtual_time
 
 from traincrew import errors, settings
@@ -62,7 +62,7 @@ async def test_failed_writes_are_retried_with_growing_delays(tmp_path: pathlib.P
     async with cluster(tmp_path) as running:
         client = running.faulty_client()
 
-        def fault(call: Call) -> errors.ApiError | None:
+        def fault(call: ApiCall) -> errors.ApiError | None:
             failing = (call.verb, call.plural) == ("create", "pods") and call.time < 100
             return errors.ServerError("the API server has trouble") if failing else None
 
@@ -84,7 +84,7 @@ async def test_one_of_many_rejected_pods_is_tried_at_a_time_and_all_when_one_is_
     async with cluster(tmp_path) as running:
         client = running.faulty_client()
 
-        def fault(call: Call) -> errors.ApiError | None:
+        def fault(call: ApiCall) -> errors.ApiError | None:
             failing = (call.verb, call.plural) == ("create", "pods") and call.time < 1000
             return errors.Rejected(f"pod {call.name} is invalid", code=422, reason="Invalid") if failing else None
 

@@ -73,7 +73,7 @@ def elastic_job(workers: int = 2, max_replicas: int = 4, **annotations: str) -> 
     return made
 
 
-class Machine:
+class SharedMachine:
     """A node with devices: its scheduler is real, its pods run as soon as they are bound."""
 
     def __init__(self, on: Cluster, period: float = 1.0) -> None:
@@ -106,8 +106,8 @@ class Machine:
 
 
 @contextlib.asynccontextmanager
-async def machine(on: Cluster, gpus: int = 4, period: float = 1.0) -> AsyncIterator[Machine]:
-    made = Machine(on, period)
+async def machine(on: Cluster, gpus: int = 4, period: float = 1.0) -> AsyncIterator[SharedMachine]:
+    made = SharedMachine(on, period)
     await made.add_node(gpus=gpus)
     scheduler = Scheduler(on.control_plane.system_client("scheduler"), Profile())
     tasks = [asyncio.create_task(scheduler.run()), asyncio.create_task(made.run())]

@@ -16,7 +16,7 @@ from tests.planner.simulation import Simulation, owner_uid
 from traincrew import settings
 
 
-class Life(RuleBasedStateMachine):
+class JobLife(RuleBasedStateMachine):
     """A job with random events, and an operator that acts from time to time."""
 
     simulation: Simulation
@@ -193,7 +193,7 @@ class Life(RuleBasedStateMachine):
         assert invariants.explained(self.simulation), self.simulation.status
 
 
-class OddLife(Life):
+class OddLife(JobLife):
     """The same for unusual jobs: no plan raises an exception."""
 
     @initialize(job=strategies.odd_jobs(), planning=strategies.plannings, stage=st.integers(0, 2))
@@ -201,7 +201,7 @@ class OddLife(Life):
         super().begin(job, planning, stage)
 
 
-TestLife = Life.TestCase
+TestLife = JobLife.TestCase
 TestLife.settings = max_examples(200, steps=30)
 TestOddLife = OddLife.TestCase
 TestOddLife.settings = max_examples(200, steps=12)

@@ -44,7 +44,7 @@ def live_workers(simulation: Simulation) -> tuple[int, int]:
     return bound, len(live) - bound
 
 
-class Life:
+class WorkerLife:
     """Sums up the life of the worker pods, step by step."""
 
     def __init__(self, simulation: Simulation, cluster: ClusterEvents) -> None:
@@ -86,7 +86,7 @@ def change(choice: random.Random, simulation: Simulation, cluster: ClusterEvents
 def test_the_parts_add_up_to_the_life_of_the_pods_within_one_percent(seed: int, job: object) -> None:
     choice = random.Random(seed)
     simulation, cluster = started(job())  # type: ignore[operator]
-    life = Life(simulation, cluster)
+    life = WorkerLife(simulation, cluster)
     for _ in range(40):
         change(choice, simulation, cluster)
         life.pass_time(choice.choice([0.4, 3, 17, 60, 301.7]))
@@ -99,7 +99,7 @@ def test_the_parts_add_up_to_the_life_of_the_pods_within_one_percent(seed: int, 
 
 def test_each_part_counts_what_its_name_says() -> None:
     simulation, cluster = started(horovod())
-    life = Life(simulation, cluster)
+    life = WorkerLife(simulation, cluster)
     life.pass_time(100)  # 2 asked
     give(simulation, [0, 1, 2], [2])
     life.pass_time(10)  # 1 waiting

@@ -21,7 +21,7 @@ STAYS = f"trap 'exit {PERMANENT}' USR1; echo ready; while :; do sleep 0.1; done"
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class RestartCase:
     """A restart policy, the event that hits a worker, and which component restarts it."""
 
     policy: str
@@ -34,11 +34,11 @@ class Case:
 
 
 CASES = {
-    "always": Case("Always", signal.SIGKILL, "node"),
-    "onfailure": Case("OnFailure", signal.SIGKILL, "node"),
-    "never": Case("Never", signal.SIGKILL),
-    "exitcode-retryable": Case("ExitCode", signal.SIGKILL, "operator"),
-    "exitcode-permanent": Case("ExitCode", signal.SIGUSR1),
+    "always": RestartCase("Always", signal.SIGKILL, "node"),
+    "onfailure": RestartCase("OnFailure", signal.SIGKILL, "node"),
+    "never": RestartCase("Never", signal.SIGKILL),
+    "exitcode-retryable": RestartCase("ExitCode", signal.SIGKILL, "operator"),
+    "exitcode-permanent": RestartCase("ExitCode", signal.SIGUSR1),
 }
 
 
@@ -103,7 +103,7 @@ def first_failure(made: SubmittedJob) -> Object:
     return found
 
 
-def meets_its_fate(made: SubmittedJob, before: dict[str, Object], case: Case) -> None:
+def meets_its_fate(made: SubmittedJob, before: dict[str, Object], case: RestartCase) -> None:
     lost = f"{made.name}-worker-1"
     failure = first_failure(made)
     found = (failure["replica"], failure["pod"], failure["uid"], failure["exitCode"], failure["reason"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tools.clients import exceptions, go_programs, python_environments, python_suites, run
-from tools.clients.results import Result, from_checks, from_junit
+from tools.clients.results import ClientResult, from_checks, from_junit
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="a.b" name="test_one" time="1.5"/>
@@ -27,7 +27,7 @@ def test_failed_commands_are_counted() -> None:
 
 
 def test_a_client_without_tests_is_reported_with_the_reason() -> None:
-    assert Result("x", "1", skipped=("no tests",)).line() == "x 1: 0 passed, 0 failed, 1 skipped (1: no tests), 0 s"
+    assert ClientResult("x", "1", skipped=("no tests",)).line() == "x 1: 0 passed, 0 failed, 1 skipped (1: no tests), 0 s"
 
 
 def test_every_client_is_pinned_with_hashes_and_without_addresses() -> None:

@@ -6,7 +6,7 @@ import datetime
 import pathlib
 
 import pytest
-from tools.flaky_tests import Entry, InvalidList
+from tools.flaky_tests import FlakyTest, InvalidList
 
 from tools import flaky_tests
 
@@ -16,11 +16,11 @@ TODAY = datetime.date(2026, 3, 15)
 CONFTEST = """
 import datetime
 import pytest
-from tools.flaky_tests import Entry, Plugin
+from tools.flaky_tests import FlakyTest, Plugin
 
 def pytest_configure(config):
     names = ("test_sample.py::test_listed", "test_sample.py::test_set_up")
-    config.pluginmanager.register(Plugin([Entry(name, datetime.date(2026, 3, 1), "a race") for name in names]))
+    config.pluginmanager.register(Plugin([FlakyTest(name, datetime.date(2026, 3, 1), "a race") for name in names]))
 """
 
 
@@ -78,7 +78,7 @@ def test_a_test_that_is_not_listed_still_fails_the_run(pytester: pytest.Pytester
 
 def _faults(tmp_path: pathlib.Path, name: str, date: datetime.date) -> list[str]:
     (tmp_path / "test_a.py").write_text("class TestA:\n    async def test_b(self) -> None: ...\n")
-    return flaky_tests.faults([Entry(name, date, "a race")], TODAY, tmp_path)
+    return flaky_tests.faults([FlakyTest(name, date, "a race")], TODAY, tmp_path)
 
 
 def test_an_entry_is_valid_for_fourteen_days(tmp_path: pathlib.Path) -> None:

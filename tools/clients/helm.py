@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.clients import commands, go_programs
 from tools.clients.commands import Check
-from tools.clients.results import Result, from_checks
+from tools.clients.results import ClientResult, from_checks
 
 POD_CHART = {
     "Chart.yaml": "apiVersion: v2\nname: pods\nversion: 0.1.0\n",
@@ -85,7 +85,7 @@ CHECKS = (
 )
 
 
-def run(cluster: Mapping[str, str]) -> Result:
+def run(cluster: Mapping[str, str]) -> ClientResult:
     program, started = go_programs.program("helm"), time.monotonic()
     with tempfile.TemporaryDirectory() as work:
         for name, content in POD_CHART.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.clients import exceptions, python_environments
 from tools.clients.python_environments import Environment
-from tools.clients.results import Result, from_junit
+from tools.clients.results import ClientResult, from_junit
 
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 SECONDS = 1800
@@ -47,11 +47,11 @@ SUITES = (
 )  # fmt: skip
 
 
-def run(suite: Suite, cluster: Mapping[str, str]) -> Result:
+def run(suite: Suite, cluster: Mapping[str, str]) -> ClientResult:
     """cluster: the environment of clients. Raises BuildFailed."""
     found = python_environments.environment(suite.client)
     if not suite.arguments:
-        return Result(suite.client, found.version, skipped=(suite.missing,))
+        return ClientResult(suite.client, found.version, skipped=(suite.missing,))
     not_run = exceptions.of(suite.client)
     with tempfile.TemporaryDirectory() as work:
         report = Path(work) / "report.xml"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Result:
+class ClientResult:
     client: str
     version: str
     passed: int = 0
@@ -26,7 +26,7 @@ class Result:
         return f"{self.client} {self.version}: {self.passed} passed, {len(self.failed)} failed, {skipped}, {self.seconds:.0f} s"
 
 
-def from_junit(client: str, version: str, report: str, exceptions: Mapping[str, str]) -> Result:
+def from_junit(client: str, version: str, report: str, exceptions: Mapping[str, str]) -> ClientResult:
     """exceptions: test → why it is not run. Such tests are skipped, whatever they did."""
     root = xml.etree.ElementTree.fromstring(report)
     passed, failed, skipped, seconds = 0, [], list[str](), 0.0
@@ -41,15 +41,15 @@ def from_junit(client: str, version: str, report: str, exceptions: Mapping[str, 
             skipped.append(_first_line(skip.get("message", "")))
         else:
             passed += 1
-    return Result(client, version, passed, tuple(failed), (*skipped, *exceptions.values()), seconds)
+    return ClientResult(client, version, passed, tuple(failed), (*skipped, *exceptions.values()), seconds)
 
 
 def _first_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0][:200]
 
 
-def from_checks(client: str, version: str, checks: Iterable[tuple[str, str]], seconds: float) -> Result:
+def from_checks(client: str, version: str, checks: Iterable[tuple[str, str]], seconds: float) -> ClientResult:
     """checks: name → problem; an empty one means success."""
     listed = list(checks)
     failed = tuple(f"{name}: {problem}" for name, problem in listed if problem)
-    return Result(client, version, len(listed) - len(failed), failed, (), seconds)
+    return ClientResult(client, version, len(listed) - len(failed), failed, (), seconds)

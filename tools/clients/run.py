@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from tools.clients import helm, local_cluster, python_suites, stern
-from tools.clients.results import Result
+from tools.clients.results import ClientResult
 from tools.frameworks.commands import BuildFailed
 from tools.kube import build
 
-Run = Callable[[Mapping[str, str]], Result]
+Run = Callable[[Mapping[str, str]], ClientResult]
 CLIENTS: dict[str, Run] = {suite.client: partial(python_suites.run, suite) for suite in python_suites.SUITES}
 CLIENTS |= {"helm": helm.run, "stern": stern.run}
 

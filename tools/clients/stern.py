@@ -12,7 +12,7 @@ from typing import Any
 
 from tools.clients import commands, go_programs
 from tools.clients.commands import Check
-from tools.clients.results import Result, from_checks
+from tools.clients.results import ClientResult, from_checks
 
 NAMESPACE = "stern-clients"
 IN = ("--namespace", NAMESPACE, "--color", "never")
@@ -62,7 +62,7 @@ PODS = (
 )
 
 
-def run(cluster: Mapping[str, str]) -> Result:
+def run(cluster: Mapping[str, str]) -> ClientResult:
     program = go_programs.program("stern")
     _kubectl(cluster, "create", "namespace", NAMESPACE)
     _kubectl(cluster, "create", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": PODS}))

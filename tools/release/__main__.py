@@ -115,7 +115,7 @@ def _chart(source: Path, output: Path, epoch: int) -> Path:
     target = output / f"traincrew-{__version__}.tgz"
     chart = source / "charts" / "traincrew"
     files = {f"traincrew/{path.relative_to(chart)}": path.read_bytes() for path in sorted(chart.rglob("*")) if path.is_file()}
-    archives.write(target, {name: archives.Entry(content) for name, content in files.items()}, epoch)
+    archives.write(target, {name: archives.ArchiveEntry(content) for name, content in files.items()}, epoch)
     return target
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     content: bytes
     mode: int = 0o644
 
 
-def write(target: Path, files: Mapping[str, Entry], epoch: int) -> None:
+def write(target: Path, files: Mapping[str, ArchiveEntry], epoch: int) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, entry in sorted(files.items()):
@@ -32,5 +32,5 @@ def normalize(path: Path, epoch: int) -> None:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None:
-                files[member.name] = Entry(content.read(), 0o755 if member.mode & 0o100 else 0o644)
+                files[member.name] = ArchiveEntry(content.read(), 0o755 if member.mode & 0o100 else 0o644)
     write(path, files, epoch)

@@ -25,7 +25,7 @@ MANAGERS = ("m1", "m2", "m3", "kubectl")
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class RandomWrite:
     content: str
     body: Any
     manager: str
@@ -42,14 +42,14 @@ RESET_BY_STATUS = {
 }
 
 
-def reset(kind: str, step: Step) -> frozenset[tuple[str, ...]]:
+def reset(kind: str, step: RandomWrite) -> frozenset[tuple[str, ...]]:
     """The fields that the strategies of the real server reset."""
     if step.subresource:
         return RESET_BY_STATUS.get(kind, frozenset()) if step.subresource == "status" else frozenset()
     return RESET.get(kind, frozenset())
 
 
-def patched_object(live: Object | None, step: Step, schema: Schema, now: str) -> Object:
+def patched_object(live: Object | None, step: RandomWrite, schema: Schema, now: str) -> Object:
     """Our result of the write. managedFields are set only for an apply."""
     match step.content:
         case "application/apply-patch+yaml":
@@ -69,7 +69,7 @@ def patched_object(live: Object | None, step: Step, schema: Schema, now: str) ->
     return body
 
 
-def owners(live: Object, after: Object, step: Step, schema: Schema, now: str) -> list[Object]:
+def owners(live: Object, after: Object, step: RandomWrite, schema: Schema, now: str) -> list[Object]:
     """Our managedFields after this write replaces the live object."""
     after = dict(after)
     field_managers.update_managed_fields(
@@ -79,7 +79,7 @@ def owners(live: Object, after: Object, step: Step, schema: Schema, now: str) ->
     return entries
 
 
-def moment(step: Step, response: Object, now: str) -> str:
+def moment(step: RandomWrite, response: Object, now: str) -> str:
     """The second of the write at the real server: that of its response, or the one before."""
     operation = "Apply" if step.content == APPLY else "Update"
     for entry in response["metadata"].get("managedFields") or ():
@@ -93,21 +93,21 @@ def _age(time: str, now: str) -> float:
     return (datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(time)).total_seconds()
 
 
-def step(rng: random.Random, kind: str, live: Object) -> Step:
+def step(rng: random.Random, kind: str, live: Object) -> RandomWrite:
     manager, version = rng.choice(MANAGERS), live["apiVersion"]
     match rng.randrange(12):
         case 0 | 1 | 2 | 3 | 4:
             name = live["metadata"]["name"]
-            return Step(APPLY, applied(rng, kind, version, name), manager, force=rng.random() < 0.5)
+            return RandomWrite(APPLY, applied(rng, kind, version, name), manager, force=rng.random() < 0.5)
         case 5:
-            return Step(PUT, put(rng, kind, live), manager)
+            return RandomWrite(PUT, put(rng, kind, live), manager)
         case 6 | 7:
-            return Step(MERGE, merge_patch(rng, kind, live), manager)
+            return RandomWrite(MERGE, merge_patch(rng, kind, live), manager)
         case 8 | 9 if version != "kubeflow.org/v1":
-            return Step(STRATEGIC, strategic_patch(rng, GENERATORS[kind](rng), live), manager)
+            return RandomWrite(STRATEGIC, strategic_patch(rng, GENERATORS[kind](rng), live), manager)
         case 10 if kind in ("Pod", "PyTorchJob", "Deployment"):
             return status(rng, kind, live, manager)
-    return Step(JSON, json_patch(rng, live), manager)
+    return RandomWrite(JSON, json_patch(rng, live), manager)
 
 
 def applied(rng: random.Random, kind: str, version: str, name: str) -> Object:
@@ -216,7 +216,7 @@ def _pointers(live: Any, rng: random.Random, before: str = "") -> list[str]:
     return rng.sample(pointers, min(len(pointers), 4))
 
 
-def status(rng: random.Random, kind: str, live: Object, manager: str) -> Step:
+def status(rng: random.Random, kind: str, live: Object, manager: str) -> RandomWrite:
     if kind == "PyTorchJob":
         now = {"type": rng.choice(["Running", "Created"]), "status": rng.choice(["True", "False"])}
         body: Object = {"status": {"conditions": [now], "replicaStatuses": {"Worker": {"active": rng.choice([1, 2])}}}}
@@ -228,5 +228,5 @@ def status(rng: random.Random, kind: str, live: Object, manager: str) -> Step:
     body["metadata"] = {"labels": {"a": rng.choice("xy")}}
     if rng.random() < 0.4:
         named = {"apiVersion": live["apiVersion"], "kind": kind, "metadata": {"name": live["metadata"]["name"]}}
-        return Step(APPLY, named | {"status": body["status"]}, manager, rng.random() < 0.5, "status")
-    return Step(MERGE, body, manager, subresource="status")
+        return RandomWrite(APPLY, named | {"status": body["status"]}, manager, rng.random() < 0.5, "status")
+    return RandomWrite(MERGE, body, manager, subresource="status")

@@ -14,7 +14,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 PAGE = (pathlib.Path(__file__).parents[3] / "docs" / "served-kinds.md").read_text()
 
 
-class Row(NamedTuple):
+class ServedKindRow(NamedTuple):
     kind: str
     api_version: str
     served: str
@@ -22,9 +22,9 @@ class Row(NamedTuple):
     remarks: str
 
 
-def rows() -> list[Row]:
+def rows() -> list[ServedKindRow]:
     lines = [line for line in PAGE.splitlines() if line.startswith("| ")][1:]
-    return [Row(*(cell.strip() for cell in line[1:].removesuffix("|").split("|"))) for line in lines]
+    return [ServedKindRow(*(cell.strip() for cell in line[1:].removesuffix("|").split("|"))) for line in lines]
 
 
 def test_the_table_has_every_served_kind_and_no_other() -> None:

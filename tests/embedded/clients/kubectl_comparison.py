@@ -29,7 +29,7 @@ def record(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> N
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class TranscriptReport:
     commands: int
     differences: tuple[Difference, ...]
 
@@ -47,14 +47,14 @@ class Report:
         return "\n".join([*map(str, self.open), totals])
 
 
-def compare(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> Report:
+def compare(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> TranscriptReport:
     """The differences between the recorded output and that of the server of the kubeconfig."""
     commands, differences = 0, []
     for version in versions:
         for name, entries in run_all(kubeconfig, version, names):
             commands += len(entries)
             differences += transcripts.differences(name, version, transcripts.read(name, version), entries)
-    return Report(commands, tuple(differences))
+    return TranscriptReport(commands, tuple(differences))
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from tests.cluster.api import Api, eventually
 from tests.embedded.clients import scripts
 from tests.embedded.clients.normalization import normalize, sorted_json
-from tests.embedded.clients.transcripts import Entry, outcome
+from tests.embedded.clients.transcripts import TranscriptEntry, outcome
 from tools.kube import build
 
 VERSIONS = ("1.32", "1.28")
@@ -33,7 +33,7 @@ class KubectlRunner:
         cache = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(directory / "cache"), "HOME": str(directory)}
         self._environment = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()} | cache
 
-    def run(self, script: str) -> list[Entry]:
+    def run(self, script: str) -> list[TranscriptEntry]:
         namespace = f"{script}-{self.version.replace('.', '-')}"
         self._create_namespace(namespace)
         files = self._files(namespace)
@@ -43,9 +43,9 @@ class KubectlRunner:
                 if isinstance(line, scripts.Watch):
                     watching.append(_KubectlWatch(self._command(line.words, namespace), self._environment, files))
                 elif isinstance(line, scripts.WatchEnd):
-                    entries.append(Entry(line.line, outcome(0, normalize(watching.pop(0).ended(line.lines)), "")))
+                    entries.append(TranscriptEntry(line.line, outcome(0, normalize(watching.pop(0).ended(line.lines)), "")))
                 else:
-                    entries.append(Entry(line.line, self._outcome(line, namespace, files)))
+                    entries.append(TranscriptEntry(line.line, self._outcome(line, namespace, files)))
         finally:
             for left in watching:
                 left.ended(0)
@@ -55,7 +55,7 @@ class KubectlRunner:
     def _command(self, words: tuple[str, ...], namespace: str) -> list[str]:
         return [str(self._program), *words[:1], f"--namespace={namespace}", *words[1:]]
 
-    def _outcome(self, step: scripts.Step, namespace: str, files: pathlib.Path) -> tuple[str, ...]:
+    def _outcome(self, step: scripts.ScriptStep, namespace: str, files: pathlib.Path) -> tuple[str, ...]:
         deadline = time.monotonic() + LIMIT
         while True:
             done = subprocess.run(
@@ -118,7 +118,7 @@ class _KubectlWatch:
         return self._out.read()
 
 
-def run_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[Entry]]]:
+def run_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[TranscriptEntry]]]:
     """Runs several scripts concurrently, each in its own namespace."""
     with (
         tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory,

@@ -24,7 +24,7 @@ FILES = pathlib.Path(__file__).parent / "files"
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class ScriptStep:
     line: str
     words: tuple[str, ...]
     environment: dict[str, str]
@@ -45,7 +45,7 @@ class WatchEnd:
     lines: int
 
 
-Line = Step | Watch | WatchEnd
+Line = ScriptStep | Watch | WatchEnd
 
 
 def names() -> list[str]:
@@ -70,7 +70,7 @@ def _line(line: str, rest: Iterator[str]) -> Line:
     environment = {}
     while "=" in words[0] and not words[0].startswith("-"):
         key, _, environment[key] = words.pop(0).partition("=")
-    return Step(line, tuple(words), environment, _input(rest, end) if here else None, until)
+    return ScriptStep(line, tuple(words), environment, _input(rest, end) if here else None, until)
 
 
 def _input(rest: Iterator[str], end: str) -> str:

@@ -13,7 +13,7 @@ RECORDED = pathlib.Path(__file__).parent / "recorded"
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class TranscriptEntry:
     """A command and its outcome: `| ` stands before what it printed, `! ` before its errors, `= ` before its exit code."""
 
     command: str
@@ -43,26 +43,26 @@ def path(script: str, version: str) -> pathlib.Path:
     return RECORDED / version / f"{script}.txt"
 
 
-def write(script: str, version: str, entries: Iterable[Entry]) -> None:
+def write(script: str, version: str, entries: Iterable[TranscriptEntry]) -> None:
     path(script, version).parent.mkdir(parents=True, exist_ok=True)
     path(script, version).write_text("\n".join(map(str, entries)) + "\n")
 
 
-def read(script: str, version: str) -> list[Entry]:
+def read(script: str, version: str) -> list[TranscriptEntry]:
     return list(_entries(path(script, version).read_text().splitlines()))
 
 
-def _entries(lines: list[str]) -> Iterator[Entry]:
+def _entries(lines: list[str]) -> Iterator[TranscriptEntry]:
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield Entry(lines[start][2:], tuple(lines[start + 1 : end]))
+        yield TranscriptEntry(lines[start][2:], tuple(lines[start + 1 : end]))
 
 
 def comparable(command: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(lines)) if is_unordered(command) else lines
 
 
-def differences(script: str, version: str, real: list[Entry], ours: list[Entry]) -> list[Difference]:
+def differences(script: str, version: str, real: list[TranscriptEntry], ours: list[TranscriptEntry]) -> list[Difference]:
     assert [each.command for each in real] == [each.command for each in ours], (
         f"{script} has changed: run kubectl_comparison with --record"
     )

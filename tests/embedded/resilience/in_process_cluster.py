@@ -27,13 +27,13 @@ from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 
 
-class Result(NamedTuple):
+class LoadResult(NamedTuple):
     code: int
     body: bytes
 
 
 NAMES_BY_KIND = {"CustomResourceDefinition": "widgets.example.com", "Namespace": "other"}
-NOT_HANDLED = Result(0, b"")
+NOT_HANDLED = LoadResult(0, b"")
 """The handler does not serve this request: it is for a page or a stream."""
 
 
@@ -70,7 +70,7 @@ async def populate(daemon: ControlPlane) -> None:
                     raise
 
 
-async def send(daemon: ControlPlane, request: RawRequest) -> Result:
+async def send(daemon: ControlPlane, request: RawRequest) -> LoadResult:
     """Raises every exception that would be a response with 500 over HTTP."""
     try:
         raw, _, parameters = request.target.partition("?")
@@ -86,23 +86,23 @@ async def send(daemon: ControlPlane, request: RawRequest) -> Result:
     except api_errors.PlainTextError:
         return NOT_HANDLED
     except api_errors.StatusError as error:
-        return Result(error.code, json.dumps(error.status()).encode())
+        return LoadResult(error.code, json.dumps(error.status()).encode())
 
 
-async def _handled(daemon: ControlPlane, call: ApiRequest) -> Result:
+async def _handled(daemon: ControlPlane, call: ApiRequest) -> LoadResult:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":
-        return Result(200, b"".join((await daemon.handler.list_chunks(call)).parts))
+        return LoadResult(200, b"".join((await daemon.handler.list_chunks(call)).parts))
     response = await daemon.handler.handle(call)
-    return Result(response.code, response.body)
+    return LoadResult(response.code, response.body)
 
 
-async def _watched(watch: Watch) -> Result:
+async def _watched(watch: Watch) -> LoadResult:
     """The first events, without waiting for further ones."""
     batch: list[WatchEvent] = []
     async with contextlib.aclosing(watch.events()) as events:
         with contextlib.suppress(TimeoutError, StopAsyncIteration):
             async with asyncio.timeout(0):
                 batch = await anext(events)
-    return Result(200, batch[0].line() if batch else b"{}")
+    return LoadResult(200, batch[0].line() if batch else b"{}")

@@ -21,7 +21,7 @@ async def api(tmp_path: pathlib.Path) -> AsyncIterator[InProcessApi]:
         yield in_process
 
 
-class Case(NamedTuple):
+class InvalidRequest(NamedTuple):
     verb: str
     path: str
     body: Any
@@ -34,30 +34,36 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "a number that is not finite, applied": Case(
+    "a number that is not finite, applied": InvalidRequest(
         "apply", "configmaps/a", json.dumps(APPLIED)[:-1] + ', "data": 1e999}', "expected map, got &{1e999}"
     ),
-    "an unknown field, applied": Case("apply", "configmaps/a", APPLIED | {"spec": 1}, "failed to create typed patch object"),
-    "a wrong type, applied": Case("apply", "configmaps/a", APPLIED | {"data": []}, "failed to create typed patch object"),
-    "a version that is not a number": Case(
+    "an unknown field, applied": InvalidRequest(
+        "apply", "configmaps/a", APPLIED | {"spec": 1}, "failed to create typed patch object"
+    ),
+    "a wrong type, applied": InvalidRequest(
+        "apply", "configmaps/a", APPLIED | {"data": []}, "failed to create typed patch object"
+    ),
+    "a version that is not a number": InvalidRequest(
         "update", "configmaps/a", {"metadata": {"name": "a", "resourceVersion": "abc"}}, 'strconv.ParseUint: parsing "abc"'
     ),
-    "a version that is too large": Case(
+    "a version that is too large": InvalidRequest(
         "update", "configmaps/a", {"metadata": {"name": "a", "resourceVersion": "9" * 30}}, "value out of range"
     ),
-    "a new object with a version": Case(
+    "a new object with a version": InvalidRequest(
         "create", "configmaps", {"metadata": {"name": "b", "resourceVersion": "7"}}, "resourceVersion should not be set"
     ),
-    "options that are a number": Case("delete", "configmaps/a", "1e999", "cannot unmarshal"),
-    "options that are cut off": Case("delete", "configmaps/a", '{"a":', ""),
-    "options of another kind": Case("delete", "configmaps/a", {"kind": "Pod", "apiVersion": "v1"}, ""),
-    "a patch of an unknown type": Case("strategic", "configmaps/a", {"$patch": "frob"}, "unknown patch type: frob"),
-    "a binding without a target": Case("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {}}, "target.name"),
+    "options that are a number": InvalidRequest("delete", "configmaps/a", "1e999", "cannot unmarshal"),
+    "options that are cut off": InvalidRequest("delete", "configmaps/a", '{"a":', ""),
+    "options of another kind": InvalidRequest("delete", "configmaps/a", {"kind": "Pod", "apiVersion": "v1"}, ""),
+    "a patch of an unknown type": InvalidRequest("strategic", "configmaps/a", {"$patch": "frob"}, "unknown patch type: frob"),
+    "a binding without a target": InvalidRequest(
+        "create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {}}, "target.name"
+    ),
 }
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-async def test_an_invalid_request_is_a_client_error(api: InProcessApi, case: Case) -> None:
+async def test_an_invalid_request_is_a_client_error(api: InProcessApi, case: InvalidRequest) -> None:
     pod = {"spec": {"containers": [{"name": "main", "image": "train:1"}]}}
     await api.create("pods", "p", pod)
     response = await case.send(api)

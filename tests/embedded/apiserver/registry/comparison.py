@@ -40,7 +40,7 @@ class ServerResponse:
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class StrategyCase:
     kind: str
     line: str
     verb: str
@@ -76,7 +76,7 @@ def _now(status: Object) -> str:
     return next((str(each) for each in times if each), "")
 
 
-def simulated_response(case: Case) -> ServerResponse:
+def simulated_response(case: StrategyCase) -> ServerResponse:
     group = case.sent["apiVersion"].rpartition("/")[0]
     rules = builtin.strategy(group, case.kind)
     obj = copy.deepcopy(case.sent)
@@ -107,7 +107,7 @@ def _tainted(obj: Object) -> Object:
     return obj
 
 
-def differences(case: Case) -> list[str]:
+def differences(case: StrategyCase) -> list[str]:
     """The differences of the two responses, one a line."""
     mine, real = simulated_response(case), case.real
     if mine.accepted != real.accepted:

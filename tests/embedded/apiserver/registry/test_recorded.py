@@ -12,17 +12,19 @@ import pathlib
 
 import pytest
 from tests.embedded.apiserver.registry import object_edits
-from tests.embedded.apiserver.registry.comparison import Case, ServerResponse, differences
+from tests.embedded.apiserver.registry.comparison import ServerResponse, StrategyCase, differences
 
 RECORDING = pathlib.Path(__file__).with_name("recorded.jsonl.gz")
 
 
 @functools.cache
-def cases() -> dict[str, list[Case]]:
-    by_kind: dict[str, list[Case]] = {}
+def cases() -> dict[str, list[StrategyCase]]:
+    by_kind: dict[str, list[StrategyCase]] = {}
     for line in gzip.decompress(RECORDING.read_bytes()).splitlines():
         kind, edit, verb, sent, old, code, body, warnings = json.loads(line)
-        by_kind.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, ServerResponse(code, body, tuple(warnings))))
+        by_kind.setdefault(kind, []).append(
+            StrategyCase(kind, edit, verb, sent, old, ServerResponse(code, body, tuple(warnings)))
+        )
     return by_kind
 
 
