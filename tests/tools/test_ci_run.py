@@ -40,7 +40,7 @@ def run(environment: dict[str, str], *failing: str) -> tuple[int, str]:
 def rows(output: str) -> dict[str, str]:
     """The results of the table by step."""
     table = output.partition("\nstep ")[2]
-    return dict(re.findall(r"^(\S+) +\d+  (passed|failed)$", table, re.MULTILINE))
+    return dict(re.findall(r"^(\S+) +\d+(?: +\d+)?  *(passed|failed)$", table, re.MULTILINE))
 
 
 def test_every_step_runs_once(environment: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ _OURS = {
 """Taints of others are kept."""
 
 
-class Eviction(enum.Enum):
+class TaintEviction(enum.Enum):
     """Whether the pods of a node that is not ready may be evicted."""
 
     ALLOWED = enum.auto()
@@ -38,7 +38,7 @@ class Eviction(enum.Enum):
     """No node of the cluster is ready: who is lost is not known."""
 
 
-def updated(node: Object, eviction: Eviction, timestamp: str) -> list[Object] | None:
+def updated(node: Object, eviction: TaintEviction, timestamp: str) -> list[Object] | None:
     """All taints of the node; None: they are as they should be."""
     before = of(node)
     wanted = [(key, NO_SCHEDULE) for key in _no_schedule_keys(node)]
@@ -68,9 +68,9 @@ def _no_schedule_keys(node: Object) -> list[str]:
     return keys + ([UNSCHEDULABLE] if (node.get("spec") or {}).get("unschedulable") else [])
 
 
-def _no_execute_keys(node: Object, eviction: Eviction) -> list[str]:
+def _no_execute_keys(node: Object, eviction: TaintEviction) -> list[str]:
     """A node is unreachable or not ready, never both. The taint is changed at once, but added only if that is allowed."""
     wanted = {"False": NOT_READY, "Unknown": UNREACHABLE}.get(health.ready_status(node))
-    if wanted is None or eviction is Eviction.STOPPED:
+    if wanted is None or eviction is TaintEviction.STOPPED:
         return []
-    return [wanted] if eviction is Eviction.ALLOWED or evict(of(node)) else []
+    return [wanted] if eviction is TaintEviction.ALLOWED or evict(of(node)) else []

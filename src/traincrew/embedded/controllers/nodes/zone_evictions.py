@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.controllers.nodes import health, zones
-from traincrew.embedded.controllers.nodes.taints import Eviction
+from traincrew.embedded.controllers.nodes.taints import TaintEviction
 from traincrew.embedded.controllers.nodes.zones import Disruption
 
 EXCLUDED = "node.kubernetes.io/exclude-disruption"
@@ -32,14 +32,14 @@ class ZoneEvictions:
         before, self._all_lost = self._all_lost, bool(states) and set(states.values()) == {Disruption.FULL}
         return before and not self._all_lost
 
-    def of(self, node: Object, now: float) -> Eviction:
+    def of(self, node: Object, now: float) -> TaintEviction:
         if self._all_lost:
-            return Eviction.STOPPED
+            return TaintEviction.STOPPED
         zone = zones.zone_of(node)
         period = self._periods.get(zone, zones.NORMAL_PERIOD)
         if period is None or (zone in self._last and now - self._last[zone] < period):
-            return Eviction.LATER
-        return Eviction.ALLOWED
+            return TaintEviction.LATER
+        return TaintEviction.ALLOWED
 
     def started(self, node: Object, now: float) -> None:
         self._last[zones.zone_of(node)] = now

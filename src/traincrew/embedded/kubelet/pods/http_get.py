@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 
 from traincrew.embedded.kubelet.pods import http_probe_requests, http_responses, probe_messages
-from traincrew.embedded.kubelet.pods.http_probe_requests import HttpRequest
-from traincrew.embedded.kubelet.pods.http_responses import ResponseHead
+from traincrew.embedded.kubelet.pods.http_probe_requests import ProbeRequest
+from traincrew.embedded.kubelet.pods.http_responses import ProbeResponseHead
 from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
 from traincrew.embedded.kubelet.pods.probe_actions import ProbeResult
 
@@ -32,7 +32,7 @@ TLS = _unverified_tls()
 class _RequestFailed(Exception):
     """There is no response. The message is that of Go's client."""
 
-    def __init__(self, request: HttpRequest, reason: str) -> None:
+    def __init__(self, request: ProbeRequest, reason: str) -> None:
         super().__init__(probe_messages.get_error(request.url, reason))
         self.is_plain = reason == probe_messages.PLAIN_HTTP
 
@@ -43,7 +43,7 @@ class HttpGetAction(NamedTuple):
     port: int
     action: Mapping[str, Any]
 
-    def request(self, user_agent: str = "kube-probe/traincrew") -> HttpRequest:
+    def request(self, user_agent: str = "kube-probe/traincrew") -> ProbeRequest:
         """Raises ValueError."""
         return http_probe_requests.request(self.action, self.host, self.port, user_agent)
 
@@ -79,7 +79,7 @@ class HttpGetHook(NamedTuple):
             failure = await self._failure(http_probe_requests.without_tls(request)) and failure
         return ProbeResult(failure is None, str(failure or ""))
 
-    async def _failure(self, request: HttpRequest) -> _RequestFailed | None:
+    async def _failure(self, request: ProbeRequest) -> _RequestFailed | None:
         try:
             await _get(self.get.network, request)
         except _RequestFailed as error:
@@ -92,7 +92,7 @@ class HttpGetHook(NamedTuple):
         return self.get.timeout_message(seconds)
 
 
-async def _get(network: PodNetwork, request: HttpRequest) -> tuple[int, str]:
+async def _get(network: PodNetwork, request: ProbeRequest) -> tuple[int, str]:
     """Status code and body. Raises _RequestFailed; and OSError, ValueError and EOFError of the body."""
     host = request.hostname
     for _ in range(MAX_REQUESTS):
@@ -105,7 +105,7 @@ async def _get(network: PodNetwork, request: HttpRequest) -> tuple[int, str]:
 
 
 @contextlib.asynccontextmanager
-async def _sent(network: PodNetwork, request: HttpRequest) -> AsyncIterator[tuple[asyncio.StreamReader, ResponseHead]]:
+async def _sent(network: PodNetwork, request: ProbeRequest) -> AsyncIterator[tuple[asyncio.StreamReader, ProbeResponseHead]]:
     """Raises _RequestFailed."""
     if request.scheme not in ("http", "https"):
         raise _RequestFailed(request, f'unsupported protocol scheme "{request.scheme}"')

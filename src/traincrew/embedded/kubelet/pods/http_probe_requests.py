@@ -16,7 +16,7 @@ _NOT_IN_URLS = re.compile("[^!-~]|%(?![0-9A-Fa-f]{2})")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-class HttpRequest(NamedTuple):
+class ProbeRequest(NamedTuple):
     url: str
     headers: Headers
     """Without Host. A name may occur more than once."""
@@ -44,7 +44,7 @@ class HttpRequest(NamedTuple):
         return "\r\n".join(lines).encode()
 
 
-def request(action: Mapping[str, Any], host: str, port: int, user_agent: str) -> HttpRequest:
+def request(action: Mapping[str, Any], host: str, port: int, user_agent: str) -> ProbeRequest:
     """Raises ValueError if a header cannot be sent."""
     scheme = str(action.get("scheme") or "HTTP").lower()
     path = _NOT_IN_URLS.sub(_escaped, action.get("path") or "/")
@@ -53,22 +53,22 @@ def request(action: Mapping[str, Any], host: str, port: int, user_agent: str) ->
     for name, value in given:
         if any((ord(each) < 32 and each != "\t") or ord(each) == 127 for each in value):
             raise ValueError(f"net/http: invalid header field value for {go_format.quote(name)}")
-    return HttpRequest(url, tuple(_sent(given, user_agent)), _first(given, "Host") or "")
+    return ProbeRequest(url, tuple(_sent(given, user_agent)), _first(given, "Host") or "")
 
 
-def redirected(before: HttpRequest, code: int, location: str) -> HttpRequest | None:
+def redirected(before: ProbeRequest, code: int, location: str) -> ProbeRequest | None:
     """The request that follows a response. None: the response is no redirect."""
     if code not in _REDIRECTS or not location:
         return None
     url = urllib.parse.urljoin(before.url, _NOT_IN_URLS.sub(_escaped, location))
     is_relative = not urllib.parse.urlsplit(location).scheme
-    return HttpRequest(url, before.headers, before.host if is_relative else "")
+    return ProbeRequest(url, before.headers, before.host if is_relative else "")
 
 
-def without_tls(request: HttpRequest) -> HttpRequest:
+def without_tls(request: ProbeRequest) -> ProbeRequest:
     """Without the credentials, which must not be sent in plain text."""
     headers = tuple(each for each in request.headers if each[0] != "Authorization")
-    return HttpRequest(request.url.replace("https:", "http:", 1), headers, request.host)
+    return ProbeRequest(request.url.replace("https:", "http:", 1), headers, request.host)
 
 
 def _sent(given: Headers | list[tuple[str, str]], user_agent: str) -> Iterable[tuple[str, str]]:

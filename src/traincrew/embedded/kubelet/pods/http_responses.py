@@ -15,13 +15,13 @@ MAX_INFORMATIONAL = 5
 """Responses such as 100 Continue that are skipped."""
 
 
-class ResponseHead(NamedTuple):
+class ProbeResponseHead(NamedTuple):
     code: int
     headers: Mapping[str, str]
     """By name in lower case: the first value."""
 
 
-async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
+async def read_head(reader: asyncio.StreamReader) -> ProbeResponseHead:
     """Raises OSError and ValueError."""
     for _ in range(MAX_INFORMATIONAL + 1):
         code = probe_messages.status_code((await reader.readline()).decode("latin-1"))
@@ -33,11 +33,11 @@ async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
             name, _, value = line.partition(":")
             headers.setdefault(name.strip().lower(), value.strip())
         if code == 101 or not 100 <= code < 200:
-            return ResponseHead(code, headers)
+            return ProbeResponseHead(code, headers)
     raise ValueError("net/http: too many 1xx informational responses")
 
 
-async def read_body(reader: asyncio.StreamReader, head: ResponseHead) -> str:
+async def read_body(reader: asyncio.StreamReader, head: ProbeResponseHead) -> str:
     """The beginning of the body. Raises OSError, ValueError and EOFError (of a body that is cut)."""
     if head.code in (101, 204, 304):
         return ""
