@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import uuid
@@ -120,6 +122,43 @@ def test_a_rank_ends_when_it_hears_nothing_of_its_launcher(mount: pathlib.Path) 
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=env) as process:  # nobody writes to its standard input
         assert process.wait(60) == 1
     assert ended.read_text() == "ended\n"
+
+
+RANK = "trap '' TERM; echo $$ > {0}; echo > {1}; while sleep 0.1; do :; done"
+
+
+@pytest.mark.parametrize("victim", ["the program", "its shell"])
+def test_no_rank_outlives_the_process_that_the_launcher_knows(mount: pathlib.Path, victim: str) -> None:
+    """It would disturb the next ring, in which the launcher does not expect it."""
+    shell, rank, started = mount / "shell", mount / "rank", mount / "started"
+    command = f"echo $$ > {shell}; sh -c {shlex.quote(RANK.format(rank, started))}; :"
+    with subprocess.Popen([sys.executable, mount / lost_peers.FILE, command], stdin=subprocess.PIPE) as process:
+        eventually(started.exists)
+        os.kill(process.pid if victim == "the program" else int(shell.read_text()), signal.SIGKILL)
+        process.wait(60)
+    try:
+        eventually(lambda: not _runs(int(rank.read_text())))
+    finally:
+        for file in (shell, rank):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+def test_what_a_successful_rank_leaves_behind_is_kept(mount: pathlib.Path) -> None:
+    left = mount / "left"
+    command = f"sleep 600 > /dev/null 2>&1 & echo $! > {left}"
+    with subprocess.Popen([sys.executable, mount / lost_peers.FILE, command], stdin=subprocess.PIPE) as process:
+        assert process.wait(60) == 0
+    pid = int(left.read_text())
+    assert _runs(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_ranks_of_an_earlier_launcher_end_before_those_of_another_begin(mount: pathlib.Path) -> None:

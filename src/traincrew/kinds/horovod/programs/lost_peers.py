@@ -3,6 +3,9 @@
 The launcher sends a line, mostly an empty one, every few seconds. Without them the launcher is gone, or this node is cut off, and
 others may do the same work: the command is ended. So are commands of an earlier launcher that still run here.
 
+When this program ends, however it ends, the launcher takes the rank for ended. A rank that lived on would disturb the next ring:
+what a failed command leaves behind is killed.
+
 Usage: lost_peers.py COMMAND [LAUNCHER], where LAUNCHER is different for each launcher.
 
 Runs in the containers of users with any Python from 3.6 on: types are in comments, and nothing but the standard library is used.
@@ -113,14 +116,27 @@ def end_earlier(launcher):  # type: (str) -> None
             end(int(name))
 
 
+def guard(group):  # type: (int) -> subprocess.Popen[bytes]
+    """A process that kills the process group when this one has ended without a line to it, as by SIGKILL."""
+    command = ["/bin/sh", "-c", 'read -r line || kill -s KILL -- "-$1"', "sh", str(group)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def main():  # type: () -> None
     if len(sys.argv) > 2:
         end_earlier(sys.argv[2])
-    child = subprocess.Popen(["/bin/sh", "-c", sys.argv[1]], stdin=subprocess.DEVNULL)
+    child = subprocess.Popen(["/bin/sh", "-c", sys.argv[1]], stdin=subprocess.DEVNULL, preexec_fn=os.setpgrp)
+    guarding = guard(child.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, frame: child.send_signal(number))
     threading.Thread(target=receive, args=(child.pid,), daemon=True).start()
     code = child.wait()
+    if code:
+        with contextlib.suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
+    if guarding.stdin is not None:
+        with contextlib.suppress(OSError):
+            os.write(guarding.stdin.fileno(), b"ended\n")
     os._exit(code if code >= 0 else 128 - code)
 
 
