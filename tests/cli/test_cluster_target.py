@@ -93,8 +93,20 @@ def test_run_starts_the_local_cluster_if_none_is_named_or_running(tmp_path: path
         found = traincrew("run", "--detach", write_manifests(tmp_path, job), "--data", str(data), HOME=str(tmp_path))
         assert found.returncode == 0, found.stderr
         assert "Started the cluster on this machine" in found.stderr
-        assert "traincrew down" in found.stderr
+        assert found.stderr.count("traincrew down") == 1, "how to stop it is said once"
         assert "PyTorchJob" in traincrew("ls", "--data", str(data)).stdout
+    finally:
+        traincrew("down", "--data", str(data))
+
+
+def test_a_run_that_started_the_cluster_says_at_its_end_that_the_cluster_keeps_running(tmp_path: pathlib.Path) -> None:
+    data, job = tmp_path / "fresh", manifests.job("PyTorchJob", Master=1, run={"suspend": True})
+    command = ("run", "--timeout", "1s", write_manifests(tmp_path, job), "--data", str(data))
+    try:
+        first, second = (traincrew(*command, HOME=str(tmp_path)) for _ in range(2))
+        assert (first.returncode, second.returncode) == (124, 124), first.stderr + second.stderr
+        assert first.stderr.splitlines()[-1].startswith("The cluster keeps running.")
+        assert "keeps running" not in second.stderr
     finally:
         traincrew("down", "--data", str(data))
 

@@ -17,6 +17,8 @@ import pytest
 from tests.cli.cluster_fixture import COMMAND, write_manifests
 from tests.cluster import manifests
 
+from traincrew.cli.jobs import python_environment
+
 WHERE = "import sys; print('prefix', sys.prefix)\n"
 MODULE = "traincrew_test_framework"
 TIMEOUT_SECONDS = 120
@@ -79,8 +81,8 @@ def test_a_job_runs_in_the_activated_environment_of_the_caller(caller: Caller) -
     mine = caller.environment("mine")
     code, out, err = job(caller, "python", "where.py", variables=caller.activated(mine))
     assert (code, out) == (0, f"[master-0] prefix {mine}\n"), err
-    assert err.startswith("The job runs with Python 3.")
-    assert f"({mine}/bin/python) of the activated virtual environment {mine}.\n" in err
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert err.startswith(f"The job runs with Python {version} of the activated virtual environment {mine}.\n")
 
 
 def test_without_an_activated_environment_a_job_runs_with_the_python_of_the_path(caller: Caller) -> None:
@@ -339,3 +341,19 @@ def test_an_environment_in_a_closed_directory_is_reported_before_the_container_s
         assert f"user 1000 (runAsUser) may not use the environment {mine}: {home} has mode 0700. Run `chmod o+x {home}`" in err
     finally:
         shutil.rmtree(home)
+
+
+@pytest.mark.parametrize(
+    ("python", "shown"),
+    [
+        ("/home/ada/v/bin/python", "Python 3.12.1 of the virtual environment ~/v"),
+        ("/home/ada/v/bin/python3", "Python 3.12.1 of the virtual environment ~/v"),
+        ("/home/ada/.pyenv/shims/python", "Python 3.12.1 (~/.pyenv/shims/python) of the virtual environment ~/v"),
+    ],
+)
+def test_the_interpreter_is_named_if_it_is_not_that_of_the_environment(
+    python: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    found = python_environment.PythonEnvironment("/home/ada/v", python, "3.12.1", "the virtual environment")
+    assert str(found) == shown

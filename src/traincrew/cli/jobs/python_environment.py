@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from traincrew import errors
+from traincrew.cli import home_paths
 
 PROGRAMS = ("python", "python3")
 PROBE_TIMEOUT = 30.0
@@ -45,7 +46,10 @@ class PythonEnvironment:
     """The modules that were asked for and that the environment does not have."""
 
     def __str__(self) -> str:
-        return f"Python {self.version} ({self.python}) of {self.kind} {self.prefix}"
+        """The interpreter is named if it is not where everybody expects it."""
+        expected = [os.path.join(self.prefix, "bin", name) for name in PROGRAMS]
+        interpreter = "" if self.python in expected else f" ({home_paths.abbreviate(self.python)})"
+        return f"Python {self.version}{interpreter} of {self.kind} {home_paths.abbreviate(self.prefix)}"
 
 
 def of_caller(environ: Mapping[str, str], modules: Sequence[str] = ()) -> PythonEnvironment:

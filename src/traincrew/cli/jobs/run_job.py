@@ -28,11 +28,14 @@ async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.
         return 0
     if not target_options.names_other_cluster():
         unmanaged_objects.reject(parsed.objects)
-    _ensure_cluster(target_options, console)
+    started = _ensure_cluster(target_options, console)
     # Imported after the cluster has been started: the import takes time, in which the cluster works.
     from traincrew.cli.jobs import run_session
 
-    return await run_session.run(parsed.objects, target_options, options, console)
+    code = await run_session.run(parsed.objects, target_options, options, console)
+    if started and not options.detach:
+        console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
+    return code
 
 
 def _print(parsed: manifests.ParsedManifests, form: str) -> None:
@@ -45,14 +48,15 @@ def _print(parsed: manifests.ParsedManifests, form: str) -> None:
         sys.stdout.write("---\n".join(serialization.dump(document, "yaml") for document in documents))
 
 
-def _ensure_cluster(target_options: cluster_target.TargetOptions, console: TerminalOutput) -> None:
-    """Start the cluster on this machine unless the user names another one or it is running."""
+def _ensure_cluster(target_options: cluster_target.TargetOptions, console: TerminalOutput) -> bool:
+    """Start the cluster on this machine unless the user names another one or it is running. Return whether it was started."""
     directory = target_options.data_directory
     if target_options.names_other_cluster() or directory.running() is not None:
-        return
+        return False
     from traincrew.cli.local_cluster import background
 
     started = background.start(directory, ["up", "--data", str(directory.data)])
     for line in background.ready_message(directory, started):
         console.message(line)
-    console.message(f"Started the cluster on this machine in {directory.data}. Run `traincrew down` to stop it.")
+    console.message(f"Started the cluster on this machine in {directory.data}.")
+    return True

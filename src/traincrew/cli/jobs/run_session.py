@@ -110,8 +110,6 @@ class RunSession:
             return 0
         if options.remove:
             await self._delete()
-        if self.target.local is not None:
-            self.console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
         return code
 
     async def _print_jobs(self, jobs: Sequence[CreatedObject], form: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew import errors
-from traincrew.cli import env_options
+from traincrew.cli import env_options, home_paths
 from traincrew.cli.render import tables
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.images import image_map_files, image_names
@@ -127,13 +127,10 @@ def table(found: list[tuple[pathlib.Path, ImageMapEntry]], *, wide: bool = False
     for path, entry in found:
         adds = describe(dataclasses.replace(entry, environment=""), default="") if wide else _summary(entry)
         origin = [] if path == user else [f"in {path if wide else 'the cluster'}"]
-        rows.append([entry.pattern, _short(entry.environment) or "(default)", ", ".join(filter(None, [adds, *origin]))])
+        rows.append(
+            [entry.pattern, home_paths.abbreviate(entry.environment) or "(default)", ", ".join(filter(None, [adds, *origin]))]
+        )
     return tables.table(rows)
-
-
-def _short(path: str) -> str:
-    home = os.path.expanduser("~")
-    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
 
 
 def _summary(entry: ImageMapEntry) -> str:
