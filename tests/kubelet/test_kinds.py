@@ -95,7 +95,8 @@ def test_mpirun_reaches_the_workers_of_a_v2beta1_mpijob_by_ssh_at_the_first_atte
     jobs.wait("MPIJob", name, "Succeeded")
     assert jobs.api.get("jobs", NAMESPACE, f"{name}-launcher")["status"].get("failed", 0) == 0
     (pod,) = (pod for pod in jobs.pods(name) if "launcher" in pod)
-    assert sorted(jobs.logs(pod).split()) == [f"{name}-worker-0", f"{name}-worker-1"]
+    said = jobs.logs(pod)
+    assert sorted(said.split()) == [f"{name}-worker-0", f"{name}-worker-1"], said
 
 
 # A host without slots makes Horovod read the list again: it is not counted.
