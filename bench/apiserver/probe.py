@@ -65,7 +65,7 @@ def main(data: pathlib.Path) -> None:
     handler.setFormatter(log_format.TextFormatter())
     logging.getLogger().handlers = [handler]
     probe = Probe(data / "lag.json")
-    cluster.run(settings.Cluster(data=str(data)), where, cluster.Announcer(lambda url: probe.start()))
+    cluster.run(settings.Cluster(data=str(data)), where, cluster.StatusCallbacks(lambda url: probe.start()))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def snapshot_of(waiting: int, free: int = 1) -> ClusterSnapshot:
         _pod(f"other-{number}", f"node-{number % NODES}", 1 if number < 8 * NODES else 0) for number in range(PODS - len(own))
     ]
     pending = [_pod(f"pending-{number}", "", 1) for number in range(waiting)]
-    return ClusterSnapshot(tuple(nodes), (*others, *pending, *own), jobs, policy=SharingPolicy(stabilization=0.0))
+    return ClusterSnapshot(tuple(nodes), (*others, *pending, *own), jobs, policy=SharingPolicy(settle=0.0))
 
 
 def _job(number: int) -> ElasticJob:

@@ -90,7 +90,8 @@ async def test_a_file_that_is_cut_off_between_two_lines_is_refused() -> None:
     documents = [msgspec.to_builtins(each) for each in lines()]
     for count in range(1, len(documents)):
         assert "is not complete" in await refused(raw(*documents[:count]))
-    assert "it has 8 lines of 7" in await refused(raw(*documents, {"type": "end", "lines": 7}))
+    assert "it has more lines than its end says" in await refused(raw(*documents, {"type": "end", "lines": 7}))
+    assert "1 of 9 lines are missing" in await refused(raw(*documents, {"type": "end", "lines": 9}))
 
 
 OTHER_FILES = {

@@ -41,7 +41,7 @@ def test_what_is_kept_free_is_not_grown_into(headroom: str, workers: int) -> Non
 def test_a_list_of_taints_replaces_the_default() -> None:
     assert policy(settings.Operator(sharing=parsed(taints="a.b/c, d"))).notice_taints == {"a.b/c", "d"}
     assert policy(settings.Operator()).notice_taints == frozenset(NOTICE_TAINTS)
-    assert policy(settings.Operator(sharing=parsed())).budget == 0.1
+    assert policy(settings.Operator(sharing=parsed())).resize_budget == 0.1
 
 
 @pytest.mark.parametrize(("arguments", "settle"), [((), 10.0), (("--settle", "0"), 0.0), (("--settle", "2.5"), 2.5)])
@@ -55,4 +55,4 @@ def test_capacity_may_be_used_at_once(arguments: tuple[str, ...], settle: float)
 
     result = click.testing.CliRunner().invoke(verb, arguments)
     assert result.exit_code == 0, result.output
-    assert policy(settings.Operator(sharing=sharing_options.parse(found[0]))).stabilization == settle
+    assert policy(settings.Operator(sharing=sharing_options.parse(found[0]))).settle == settle

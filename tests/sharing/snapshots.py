@@ -22,8 +22,8 @@ GPU = "nvidia.com/gpu"
 NOW = builders.START
 LONG_AGO = NOW - dt.timedelta(hours=1)
 SURPLUS = {"traincrew.kubeflow.org/surplus": "true"}
-EAGER = SharingPolicy(stabilization=0.0)
-"""Without stabilization, so that one decision shows all that follows."""
+EAGER = SharingPolicy(settle=0.0)
+"""Idle capacity is used at once, so that one decision shows all that follows."""
 
 
 def gpu_node(name: str, gpus: int, **more: Any) -> Node:

@@ -208,7 +208,7 @@ def test_a_worker_that_the_scheduler_refuses_is_removed_and_the_next_try_is_late
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        pytest.param({"policy": SharingPolicy(stabilization=0.0, headroom={GPU: 3})}, "Headroom", id="headroom"),
+        pytest.param({"policy": SharingPolicy(settle=0.0, headroom={GPU: 3})}, "Headroom", id="headroom"),
         pytest.param({"quotas": {"team": {GPU: 0}}}, "Quota", id="quota"),
     ],
 )
@@ -261,7 +261,7 @@ def test_scaling_up_costs_at_most_its_budget_when_pending_pods_come_and_go(perio
         state = applied(state, result)
         served &= not waits or len(state.jobs[0].members) == 1
     assert served
-    assert spent <= policy.budget * 4 * 3600 + 10.0
+    assert spent <= policy.resize_budget * 4 * 3600 + 10.0
 
 
 def test_a_job_for_which_an_autoscaler_chooses_replicas_gives_back_what_is_idle() -> None:

@@ -205,7 +205,7 @@ def test_scaling_up_costs_a_job_at_most_its_budget(seed: int) -> None:
         now += dt.timedelta(seconds=chance.choice([1, 5, 30, 300]))
     elapsed = (now - NOW).total_seconds()
     for job in snapshot.jobs:
-        assert spent[job.uid] <= snapshot.policy.budget * elapsed + scale_up_limits.scale_up_cost(job.cost) + 1e-6
+        assert spent[job.uid] <= snapshot.policy.resize_budget * elapsed + scale_up_limits.scale_up_cost(job.cost) + 1e-6
 
 
 def test_the_resource_of_the_random_clusters_is_a_device() -> None:

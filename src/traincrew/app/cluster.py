@@ -42,7 +42,7 @@ HOST_NETWORK_PLANNING = dataclasses.replace(PLANNING, host_ports=(20000, 29999),
 
 
 @dataclasses.dataclass(frozen=True)
-class Announcer:
+class StatusCallbacks:
     """Messages to the user who has started the cluster."""
 
     ready: Callable[[str], None]
@@ -88,12 +88,12 @@ class Shutdown:
         faulthandler.dump_traceback_later(timeout, exit=True, file=log)
 
 
-def run(options: settings.Cluster, directory: DataDirectory, announcer: Announcer) -> None:
+def run(options: settings.Cluster, directory: DataDirectory, callbacks: StatusCallbacks) -> None:
     """Runs the cluster of this machine with the operator, until SIGTERM, SIGINT or SIGUSR1."""
-    event_loop.run(_serve(options, directory, announcer))
+    event_loop.run(_serve(options, directory, callbacks))
 
 
-async def _serve(options: settings.Cluster, directory: DataDirectory, announcer: Announcer) -> None:
+async def _serve(options: settings.Cluster, directory: DataDirectory, callbacks: StatusCallbacks) -> None:
     shutdown = Shutdown(directory, options.node.shutdown_grace if options.node is not None else 0.0)
     shutdown.listen()
     async with daemon.run(_daemon_options(options, directory)) as cluster:
@@ -107,11 +107,11 @@ async def _serve(options: settings.Cluster, directory: DataDirectory, announcer:
             unenforced=_unenforced_limits(cluster.kubelet),
         )
         try:
-            announcer.ready(cluster.url)
+            callbacks.ready(cluster.url)
             async with _recorder(cluster, options, directory):
                 await _run_operator(cluster, options, shutdown.requested)
                 if cluster.kubelet is not None:
-                    announcer.stopping(cluster.kubelet.sync_loop.busy, None if shutdown.leaves_pods else shutdown.grace_period)
+                    callbacks.stopping(cluster.kubelet.sync_loop.busy, None if shutdown.leaves_pods else shutdown.grace_period)
                     if not shutdown.leaves_pods:
                         await cluster.kubelet.stop(shutdown.grace_period)
         finally:

@@ -43,9 +43,9 @@ async def _serve(options: settings.JoinedNode, target: connection.ServerConnecti
     lock = _lock(data)
     try:
         async with RemoteClient(target, component="node", limits=retries.RetryLimits(in_flight=64)) as client:
-            site = await _site(client, options, target, data)
+            config = await _kubelet_config(client, options, target, data)
             async with kubelet_kubelet.run(
-                client, options.node, site, await runtime_setup.prepare(options.node, data)
+                client, options.node, config, await runtime_setup.prepare(options.node, data)
             ) as kubelet:
                 ready(kubelet.identity.name)
                 await stop.wait()
@@ -66,7 +66,7 @@ def _lock(data: pathlib.Path) -> int:
     return lock
 
 
-async def _site(
+async def _kubelet_config(
     client: interfaces.Client, options: settings.JoinedNode, target: connection.ServerConnection, data: pathlib.Path
 ) -> kubelet_kubelet.KubeletConfig:
     pki = certificates.ensure(data / "pki", certificates.names(options.address))

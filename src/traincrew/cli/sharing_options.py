@@ -91,7 +91,14 @@ def parse(given: SharingOptions) -> settings.Sharing:
             raise errors.SettingsError(f"invalid --headroom {entry!r}: expected {expected}")
     taints = tuple(key.strip() for key in given.notice_taints.split(",") if key.strip())
     return settings.Sharing(
-        amounts, parts, given.settle, given.resize_budget, taints, given.scaling_default, given.autoscaled, given.pin_surplus
+        headroom=amounts,
+        headroom_fractions=parts,
+        settle=given.settle,
+        resize_budget=given.resize_budget,
+        notice_taints=taints,
+        scaling_default=given.scaling_default,
+        autoscaled=given.autoscaled,
+        pin_surplus=given.pin_surplus,
     )
 
 

@@ -117,7 +117,9 @@ class RecordingDecoder:
         if isinstance(line, EndLine):
             self._has_ended = True
             if line.lines != self._lines - 1:
-                raise errors.RecordingError(f"the recording is damaged: it has {self._lines - 1} lines of {line.lines}.")
+                missing = line.lines - (self._lines - 1)
+                what = f"{missing} of {line.lines} lines are missing" if missing > 0 else "it has more lines than its end says"
+                raise errors.RecordingError(f"the recording is damaged: {what}.")
         return line
 
     def _long_line(self) -> errors.RecordingError:

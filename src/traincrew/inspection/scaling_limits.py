@@ -91,17 +91,17 @@ def effect(job: ObservedJob, replicas: int) -> str:
     before, lifecycle = job.job.requested(ROLE), job.kind.lifecycle
     if replicas == before or job.job.suspended or lifecycle.fixed_size(job.job):
         return ""
-    if settle := lifecycle.settle_seconds(job.job, len(job.pods), False):
-        return _effect_on_torchrun(settle, grows=replicas > before)
+    if pause := lifecycle.removal_pause_seconds(job.job, len(job.pods), False):
+        return _effect_on_torchrun(pause, grows=replicas > before)
     drain = lifecycle.drain_seconds(job.job)
     return _effect_on_horovod(drain, begun=job.state == "Running", grows=replicas > before) if drain else ""
 
 
-def _effect_on_torchrun(settle: float, *, grows: bool) -> str:
+def _effect_on_torchrun(pause: float, *, grows: bool) -> str:
     if grows:
         return "When the new pods run, torchrun starts the program again on all workers."
     return (
-        f"Workers leave when {settle:g} s have passed since the last one started; torchrun then starts the program again on the "
+        f"Workers leave when {pause:g} s have passed since the last one started; torchrun then starts the program again on the "
         "others."
     )
 

@@ -47,7 +47,7 @@ class PodConfig:
     customize: Callable[[Manifest, Replica], None] = lambda pod, replica: None
     """Further changes to the pod manifest, in place."""
     labels: Callable[[Replica], dict[str, str]] | None = None
-    """The pod labels, if they differ from the common five."""
+    """The labels of pods. None: those of `pod_templates.labels`."""
     rank: Callable[[jobs.Job, str, int], int | None] | None = None
     """The rank of a replica by the label of its role and its index. None: a variable of the pod has it."""
     wait_containers: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Lifecycle:
     """Time between the removal of a replica from the host list and the deletion of its pod, on scale-down."""
     elastic: Callable[[jobs.Job], elasticity.Elasticity] = elasticity.fixed
     """Bounds of the number of workers, and what a change costs."""
-    settle_seconds: Callable[[jobs.Job, int, bool], float] = lambda job, active, removed: 0.0
+    removal_pause_seconds: Callable[[jobs.Job, int, bool], float] = lambda job, active, removed: 0.0
     """Time after the start or the removal of a replica in which no replica is removed: the others wait for it to join them.
 
     active: how many replicas run. removed: whether a replica was removed, else one was started."""

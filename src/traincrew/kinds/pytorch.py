@@ -132,7 +132,7 @@ KIND = JobKind(
         succeeded=succeeded,
         rendezvous=torchrun.rendezvous,
         fixed_size=autoscaling.fixed_size,
-        settle_seconds=torchrun.settle_seconds,
+        removal_pause_seconds=torchrun.removal_pause_seconds,
         elastic=torchrun.elastic_bounds,
     ),
     reporting=Reporting(qualified_without_master, ttl_event="SuccessfulDeletePod"),

@@ -79,7 +79,7 @@ def elastic_bounds(job: jobs.Job) -> elasticity.Elasticity:
     return elasticity.Elasticity(low, high, cost, protected_worker, metrics)
 
 
-def settle_seconds(job: jobs.Job, active: int, removed: bool) -> float:
+def removal_pause_seconds(job: jobs.Job, active: int, removed: bool) -> float:
     """How long it takes at most until the processes of a new round are connected. torchrun notices later losses by itself.
 
     A removed worker is forgotten first. There is no last call for others if the largest number of workers has joined.

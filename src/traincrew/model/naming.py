@@ -11,15 +11,16 @@ REPLICA_TYPE = PREFIX + "replica-type"
 REPLICA_INDEX = PREFIX + "replica-index"
 JOB_ROLE = PREFIX + "job-role"
 
-OURS = JOB_NAME
+WATCH_LABEL = JOB_NAME
 """The label that selects all objects that the operator watches."""
 
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
 """Annotation on a launcher pod. A change makes the kubelet refresh the mounted files at once."""
-DRAINING_SINCE = "traincrew.kubeflow.org/leaving-since"
+LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
+"""Annotation on a pod whose worker was removed from the host list: the time. The pod is deleted after the drain."""
 REPLICA_REMOVED_AT = "traincrew.kubeflow.org/replica-removed-at"
-"""Annotation on a pod that remains after a scale-down."""
-RETURNED = "traincrew.kubeflow.org/returned"
+"""Annotation on a pod that remains after a scale-down: the time."""
+REPLACES_LOST_POD = "traincrew.kubeflow.org/returned"
 """Annotation on a pod that replaces a lost pod of the same name: the number of losses of the job at its creation."""
 
 SCALING = "traincrew.kubeflow.org/scaling"

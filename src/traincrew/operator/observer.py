@@ -85,7 +85,7 @@ class Observer:
             for kind in self.kinds.values():
                 yield Scope(kind.resource, namespace), self.jobs[kind.plural]
             for resource, store in self.objects.items():
-                yield Scope(resource, namespace, naming.OURS), store
+                yield Scope(resource, namespace, naming.WATCH_LABEL), store
 
     def _job_decoder(self, kind: JobKind) -> Decode:
         decode = default_scaling.applied(kind, watched_resources.job_decoder(kind), self._scaling_default)

@@ -144,14 +144,14 @@ class OtherOperators:
         return renewed is None or self._now() - renewed > dt.timedelta(seconds=max(lease.spec.lease_duration_seconds, 1))
 
     def _status_written(self, write: StatusWrite) -> None:
-        if self._is_of_a_pod(write):
+        if self._writer_pod_existed(write):
             return
         until = asyncio.get_running_loop().time() + WRITE_SECONDS
         evidence = evidence_of.of_status_write(write.operator, write.job, write.manager, write.time)
         self._written[write.operator] = (until, evidence)
         self._evaluate()
 
-    def _is_of_a_pod(self, write: StatusWrite) -> bool:
+    def _writer_pod_existed(self, write: StatusWrite) -> bool:
         """Whether a pod of the operator was there when it wrote: then the operator ends with its pods, and not minutes later.
 
         The watch of jobs may deliver the last write after the watch of pods has delivered the end of the pod.

@@ -259,8 +259,8 @@ class SharingController:
 def policy(options: settings.Operator) -> SharingPolicy:
     given = options.sharing
     return SharingPolicy(
-        stabilization=given.settle,
-        budget=given.resize_budget,
+        settle=given.settle,
+        resize_budget=given.resize_budget,
         headroom=given.headroom,
         headroom_fractions=given.headroom_fractions,
         overcommitted=frozenset(options.overcommitted),

@@ -20,7 +20,7 @@ from traincrew.planner.replicas import Replicas
 
 def remove_excess(replicas: Replicas, noticed_until: Time | None, now: Time) -> tuple[list[Action], Time | None]:
     """Drain and delete excess pods. Also returns when the next drain ends. noticed_until: the deadline of a notice."""
-    if replicas.kind.lifecycle.settle_seconds(replicas.job, 0, True):
+    if replicas.kind.lifecycle.removal_pause_seconds(replicas.job, 0, True):
         return _remove_settled(replicas, noticed_until, now)
     seconds = replicas.kind.lifecycle.drain_seconds(replicas.job)
     if not seconds or not _launcher_is_running(replicas):
@@ -67,9 +67,9 @@ def _settled(replicas: Replicas, remaining: list[objects.Pod], connected: list[o
     """When the processes of the last round are connected at the latest."""
     changes = [(_running_since(pod), False) for pod in (*remaining, *connected)]
     changes += [(_replica_removed_at(pod), True) for pod in remaining]
-    active, settle_seconds = len(remaining) + len(connected), replicas.kind.lifecycle.settle_seconds
-    settle = {removed: dt.timedelta(seconds=settle_seconds(replicas.job, active, removed)) for removed in (False, True)}
-    return max(time + settle[removed] for time, removed in changes if time is not None)
+    active, pause_seconds = len(remaining) + len(connected), replicas.kind.lifecycle.removal_pause_seconds
+    pauses = {removed: dt.timedelta(seconds=pause_seconds(replicas.job, active, removed)) for removed in (False, True)}
+    return max(time + pauses[removed] for time, removed in changes if time is not None)
 
 
 def _mark_removal(remaining: list[objects.Pod], removed: Sequence[objects.Pod], now: Time) -> list[Action]:
@@ -103,7 +103,7 @@ def mark_replacements(replicas: Replicas, status: JobStatus, created: list[Creat
     for action in created:
         if action.resource == resources.PODS:
             meta = action.body["metadata"]
-            meta["annotations"] = {**meta.get("annotations", {}), naming.RETURNED: str(losses)}
+            meta["annotations"] = {**meta.get("annotations", {}), naming.REPLACES_LOST_POD: str(losses)}
     return created
 
 
@@ -114,11 +114,11 @@ def _launcher_is_running(replicas: Replicas) -> bool:
 
 def _draining_since(pod: objects.Pod) -> Time | None:
     try:
-        return times.parse_optional(pod.metadata.annotations.get(naming.DRAINING_SINCE))
+        return times.parse_optional(pod.metadata.annotations.get(naming.LEAVING_SINCE))
     except times.TimeError:
         return None
 
 
 def _annotate(pod: objects.Pod, now: Time | None) -> Patch:
     text = times.rfc3339(now) if now is not None else None
-    return Patch(resources.PODS, pod.name, {"metadata": {"annotations": {naming.DRAINING_SINCE: text}}})
+    return Patch(resources.PODS, pod.name, {"metadata": {"annotations": {naming.LEAVING_SINCE: text}}})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from traincrew import settings
+
 NOTICE_TAINTS = (
     "ToBeDeletedByClusterAutoscaler",
     "aws-node-termination-handler/asg-lifecycle-termination",
@@ -21,11 +23,11 @@ NOTICE_TAINTS = (
 
 @dataclasses.dataclass(frozen=True)
 class SharingPolicy:
-    """Settings of the decision. Times are in seconds."""
+    """Settings of the decision. Times are in seconds. Those that users may change have the names of `settings.Sharing`."""
 
-    stabilization: float = 10.0
+    settle: float = settings.Sharing.settle
     """How long capacity must be idle before a job is scaled up."""
-    budget: float = 0.05
+    resize_budget: float = settings.Sharing.resize_budget
     """The fraction of its running time that a job may spend on scaling up."""
     max_credit: float = 600.0
     cooldown: float = 60.0
@@ -40,14 +42,14 @@ class SharingPolicy:
     """How long workers on idle capacity stay on a node of an autoscaler that nothing else uses."""
     gang_admission: float = 30.0
     """How long a gang that is not admitted has room kept free for it. Volcano looks every second."""
-    autoscaled: str = "auto"
+    autoscaled: str = settings.Sharing.autoscaled
     """Which nodes belong to an autoscaler: auto (those that Karpenter has labelled), yes (all) or no (none)."""
-    pin_surplus: bool = False
+    pin_surplus: bool = settings.Sharing.pin_surplus
     """Whether workers on idle capacity may run on the node only that they are meant for."""
     initial_backoff: float = 30.0
     max_backoff: float = 600.0
     headroom: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Amounts that are kept free of workers on idle capacity."""
+    """Amounts that workers on idle capacity must leave unused."""
     headroom_fractions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The same as fractions of the allocatable resources of all nodes."""
     overcommitted: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The limits of scaling up: credit that a job earns by running, cooldown, backoff, stabilization. Scaling down has none."""
+"""The limits of scaling up: credit that a job earns by running, cooldown, back-off, time to settle. Scaling down has none."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def with_earned_credit(record: JobHistory | None, job: ElasticJob, policy: Shari
     if record is None and job.last_resize_at is not None:
         since = max((now - job.last_resize_at).total_seconds(), 0.0)
         cooldown_end = job.last_resize_at + dt.timedelta(seconds=policy.cooldown)
-        credit = min(since * policy.budget, max(policy.max_credit, scale_up_cost(job.cost)))
+        credit = min(since * policy.resize_budget, max(policy.max_credit, scale_up_cost(job.cost)))
         return JobHistory(credit, now, job.wanted, cooldown_until=cooldown_end if cooldown_end > now else None)
     if record is None:
         return JobHistory(scale_up_cost(job.cost), now, job.wanted)
-    earned = (now - record.credited_until).total_seconds() * policy.budget if job.running else 0.0
+    earned = (now - record.credited_until).total_seconds() * policy.resize_budget if job.running else 0.0
     credit = min(record.credit + max(earned, 0.0), max(policy.max_credit, scale_up_cost(job.cost)))
     return dataclasses.replace(
         record,
@@ -113,9 +113,9 @@ def limit_before_scale_up(job: ElasticJob, record: JobHistory, policy: SharingPo
         return ScalingLimit(cause.reason, message, record.cooldown_until)
     lacking = scale_up_cost(job.cost) - record.credit
     if lacking > 1e-6:
-        until = now + dt.timedelta(seconds=lacking / policy.budget)
-        between = f"{scale_up_cost(job.cost) / policy.budget:.0f} s of running time"
-        message = f"the job may scale up once in {between} (resize budget {policy.budget:.0%})"
+        until = now + dt.timedelta(seconds=lacking / policy.resize_budget)
+        between = f"{scale_up_cost(job.cost) / policy.resize_budget:.0f} s of running time"
+        message = f"the job may scale up once in {between} (resize budget {policy.resize_budget:.0%})"
         return ScalingLimit("CoolingDown", message, until)
     return None
 
@@ -125,7 +125,7 @@ def limit_of_scale_up(
 ) -> ScalingLimit | None:
     """The limits on this number of additional workers. `capacity_since` of the record is set."""
     since = record.capacity_since or now
-    settled = since + dt.timedelta(seconds=policy.stabilization)
+    settled = since + dt.timedelta(seconds=policy.settle)
     if now < settled:
         return ScalingLimit(
             "Settling", f"{added} more workers fit; the job scales up at {_at(settled)} if the capacity stays idle", settled

@@ -54,7 +54,7 @@ async def summary(client: interfaces.Reader) -> str:
 
 async def running_pods(client: interfaces.Reader) -> dict[str, str]:
     """The running pods of jobs: names by UID."""
-    found = await _list(client, resources.PODS, naming.OURS)
+    found = await _list(client, resources.PODS, naming.WATCH_LABEL)
     return {
         each["metadata"]["uid"]: f"{each['metadata']['namespace']}/{each['metadata']['name']}"
         for each in found

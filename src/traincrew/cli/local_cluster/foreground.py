@@ -64,7 +64,7 @@ def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> Non
         _report_ready(directory, url)
 
     try:
-        cluster.run(options, directory, cluster.Announcer(ready, _report_stopping))
+        cluster.run(options, directory, cluster.StatusCallbacks(ready, _report_stopping))
     finally:
         if console is not None:
             console.close()

@@ -15,7 +15,7 @@ from traincrew.inspection.observed_job import ObservedJob
 MAX_SHOWN = 500
 """Replicas of JobDetail. The others are read in pages."""
 DEFAULT_LIMIT, MAX_LIMIT = 200, 1000
-_SOUND = ("Running", "Succeeded")
+_HEALTHY_STATES = ("Running", "Succeeded")
 
 
 class ReplicaQuery(NamedTuple):
@@ -43,7 +43,7 @@ def shown(slots: Sequence[ReplicaSlot], limit: int = MAX_SHOWN) -> list[ReplicaS
     """Replicas that do not run come before those that do; what remains is in order again."""
     if len(slots) <= limit:
         return list(slots)
-    numbers = sorted(range(len(slots)), key=lambda number: (slots[number].state in _SOUND, number))
+    numbers = sorted(range(len(slots)), key=lambda number: (slots[number].state in _HEALTHY_STATES, number))
     return [slots[number] for number in sorted(numbers[:limit])]
 
 

@@ -88,7 +88,7 @@ def _refresh_line(host: str, names: HostNames) -> str:
 def _variant(pod: objects.Pod) -> str:
     """Identifies the incarnation of a worker. Empty for the first."""
     restarts = sum(status.restart_count for status in pod.status.container_statuses)
-    if not restarts and naming.RETURNED not in pod.metadata.annotations:
+    if not restarts and naming.REPLACES_LOST_POD not in pod.metadata.annotations:
         return ""
     return f"{pod.metadata.uid[:8]}-{restarts}"
 

@@ -20,13 +20,13 @@ NOT_ELASTIC = (
     f"the launcher's command has no host discovery script: use horovodrun --host-discovery-script {DISCOVERY_SCRIPT} "
     "with --min-np and --max-np"
 )
-LEAST = "The smallest number of workers. Default: that of horovodrun's --min-np."
-MOST = "The largest number of workers. Default: that of horovodrun's --max-np."
+MIN_WORKERS_DESCRIPTION = "The smallest number of workers. Default: that of horovodrun's --min-np."
+MAX_WORKERS_DESCRIPTION = "The largest number of workers. Default: that of horovodrun's --max-np."
 
 
 class HorovodBounds(autoscaling.WorkerBounds):
-    min_replicas: Annotated[int | None, described(LEAST)] = None
-    max_replicas: Annotated[int | None, described(MOST)] = None
+    min_replicas: Annotated[int | None, described(MIN_WORKERS_DESCRIPTION)] = None
+    max_replicas: Annotated[int | None, described(MAX_WORKERS_DESCRIPTION)] = None
 
 
 def elastic(job: jobs.Job) -> elasticity.Elasticity:

@@ -61,10 +61,10 @@ class Tokens:
             ours, requested = go_format.quote_list(known.audiences), go_format.quote_list(audiences)
             raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {requested}")
         self._check_time(known)
-        if known.copy:
-            self._check_secret(token, *known.copy)
-        for bond in known.bonds:
-            self._check_bound_object(*bond)
+        if known.secret:
+            self._check_secret(token, *known.secret)
+        for each in known.bound_objects:
+            self._check_bound_object(*each)
         return known.user, common
 
     def _verify_signature(self, token: str) -> Verified:

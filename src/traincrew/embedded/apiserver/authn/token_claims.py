@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from traincrew.apimachinery.unstructured import Object
 from traincrew.embedded.apiserver.authn import users
@@ -37,6 +37,15 @@ class Validity:
     warns: int = 0
 
 
+class BoundObject(NamedTuple):
+    """An object that a token is bound to."""
+
+    plural: str
+    namespace: str
+    name: str
+    uid: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verified:
     """A token with a valid signature."""
@@ -45,17 +54,17 @@ class Verified:
     audiences: tuple[str, ...]
     begins: float
     ends: float
-    bonds: tuple[tuple[str, str, str, str], ...]
-    """Plural, namespace, name and uid of the objects that must still exist."""
-    copy: tuple[str, str] | None = None
+    bound_objects: tuple[BoundObject, ...]
+    """The objects that must still exist."""
+    secret: tuple[str, str] | None = None
     """Namespace and name of the Secret that must hold this token."""
 
 
 def build(account: Object, life: Validity, audiences: Sequence[str], bound: Bound, token_id: str) -> dict[str, Any]:
     namespace, name = account["metadata"]["namespace"], account["metadata"]["name"]
-    bonds = {"node": bound.node, "pod": bound.pod, "secret": bound.secret}
+    objects = {"node": bound.node, "pod": bound.pod, "secret": bound.secret}
     about: dict[str, Any] = {"namespace": namespace, "serviceaccount": _named(account)}
-    about |= {kind: _named(each) for kind, each in bonds.items() if each is not None}
+    about |= {kind: _named(each) for kind, each in objects.items() if each is not None}
     if life.warns:
         about["warnafter"] = life.begins + life.warns
     return {
@@ -90,27 +99,27 @@ def _read(claims: Mapping[str, Any]) -> Verified:
     about = claims["kubernetes.io"]
     namespace, account = about["namespace"], about["serviceaccount"]
     pod, secret, node = about.get("pod"), about.get("secret"), about.get("node")
-    bonds = [("serviceaccounts", namespace, account["name"], account["uid"])]
+    objects = [BoundObject("serviceaccounts", namespace, account["name"], account["uid"])]
     extra: dict[str, tuple[str, ...]] = {users.CREDENTIAL_ID: (f"JTI={claims['jti']}",)}
     if secret:
-        bonds.append(("secrets", namespace, secret["name"], secret["uid"]))
+        objects.append(BoundObject("secrets", namespace, secret["name"], secret["uid"]))
     if pod:
-        bonds.append(("pods", namespace, pod["name"], pod["uid"]))
+        objects.append(BoundObject("pods", namespace, pod["name"], pod["uid"]))
         extra |= {users.POD_NAME: (pod["name"],), users.POD_UID: (pod["uid"],)}
     elif node:
-        bonds.append(("nodes", "", node["name"], node["uid"]))
+        objects.append(BoundObject("nodes", "", node["name"], node["uid"]))
     if node:
         extra[users.NODE_NAME] = (node["name"],)
         extra |= {users.NODE_UID: (node["uid"],)} if "uid" in node else {}
     user = users.service_account(namespace, account["name"], account["uid"], extra)
-    return Verified(user, tuple(claims["aud"]), claims["nbf"], claims["exp"], tuple(bonds))
+    return Verified(user, tuple(claims["aud"]), claims["nbf"], claims["exp"], tuple(objects))
 
 
 def _read_legacy(claims: Mapping[str, Any]) -> Verified:
     namespace, name = claims[f"{_LEGACY}namespace"], claims[f"{_LEGACY}service-account.name"]
     uid, secret = claims[f"{_LEGACY}service-account.uid"], claims[f"{_LEGACY}secret.name"]
-    bonds = (("serviceaccounts", namespace, name, uid),)
-    return Verified(users.service_account(namespace, name, uid), AUDIENCES, 0, _FOREVER, bonds, (namespace, secret))
+    objects = (BoundObject("serviceaccounts", namespace, name, uid),)
+    return Verified(users.service_account(namespace, name, uid), AUDIENCES, 0, _FOREVER, objects, (namespace, secret))
 
 
 def _named(document: Object) -> dict[str, str]:

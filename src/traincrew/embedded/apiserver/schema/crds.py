@@ -131,7 +131,7 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
     Conditions keep their transition time if their status stays. sound: all its rules are known to be enforced.
     """
     status: Object = dict(crd.get("status") or {})
-    accepted, error = _accepted(crd, [entry for entry in others if entry["spec"].get("group") == crd["spec"].get("group")])
+    accepted, error = _accept_names(crd, [entry for entry in others if entry["spec"].get("group") == crd["spec"].get("group")])
     conditions = [dict(entry) for entry in status.get("conditions") or ()]
     if error:
         _set(conditions, _condition("NamesAccepted", "False", error[0], error[1]), now)
@@ -151,14 +151,16 @@ def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = 
     }
 
 
-def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
-    requested, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
-    taken = [(entry.get("status") or {}).get("acceptedNames") or {} for entry in others if entry is not crd]
+def _accept_names(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
+    requested, previous = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
+    accepted_by_others = [(each.get("status") or {}).get("acceptedNames") or {} for each in others if each is not crd]
     resources = {
-        name for entry in taken for name in (entry.get("plural"), entry.get("singular"), *(entry.get("shortNames") or ()))
+        name
+        for each in accepted_by_others
+        for name in (each.get("plural"), each.get("singular"), *(each.get("shortNames") or ()))
     }
-    kinds = {name for entry in taken for name in (entry.get("kind"), entry.get("listKind"))}
-    names, error = dict(had), None
+    kinds = {name for each in accepted_by_others for name in (each.get("kind"), each.get("listKind"))}
+    names, error = dict(previous), None
     for key, used, reason in (
         ("plural", resources, "PluralConflict"),
         ("singular", resources, "SingularConflict"),
@@ -166,7 +168,7 @@ def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str,
         ("kind", kinds, "KindConflict"),
         ("listKind", kinds, "ListKindConflict"),
     ):
-        clashes = [name for name in _list(requested.get(key)) if name in used and name not in _list(had.get(key))]
+        clashes = [name for name in _list(requested.get(key)) if name in used and name not in _list(previous.get(key))]
         if clashes:
             messages = [f'"{name}" is already in use' for name in clashes]
             error = (reason, messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")

@@ -163,6 +163,7 @@ def _released(obj: Object) -> VolumeDecision:
         message = "No recycler plugin found for the volume!"
         return VolumeDecision("Failed", message, event=(WARNING, "VolumeFailedRecycle", message))
     if policy == "Delete" and foreign:
-        message = f"only volumes that were provisioned are deleted with their claims, not {host_path or 'this one'}"
+        which = host_path or "this one"
+        message = f"reclaimPolicy Delete needs a provisioned volume, and {which} was created by hand: use Retain"
         return VolumeDecision("Failed", message, event=(WARNING, "VolumeFailedDelete", message))
     return VolumeDecision()

@@ -23,7 +23,7 @@ from traincrew.embedded.file_trees import removal
 
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
-OPEN = 0o777
+WORLD_WRITABLE = 0o777
 """Mode of the directories: pods run as different users."""
 Remove = Callable[[pathlib.Path], Awaitable[None]]
 """Removes the directory of a volume, with the files of all users. Raises OSError."""
@@ -154,7 +154,7 @@ def to_be_deleted(volume: Object) -> bool:
 
 def _open_directory(path: pathlib.Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
-    path.chmod(OPEN)
+    path.chmod(WORLD_WRITABLE)
 
 
 async def remove_in_thread(path: pathlib.Path) -> None:

@@ -35,7 +35,7 @@ Remove = Callable[[pathlib.Path], Awaitable[None]]
 """Removes a tree with the rights of the pods, who may own files in it. Not in this process: a tree may have millions of files."""
 
 FS_GROUP_MARKERS = "volumes.given"
-"""Directory of markers: fsGroup is applied to a claim once for each pod. Older versions have given it this name."""
+"""Directory of markers: fsGroup is applied to a claim once for each pod. The name is fixed: data directories have it."""
 
 
 class _PodMounts:
