@@ -33,6 +33,7 @@ from traincrew.embedded.data_directory import DataDirectory
 from traincrew.embedded.pki import certificates
 from traincrew.model.resources import Resource
 from traincrew.scheduling import decisions as scheduling_decisions
+from traincrew.serving import background_tasks
 
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -80,7 +81,7 @@ class ControlPlane:
         reviewing = ReviewHandler(self.cluster, self.policy, self.tokens, self.authenticator)
         self._audit_log = AuditLog(options.audit_log)
         self.handler = Handler(self.cluster, reviewing, self._audit_log)
-        self._aggregation: asyncio.Task[None] | None = None
+        self._aggregations: set[asyncio.Task[None]] = set()
         self._load()
 
     def _describe(self, resource: str, obj: Object) -> SelectableFields:
@@ -117,13 +118,15 @@ class ControlPlane:
         else:
             self.policy.put(obj)
         if obj["kind"] == "ClusterRole" and self.policy.outdated_aggregated_roles():
-            self._aggregation = asyncio.get_running_loop().create_task(self._aggregate_roles())
+            task = background_tasks.start(background_tasks.keep_running("role aggregation", self._aggregate_roles))
+            self._aggregations.add(task)
+            task.add_done_callback(self._aggregations.discard)
 
     async def _aggregate_roles(self) -> None:
-        """Writes the rules of aggregated ClusterRoles into them."""
+        """Writes the rules of aggregated ClusterRoles into them. Raises ApiError."""
         client = self.system_client("clusterrole-aggregation-controller")
         for name, rules in self.policy.outdated_aggregated_roles():
-            with contextlib.suppress(errors.ApiError):
+            with contextlib.suppress(errors.NotFound):
                 await client.patch(CLUSTER_ROLES, None, name, msgspec.json.encode({"rules": rules}))
 
     def client(self, user: users.User, agent: str) -> InProcessClient:
@@ -131,6 +134,7 @@ class ControlPlane:
 
     async def close(self) -> None:
         """Closes the database and the audit log. No request may be in progress."""
+        await background_tasks.cancel(*self._aggregations)
         await self.store.close()
         self._audit_log.close()
 

@@ -10,10 +10,16 @@ from typing import Any
 import pytest
 from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, Object, cluster, eventually, running_controllers
 
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.controllers.claims import provisioner
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.model.resources import AUTOSCALERS, BATCH_JOBS, PODS, SERVICES, Resource
+from traincrew.serving import background_tasks
 
+CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
+BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 PYTORCH = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
 
 
@@ -158,3 +164,18 @@ async def test_an_autoscaler_acts_on_a_training_job(running: Cluster) -> None:
         await eventually(lambda: running.event_reasons("h"), lambda message: "SuccessfulRescale" in message)
     job = await running.get(PYTORCH, "t")
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
+
+
+async def test_the_storage_class_is_created_once_the_api_server_allows_it(running: Cluster) -> None:
+    client = running.control_plane.client(users.User("provisioner", (users.AUTHENTICATED,)), "provisioner")
+    informers = SharedInformers(client)
+    root = running.volumes
+    local = provisioner.LocalProvisioner(client, informers, root, provisioner.remove_in_thread)
+    async with background_tasks.running(informers.run(), local.run()):
+        rights = {"rules": [{"apiGroups": ["", "storage.k8s.io"], "resources": ["*"], "verbs": ["*"]}]}
+        await running.create(CLUSTER_ROLES, {"metadata": {"name": "provisioner"}, **rights})
+        reference = {"apiGroup": CLUSTER_ROLES.group, "kind": "ClusterRole", "name": "provisioner"}
+        subject = {"apiGroup": CLUSTER_ROLES.group, "kind": "User", "name": "provisioner"}
+        assert await running.list(CLASSES) == []
+        await running.create(BINDINGS, {"metadata": {"name": "provisioner"}, "roleRef": reference, "subjects": [subject]})
+        await eventually(lambda: running.list(CLASSES))

@@ -193,6 +193,18 @@ async def test_listeners_are_called_when_a_change_is_visible_and_before_its_writ
     assert heard == [("ADDED", False, True)]
 
 
+async def test_a_listener_that_fails_holds_neither_its_writer_nor_those_after_it(opened: Open) -> None:
+    store, heard = opened(), list[str]()
+
+    def fail(change: RecordChange) -> None:
+        raise KeyError(change.type)
+
+    store.listeners["pods"] = [fail, lambda change: heard.append(change.type)]
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(store.put(pod(name), body(pod(name))) for name in ("a", "b")))
+    assert heard == ["ADDED", "ADDED"]
+
+
 async def test_a_closed_store_rejects_new_watches(opened: Open) -> None:
     store = opened()
     await store.put(pod("a"), body(pod("a"), "1"))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traincrew.apimachinery.unstructured import Object
+from traincrew.client import listeners
 from traincrew.embedded.apiserver.storage.change_log import ChangeLogs
 from traincrew.embedded.apiserver.storage.database import Database, sqlite_errors_as_store_errors
 from traincrew.embedded.apiserver.storage.errors import (
@@ -66,7 +67,7 @@ class Store:
         self._heads: dict[Key, QueuedWrite] = {}
         self._snapshots = ListSnapshots()
         self.listeners: dict[str, list[Callable[[RecordChange], None]]] = {}
-        """By resource. Called in the loop when a change is published, before its writer continues; must not raise."""
+        """By resource. Called in the loop when a change is published, before its writer continues."""
 
     @classmethod
     def open(
@@ -197,8 +198,7 @@ class Store:
         self.revision = entries[-1].change.revision
         self.change_logs.append([entry.change for entry in entries])
         for entry in entries:
-            for listener in self.listeners.get(entry.change.record.key.resource, ()):
-                listener(entry.change)
+            listeners.notify(self.listeners.get(entry.change.record.key.resource, ()), entry.change)
             if not entry.done.done():
                 entry.done.set_result(entry.change.record)
         superseded = sum(len(entry.change.before.value) for entry in entries if entry.change.before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pathlib
 from collections.abc import Awaitable, Callable
 
@@ -20,6 +21,7 @@ from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Contr
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.embedded.file_trees import removal
+from traincrew.serving import background_tasks
 
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
@@ -44,20 +46,18 @@ class LocalProvisioner:
         self._volumes.listeners.append(self._volume_changed)
 
     async def run(self) -> None:
-        await self._ensure_storage_class()
         async with asyncio.TaskGroup() as group:
+            group.create_task(background_tasks.keep_running("local-storage-class", self._ensure_storage_class))
             group.create_task(self._recorder.run())
             group.create_task(reconcile_loop.run("provisioning", self._claim_queue, self._provision))
             group.create_task(reconcile_loop.run("reclaiming", self._volume_queue, self._reclaim))
 
     async def _ensure_storage_class(self) -> None:
-        """Creates our storage class unless another is the default already."""
+        """Creates our storage class unless another is the default already. Raises ApiError."""
         if resources.default_class(stored.body for stored in self._classes) is not None:
             return
-        try:
+        with contextlib.suppress(errors.AlreadyExists):  # it is used as it is
             await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
-        except errors.ApiError:
-            return  # a class of that name exists: it is used as it is
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:

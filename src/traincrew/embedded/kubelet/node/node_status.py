@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Mapping
 
@@ -105,13 +104,12 @@ class NodeStatusUpdater:
     async def _sync(self, due: bool) -> bool:
         """True: the status was written."""
         try:
-            if not await self._forget_overwritten() and not due:
-                return False
-            await self._write_status()
-        except errors.NotFound:
-            # The Node was deleted. It is created again, as by any kubelet.
-            with contextlib.suppress(errors.ApiError):
-                await self.register()
+            try:
+                if not await self._forget_overwritten() and not due:
+                    return False
+                await self._write_status()
+            except errors.NotFound:
+                await self.register()  # the Node was deleted: it is created again, as by any kubelet
         except errors.ApiError as error:
             log.warning("node status not written", extra={"error": str(error)})
             return False
