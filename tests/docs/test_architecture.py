@@ -28,6 +28,26 @@ def test_every_path_that_a_page_names_exists(page: str) -> None:
     assert not [path for path in paths if not exists(path)]
 
 
+def table() -> list[str]:
+    """The rows of "Where do I change …"."""
+    _, _, section = (ROOT / "docs/architecture.md").read_text().partition("## Where do I change …\n")
+    return [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("| ")][1:]
+
+
+def test_every_file_that_the_table_names_without_a_directory_exists() -> None:
+    names = {name for row in table() for name in re.findall(r"`(\w[\w.]*\.(?:py|tsx?|yaml|json|tpl|html))`", row)}
+    parts = (SOURCE, ROOT / "charts", ROOT / "web" / "src")
+    assert names
+    assert not [name for name in names if not any(any(part.rglob(name)) for part in parts)]
+
+
+def test_every_name_that_the_table_finds_in_a_file_is_there() -> None:
+    found = [each for row in table() for each in re.findall(r"`(\w+)` in `([\w./-]+\.\w+)`", row)]
+    files = [(name, next(base / path for base in (SOURCE, ROOT) if (base / path).exists())) for name, path in found]
+    assert len(files) > 5
+    assert not [(name, str(path)) for name, path in files if not re.search(rf"\b{name}\b", path.read_text())]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_of_a_page_leads_to_a_file(page: str) -> None:
     path = ROOT / page
