@@ -22,6 +22,7 @@ BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 NEED_A_KUBELET = {
     """kubectl -n kubeflow logs -l app.kubernetes.io/name=traincrew --tail=-1 | grep '"job": "default/mnist"'""",
     "kubectl -n kubeflow port-forward deployment/traincrew 8081",
+    "curl http://localhost:8081/readyz",
     "curl --request PUT --data debug http://localhost:8081/loglevel",
 }
 """`tests/install/test_installed_operator.py` runs them."""

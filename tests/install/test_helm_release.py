@@ -77,6 +77,31 @@ def stored_release(api: Api, revision: int) -> Object:
     return api.get("secrets", "default", f"sh.helm.release.v1.traincrew.v{revision}")
 
 
+def notes(helm: Helm, *flags: str) -> str:
+    printed = helm.succeed("install", "notes", CHART, IMAGE, "--dry-run=server", *flags)
+    return printed.partition("\nNOTES:\n")[2]
+
+
+def test_the_notes_are_commands_that_fit_the_values(on_kube: Helm) -> None:
+    helm = on_kube
+    usual = notes(helm)
+    assert "kubectl -n kubeflow rollout status deployment/" in usual
+    assert "\nkubectl get pytorchjob first -o wide\n" in usual
+    assert "console" not in usual
+    other = notes(
+        helm, "--set=console.enabled=true", "--set=namespace.name=other", "--set=watchNamespaces={team-a,team-b}",
+        "--set=enabledKinds={MPIJob,PyTorchJob}",
+    )  # fmt: skip
+    assert "\nkubectl get -n team-a pytorchjob first -o wide\n" in other
+    assert "kubectl -n other port-forward service/" in other
+    assert "-console 8470:80\n" in other
+    secure = ("--set=console.tlsSecret=tls", "--set=console.publicUrl=https://console.example.com")
+    only = notes(helm, "--set=enabledKinds={MPIJob}", "--set=console.enabled=true", *secure)
+    assert "pytorchjob" not in only.lower()
+    assert "-console 8470:443\n" in only
+    assert "https://console.example.com\n" in only
+
+
 def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them(
     kube: cluster.OwnCluster, on_kube: Helm, api: Api, tmp_path: pathlib.Path
 ) -> None:

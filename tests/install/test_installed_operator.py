@@ -190,6 +190,7 @@ def shell(machine: JoinedNode, helm: Helm) -> Shell:
 
 def test_the_operator_is_healthy_by_the_commands_of_the_pages(shell: Shell) -> None:
     assert "successfully rolled out" in shell("kubectl -n kubeflow rollout status deployment/traincrew")
+    assert readiness(shell).startswith("ok")
     command = [sys.executable, "-m", "traincrew.cli.main", "doctor", "--cluster", "-o", "json"]
     done = subprocess.run(command, env=shell.environment, capture_output=True, text=True, timeout=LONG, check=False)
     grades = {each["subject"]: (each["grade"], each["message"]) for each in json.loads(done.stdout)}
@@ -198,11 +199,22 @@ def test_the_operator_is_healthy_by_the_commands_of_the_pages(shell: Shell) -> N
     assert done.returncode == 0
 
 
+FORWARD = "kubectl -n kubeflow port-forward deployment/traincrew"
+
+
+def readiness(shell: Shell) -> str:
+    written = "curl http://localhost:8081/readyz"
+    assert written in documented()
+    with shell.forwarding(FORWARD, 8081) as port:
+        command = [*written.replace("localhost:8081", f"127.0.0.1:{port}").split(" "), "--fail", "--silent"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG).stdout
+
+
 def set_log_level_debug(shell: Shell) -> str:
     """By the commands of the page; the level that the operator then has."""
     written = "curl --request PUT --data debug http://localhost:8081/loglevel"
     assert written in documented()
-    with shell.forwarding("kubectl -n kubeflow port-forward deployment/traincrew", 8081) as port:
+    with shell.forwarding(FORWARD, 8081) as port:
         command = written.replace("localhost:8081", f"127.0.0.1:{port}").split(" ")
         subprocess.run([*command, "--fail", "--silent"], check=True, timeout=LONG)
         asked = subprocess.run([command[0], "--silent", command[-1]], capture_output=True, text=True, check=True, timeout=LONG)
