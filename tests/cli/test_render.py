@@ -253,7 +253,7 @@ def test_out_of_memory_names_the_container_and_its_limit_also_when_only_the_reco
     assert found.endswith(f"exited with code 137 (OOMKilled): {cause}")
 
 
-def test_why_says_the_message_of_the_scheduler_once_and_without_the_part_about_preemption() -> None:
+def test_why_and_ls_say_the_message_of_the_scheduler_once_and_without_the_part_about_preemption() -> None:
     scheduler = (
         "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: 0/1 nodes are available: 1 No preemption victims "
         "found for incoming pod. This machine has no nvidia.com/gpu. To declare some, start the cluster with `traincrew up "
@@ -262,10 +262,11 @@ def test_why_says_the_message_of_the_scheduler_once_and_without_the_part_about_p
     condition = [{"type": "PodScheduled", "status": "False", "message": scheduler}]
     pods = [pod(f"j-worker-{index}", "Pending", index=index, conditions=condition, node="") for index in range(2)]
     why = {"reason": "Unschedulable", "message": f"pod j-worker-0 cannot be scheduled: {scheduler}", "since": THEN}
-    page = explanation.text(explanation.explain(observed(*pods, why=why), explanation.Evidence(), NOW))
-    assert page.count("Insufficient nvidia.com/gpu") == 1
-    assert page.count("traincrew up --device") == 1
-    assert "preemption" not in page
+    job = observed(*pods, why=why)
+    for page in (explanation.text(explanation.explain(job, explanation.Evidence(), NOW)), tables.jobs([job], NOW)):
+        assert page.count("Insufficient nvidia.com/gpu") == 1
+        assert page.count("traincrew up --device") == 1
+        assert "preemption" not in page
 
 
 def test_why_does_not_repeat_the_condition_of_a_failed_job_as_a_warning() -> None:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from traincrew.apimachinery import durations
-from traincrew.inspection import observed_job
+from traincrew.inspection import observed_job, pod_waiting_reasons
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
 
@@ -115,7 +115,8 @@ def _why(observed: observed_job.ObservedJob, now: Time) -> str:
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
         known = status.why.reason == failure_summary.REPLICA or f"({status.why.reason})" in status.why.message
-        text = status.why.message if known else f"{status.why.reason}: {status.why.message}"
+        message = pod_waiting_reasons.without_preemption(status.why.message)
+        text = message if known else f"{status.why.reason}: {message}"
     elif status.is_true("Failed") and observed.failure is not None:
         text = failure_summary.describe(observed.failure)
     elif not status.finished:
