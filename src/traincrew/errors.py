@@ -8,7 +8,9 @@
     │   ├── SettingsError         a flag, environment variable or settings file with an invalid value
     │   ├── KubeconfigError       no usable cluster in the kubeconfig
     │   ├── NotRunning            no cluster is running on this machine, or it did not start
+    │   ├── UnsuitableState       the command cannot do its work in the state in which cluster or job are
     │   ├── NoJob                 the cluster has no job of that name
+    │   ├── AmbiguousJob          the cluster has jobs of several kinds with that name
     │   ├── NoCluster             a console that shows recordings has no cluster to ask
     │   ├── RecordingError        a file that is not a recording, or a damaged, newer or too large one
     │   └── StoreError            a data file that cannot be opened: in use, corrupt, from a newer version, not writable
@@ -64,6 +66,14 @@ class NotRunning(UserError):
 
 class NoJob(UserError):
     pass
+
+
+class AmbiguousJob(UserError):
+    pass
+
+
+class UnsuitableState(UserError):
+    """Not invalid input: the same command may succeed later."""
 
 
 class NoCluster(UserError):

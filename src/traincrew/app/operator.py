@@ -11,7 +11,7 @@ from traincrew import errors, settings
 from traincrew.app import event_loop, own_image, signals
 from traincrew.client import connection, kubeconfig, retries
 from traincrew.client.remote import RemoteClient
-from traincrew.kinds import KINDS
+from traincrew.kinds import KINDS, lookup
 from traincrew.kinds.kind import JobKind
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
@@ -21,12 +21,11 @@ OWN_NAMESPACE = pathlib.Path(kubeconfig.SERVICE_ACCOUNT, "namespace")
 
 def chosen_kinds(names: tuple[str, ...]) -> tuple[JobKind, ...]:
     """The kinds of these names, case-insensitive; all if none is named."""
-    known = {kind.singular: kind for kind in KINDS}
-    unknown = [name for name in names if name.lower() not in known]
-    if unknown:
-        raise errors.SettingsError(f"Unknown kind {unknown[0]!r}. Choose from {', '.join(kind.kind for kind in KINDS)}.")
-    chosen = {name.lower() for name in names}
-    return tuple(kind for kind in KINDS if not chosen or kind.singular in chosen)
+    chosen = {name: lookup.find(name) for name in names}
+    for name, found in chosen.items():
+        if found is None:
+            raise errors.SettingsError(lookup.unknown_kind(name))
+    return tuple(kind for kind in KINDS if not chosen or kind in chosen.values())
 
 
 def own_namespace() -> str:

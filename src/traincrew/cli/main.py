@@ -127,7 +127,7 @@ def main() -> None:
         sys.exit(2)
     except click.Abort:
         sys.exit(128 + signal.SIGINT)
-    except errors.NotRunning as error:
+    except (errors.NotRunning, errors.UnsuitableState) as error:
         terminal.echo(f"error: {error}", err=True)
         sys.exit(1)
     except errors.UserError as error:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery import suggestions
 from traincrew.client import clock
 from traincrew.client.interfaces import LogReader
 from traincrew.client.remote import RemoteClient
@@ -21,7 +20,7 @@ from traincrew.console.view import job_details
 from traincrew.console.view import pods as shown_pods
 from traincrew.console.view.job_summaries import Activity
 from traincrew.inspection import evidence_query, observed_job
-from traincrew.kinds import KINDS
+from traincrew.kinds import KINDS, lookup
 from traincrew.kinds.kind import JobKind
 from traincrew.model import resources
 
@@ -50,8 +49,7 @@ def address(kind: str, namespace: str, name: str) -> JobAddress:
     """Raise NoJob if there is no such kind."""
     found = next((each for each in KINDS if each.singular == kind.lower()), None)
     if found is None:
-        hint = suggestions.did_you_mean(kind, [each.singular for each in KINDS])
-        raise errors.NoJob(f"unknown kind {kind!r}{hint}")
+        raise errors.NoJob(lookup.unknown_kind(kind))
     return JobAddress(found, namespace, name)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from traincrew import errors
 from traincrew.apimachinery import suggestions
 from traincrew.client import interfaces
-from traincrew.kinds import KINDS
+from traincrew.kinds import KINDS, lookup
 from traincrew.kinds.kind import JobKind
 from traincrew.validation.crd_install_command import INSTALL
 
@@ -44,13 +44,9 @@ def parse(text: str) -> JobReference:
 
 def find_kind(kind_name: str) -> JobKind:
     """A kind by any of the names that kubectl accepts."""
-    plain = kind_name.lower().partition(".")[0]
-    for kind in KINDS:
-        if plain in (kind.singular, kind.plural, *kind.crd.short_names, kind.framework):
-            return kind
-    known = [kind.kind for kind in KINDS]
-    suggestion = suggestions.did_you_mean(kind_name, known)
-    raise errors.SettingsError(f"unknown kind {kind_name!r}{suggestion or '. Known kinds: ' + ', '.join(known) + '.'}")
+    if (kind := lookup.find(kind_name)) is None:
+        raise errors.SettingsError(lookup.unknown_kind(kind_name))
+    return kind
 
 
 def _validate_name(name: str, text: str) -> str:
@@ -68,7 +64,7 @@ async def find(reader: interfaces.Reader, namespace: str, text: str) -> StoredJo
         return matches[0]
     if matches:
         choices = " or ".join(f"{found.kind.singular}/{reference.name}" for found in matches)
-        raise errors.SettingsError(f'{len(matches)} jobs are named "{reference.name}" in namespace "{namespace}". Use {choices}.')
+        raise errors.AmbiguousJob(f'{len(matches)} jobs are named "{reference.name}" in namespace "{namespace}". Use {choices}.')
     raise errors.NoJob(await not_found_message(reader, namespace, reference))
 
 
@@ -83,7 +79,7 @@ async def list_jobs(reader: interfaces.Reader, namespace: str | None, kinds: tup
     """All jobs, sorted by kind. A kind whose CRD is not installed has no jobs."""
     lists = await asyncio.gather(*(_list_kind(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in lists):
-        raise errors.SettingsError(f"the cluster has no CRDs of training jobs. Run `{INSTALL}` to install them.")
+        raise errors.UnsuitableState(f"the cluster has no CRDs of training jobs. Run `{INSTALL}` to install them.")
     return [StoredJob(kind, raw) for kind, each in zip(kinds, lists, strict=True) for raw in each or ()]
 
 

@@ -21,7 +21,7 @@ class StoredPod(NamedTuple):
     uid: str
     began: bytes
     containers: tuple[str, ...]
-    controller: kept_pod.Controller = kept_pod.Controller()
+    controller: kept_pod.ControllerRef = kept_pod.ControllerRef()
 
 
 def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[StoredPod]:

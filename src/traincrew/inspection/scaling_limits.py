@@ -62,7 +62,7 @@ def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:
     for key in manifest["spec"].get(job.kind.replicas_field) or ():
         if key.lower() == ROLE.lower():
             return str(key)
-    raise errors.SettingsError(f"{job.reference} has no workers to scale")
+    raise errors.UnsuitableState(f"{job.reference} has no workers to scale")
 
 
 def _outside_limits(job: ObservedJob, replicas: int) -> str:

@@ -71,7 +71,7 @@ class TensorBoardPod:
     def _require_own(self, pod: objects.Pod) -> None:
         owners = [owner.uid for owner in pod.metadata.owner_references]
         if self.job.job.metadata.uid not in owners and not pod.terminating:
-            raise errors.SettingsError(f'pod "{pod.name}" exists and does not belong to {self.job.reference}. Delete it first.')
+            raise errors.UnsuitableState(f'pod "{pod.name}" exists and does not belong to {self.job.reference}. Delete it first.')
 
     async def stop(self, uid: str) -> None:
         """Delete the pod, if it is the one with this UID."""

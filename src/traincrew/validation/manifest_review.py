@@ -8,7 +8,7 @@ from typing import Literal
 
 from traincrew.apimachinery import findings, suggestions, yaml_documents
 from traincrew.apimachinery.findings import ManifestFinding, Value
-from traincrew.kinds import KINDS
+from traincrew.kinds import KINDS, lookup
 from traincrew.model import jobs
 from traincrew.validation import crds, job_review
 
@@ -96,5 +96,5 @@ def _similar_kind(api_version: str, name: str) -> ManifestFinding | None:
         return ManifestFinding(("apiVersion",), f"{api_version!r} is not served for {name}, must be {' or '.join(served)}")
     meant = suggestions.nearest(name, known)
     if group == jobs.GROUP and meant and version in crds.versions(known[meant]):
-        return ManifestFinding(("kind",), f"unknown kind {name!r}; did you mean {meant!r}?")
+        return ManifestFinding(("kind",), lookup.unknown_kind(name))
     return None

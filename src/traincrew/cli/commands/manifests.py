@@ -9,7 +9,7 @@ import click
 import yaml
 
 from traincrew.cli.render import terminal
-from traincrew.kinds import KINDS
+from traincrew.kinds import KINDS, lookup
 from traincrew.kinds.kind import JobKind
 from traincrew.validation import admission_policies, crds, rbac_manifests
 
@@ -58,11 +58,9 @@ def crds_(kinds: tuple[str, ...], directory: pathlib.Path | None) -> None:
 
 
 def _find(name: str) -> JobKind:
-    for kind in KINDS:
-        if name.lower() in (kind.singular, kind.plural, f"{kind.plural}.{kind.resource.group}", *kind.crd.short_names):
-            return kind
-    known = ", ".join(kind.kind for kind in KINDS)
-    raise click.BadParameter(f"unknown kind {name!r}. Known kinds: {known}.", param_hint="KIND")
+    if (kind := lookup.find(name)) is None:
+        raise click.BadParameter(lookup.unknown_kind(name), param_hint="KIND")
+    return kind
 
 
 @manifests.command("metrics-authentication")

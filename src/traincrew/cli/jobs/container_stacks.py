@@ -27,7 +27,7 @@ done
 
 
 async def run_script(client: RemoteClient, position: pod_logs.ContainerReference, *argv: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error. Raise SettingsError if the user may not use exec."""
+    """Exit code, standard output and standard error. Raise Forbidden if the user may not use exec."""
     output = {exec_websocket.STDOUT: bytearray(), exec_websocket.STDERR: bytearray()}
 
     async def collect(channel: int, data: bytes) -> None:
@@ -37,7 +37,7 @@ async def run_script(client: RemoteClient, position: pod_logs.ContainerReference
         async with exec_websocket.opened(client, position, exec_websocket.Command(argv)) as session:
             code = await session.run(collect)
     except errors.Forbidden as error:
-        raise errors.SettingsError(
+        raise errors.Forbidden(
             f'you may not run commands in pods: the right "create pods/exec" in namespace {position.namespace!r} is missing '
             f"({error.message})"
         ) from None

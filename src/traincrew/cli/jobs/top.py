@@ -105,14 +105,17 @@ async def _pods(client: interfaces.Reader, namespace: str | None, notes: list[st
 async def _optional(
     client: interfaces.Reader, resource: Resource, namespace: str | None, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """The objects; none with a note if the user may not list them, or if the cluster has no metrics server."""
+    """The objects; none with a note if the user may not list them, if the cluster has no metrics server, or if it fails."""
     what = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     try:
         return [json.loads(raw) for raw in await _list(client, resource, namespace)]
     except errors.Forbidden:
         notes.append(f"You may not list {what}: these columns are empty.")
-    except (errors.NotFound, errors.ServerError):
-        notes.append(f"The cluster does not serve {what}: install metrics-server to see CPU and memory.")
+    except errors.NotFound:
+        remedy = ": install metrics-server to see CPU and memory" if resource.group == NODE_METRICS.group else ""
+        notes.append(f"The cluster does not serve {what}{remedy}.")
+    except errors.ServerError as error:
+        notes.append(f"{what} cannot be read, these columns are empty: {error.message}")
     return []
 
 

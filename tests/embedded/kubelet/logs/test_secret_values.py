@@ -63,9 +63,9 @@ def test_rotated_files_and_all_containers_are_searched(log: pathlib.Path) -> Non
 def test_a_log_whose_values_are_replaced_says_so_and_whose_pod_it_was(log: pathlib.Path) -> None:
     directory = log.parent.parent
     kept_pod.create(directory, pod())
-    assert kept_pod.read(directory) == kept_pod.KeptPod(kept_pod.Controller("JAXJob", "j-1"), secrets_replaced=False)
+    assert kept_pod.read(directory) == kept_pod.KeptPod(kept_pod.ControllerRef("JAXJob", "j-1"), secrets_replaced=False)
     secret_values.replace(directory, pod())
-    assert kept_pod.read(directory) == kept_pod.KeptPod(kept_pod.Controller("JAXJob", "j-1"), secrets_replaced=True)
+    assert kept_pod.read(directory) == kept_pod.KeptPod(kept_pod.ControllerRef("JAXJob", "j-1"), secrets_replaced=True)
     kept_pod.create(directory, pod())
     assert kept_pod.read(directory).secrets_replaced
 

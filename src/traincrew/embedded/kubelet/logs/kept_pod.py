@@ -14,7 +14,7 @@ from traincrew.apimachinery.unstructured import Object
 FILE = "pod.json"
 
 
-class Controller(NamedTuple):
+class ControllerRef(NamedTuple):
     """The controller of a pod. Empty: it has none."""
 
     kind: str = ""
@@ -22,7 +22,7 @@ class Controller(NamedTuple):
 
 
 class KeptPod(msgspec.Struct, frozen=True, rename="camel"):
-    controller: Controller = Controller()
+    controller: ControllerRef = ControllerRef()
     secrets_replaced: bool = False
     """Whether the log is without the values of secret variables."""
 
@@ -51,6 +51,6 @@ def write(directory: pathlib.Path, kept: KeptPod) -> None:
     os.replace(unfinished, directory / FILE)
 
 
-def _controller(pod: Object) -> Controller:
+def _controller(pod: Object) -> ControllerRef:
     owners = pod["metadata"].get("ownerReferences") or []
-    return next((Controller(each["kind"], each["uid"]) for each in owners if each.get("controller")), Controller())
+    return next((ControllerRef(each["kind"], each["uid"]) for each in owners if each.get("controller")), ControllerRef())
