@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.console import many_pods
 from tests.console.console_fixture import Browser, Machine
 
-from traincrew.console.view import replica_pages
+from traincrew.console.view import replica_paging
 
 PODS = 10_000
 FAILED = 7_777
@@ -18,7 +18,7 @@ async def test_a_job_with_ten_thousand_pods(browser: Browser, machine: Machine) 
 
     detail = await browser.get(JOB)
     names = [each["name"] for each in detail["replicas"]]
-    assert len(names) == replica_pages.MAX_SHOWN
+    assert len(names) == replica_paging.MAX_SHOWN
     assert detail["moreReplicas"] == PODS - len(names)
     assert names[:2] == ["worker-0", "worker-1"]
     assert names[-1] == f"worker-{FAILED}"

@@ -18,7 +18,7 @@ from traincrew import settings
 from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds.job_decoding import decode
 from traincrew.kinds.kind import JobKind
-from traincrew.model import allocations, jobs, objects, resources
+from traincrew.model import elastic_allocation, jobs, objects, resources
 from traincrew.model.observed import Observed, PodWarning, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Action, Create, Delete, ListEvents, Patch, Plan
@@ -66,7 +66,7 @@ class Simulation:
         """Pod quota of the namespace."""
         self.used_ports: frozenset[int] = frozenset()
         """Host ports of other jobs."""
-        self.allocation: allocations.Allocation | None = None
+        self.allocation: elastic_allocation.Allocation | None = None
         self.events: list[tuple[str, str]] = []
         self._made = 0
 

@@ -10,7 +10,7 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, posted, started
 from tests.planner.simulation import Simulation
 
-from traincrew.model.allocations import GAVE_BACK, NOTICED, Allocation, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, Allocation, Removal
 
 SCALING = "traincrew.kubeflow.org/scaling"
 DISCOVERY = ["--host-discovery-script", "/etc/mpi/discover_hosts.sh"]

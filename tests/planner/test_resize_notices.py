@@ -11,7 +11,7 @@ from tests.planner.scenarios import own_pods, started
 from tests.planner.simulation import Simulation
 from tests.planner.test_elastic_members import annotated, give, horovod, torchrun
 
-from traincrew.model.allocations import GAVE_BACK, NOTICED, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, Removal
 
 NOTICE = "traincrew.kubeflow.org/notice"
 

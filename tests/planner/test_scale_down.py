@@ -9,7 +9,7 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, started
 from tests.planner.simulation import Simulation
 
-from traincrew.model.allocations import GAVE_BACK, NOTICED, Allocation, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, Allocation, Removal
 
 MARK = "traincrew.kubeflow.org/leaving-since"
 COMMAND = ["horovodrun", "-np", "2", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]

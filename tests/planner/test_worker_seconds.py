@@ -14,7 +14,7 @@ from tests.planner.scenarios import started
 from tests.planner.simulation import Simulation
 from tests.planner.test_elastic_members import COMMAND, annotated, give, horovod
 
-from traincrew.model.allocations import GAVE_BACK, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, Removal
 from traincrew.model.status import WorkerSeconds
 
 ON_NODES = ("asked", "surplus", "starting", "leaving")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.sharing.snapshots import EAGER, GPU, NOW, elastic_job, gpu_node, snapshot, with_owner, worker
 
-from traincrew.model.allocations import GAVE_BACK
+from traincrew.model.elastic_allocation import GAVE_BACK
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import allocate

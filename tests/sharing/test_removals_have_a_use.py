@@ -14,7 +14,7 @@ from tests.planner.hypothesis_settings import max_examples
 from tests.scheduling import builders
 from tests.sharing.snapshots import GPU, NOW, elastic_job, gpu_node, pending_pods, random_snapshot, snapshot
 
-from traincrew.model.allocations import GAVE_BACK
+from traincrew.model.elastic_allocation import GAVE_BACK
 from traincrew.scheduling import objects
 from traincrew.scheduling.decisions import Profile, SchedulingContext
 from traincrew.scheduling.pod_info import PodInfo

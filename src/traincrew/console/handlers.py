@@ -34,7 +34,7 @@ from traincrew.console.contract.message import Message
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.stored_logs import StoredLogs
 from traincrew.console.stream.topics import Services
-from traincrew.console.view import job_filters, replica_pages, replica_variables
+from traincrew.console.view import job_filters, replica_paging, replica_variables
 
 T = TypeVar("T", bound=msgspec.Struct)
 CHUNK_BYTES = 256 * 1024
@@ -199,9 +199,9 @@ async def stop_tensorboard(console: HandlerContext, request: web.Request) -> web
 
 
 async def list_replicas(console: HandlerContext, request: web.Request) -> web.Response:
-    source, wanted = await source_of(console, request), replica_pages.parse(request.query)
+    source, wanted = await source_of(console, request), replica_paging.parse(request.query)
     found = await job_reader.read(source.reader, source.job)
-    return answer(replica_pages.page(found.observed, found.pods, wanted))
+    return answer(replica_paging.page(found.observed, found.pods, wanted))
 
 
 async def get_replica(console: HandlerContext, request: web.Request) -> web.Response:

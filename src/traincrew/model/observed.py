@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from traincrew import settings
-from traincrew.model import allocations, objects, resources
+from traincrew.model import elastic_allocation, objects, resources
 from traincrew.model.lenient_decoding import Unreadable
 from traincrew.model.meta import Time
 from traincrew.model.resources import Resource
@@ -86,7 +86,7 @@ class Observed:
     planning: settings.Planning = settings.Planning()
     expected_capacity: str = ""
     """Which workers of elastic jobs are removed for the pods of this job."""
-    allocation: allocations.Allocation | None = None
+    allocation: elastic_allocation.Allocation | None = None
     """The workers of an elastic job. None: not decided since the operator started."""
 
     def find(self, resource: Resource, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from traincrew.model.allocations import GAVE_BACK, Allocation
+from traincrew.model.elastic_allocation import GAVE_BACK, Allocation
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.observer import Observer
 

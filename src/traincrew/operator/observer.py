@@ -14,7 +14,7 @@ from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
-from traincrew.model.allocations import Allocation
+from traincrew.model.elastic_allocation import Allocation
 from traincrew.model.observed import Observed, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.operator import default_scaling, watched_resources

@@ -17,7 +17,7 @@ from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.kinds import elasticity
 from traincrew.model import jobs, resources
-from traincrew.model.allocations import Allocation
+from traincrew.model.elastic_allocation import Allocation
 from traincrew.operator import sharing_gangs, sharing_quotas, sharing_snapshot
 from traincrew.operator.expected_capacity import ExpectedCapacity
 from traincrew.operator.job_key import JobQueueKey

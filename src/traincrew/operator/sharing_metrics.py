@@ -7,7 +7,7 @@ import datetime as dt
 from prometheus_client import Gauge
 
 from traincrew.model import naming
-from traincrew.model.allocations import GAVE_BACK, REFUSED
+from traincrew.model.elastic_allocation import GAVE_BACK, REFUSED
 from traincrew.operator.metrics import Metrics
 from traincrew.scheduling import resource_requests
 from traincrew.sharing import demands

@@ -13,7 +13,7 @@ import msgspec
 from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import elasticity
 from traincrew.kinds.replica import Manifest, Replica
-from traincrew.model import allocations, naming, objects
+from traincrew.model import elastic_allocation, naming, objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Elastic, ElasticResize, JobStatus, Leaving, Restarts
 from traincrew.planner import deadlines, losses, scaling, waiting_reason
@@ -131,7 +131,9 @@ def _with_disruption(replicas: Replicas, status: JobStatus) -> Restarts:
     """A worker that leaves its node before the end of it is replaced under another index, so no loss of its pod is recorded."""
     before = status.elastic.members if status.elastic is not None else ""
     removed = (completion_indexes.parse(before) if before else frozenset[int]()) - set(replicas.job.indexes(elasticity.ROLE))
-    noticed = [index for index, removal in _removals(replicas) if index in removed and removal.reason == allocations.NOTICED]
+    noticed = [
+        index for index, removal in _removals(replicas) if index in removed and removal.reason == elastic_allocation.NOTICED
+    ]
     pods = (_pod(replicas.own_pods, replicas.replica(elasticity.ROLE, index)) for index in noticed)
     recorded = any(pod is not None and pod.metadata.uid in replicas.job.status.restarts.entered for pod in pods)
     if not noticed or recorded:
@@ -178,7 +180,7 @@ def _leaving(replicas: Replicas, before: Elastic | None, now: Time) -> list[Leav
     return result
 
 
-def _since(known: Leaving | None, removal: allocations.Removal, now: Time) -> Time | None:
+def _since(known: Leaving | None, removal: elastic_allocation.Removal, now: Time) -> Time | None:
     return known.since if known is not None and known.reason == removal.reason else deadlines.whole(now)
 
 
@@ -193,18 +195,18 @@ def leaving_pods(replicas: Replicas) -> Iterator[tuple[str, tuple[str, str]]]:
     """The names of pods that are about to be deleted, with the reason in one word and in a sentence."""
     known = {replicas.replica(elasticity.ROLE, index).name: removal for index, removal in _removals(replicas)}
     for pod in (pod for pod in replicas.excess_pods if pod.active):
-        removal = known.get(pod.name, allocations.Removal(allocations.RESIZED))
+        removal = known.get(pod.name, elastic_allocation.Removal(elastic_allocation.RESIZED))
         yield pod.name, (removal.reason, removal.message)
-    yield from ((pod.name, (allocations.NOTICED, message)) for pod, message in evicted(replicas))
+    yield from ((pod.name, (elastic_allocation.NOTICED, message)) for pod, message in evicted(replicas))
 
 
 def noticed(replicas: Replicas) -> frozenset[str]:
     """The names of pods that are removed because their nodes are about to be terminated."""
-    leaving = (index for index, removal in _removals(replicas) if removal.reason == allocations.NOTICED)
+    leaving = (index for index, removal in _removals(replicas) if removal.reason == elastic_allocation.NOTICED)
     return frozenset(replicas.replica(elasticity.ROLE, index).name for index in leaving)
 
 
-def _removals(replicas: Replicas) -> Iterator[tuple[int, allocations.Removal]]:
+def _removals(replicas: Replicas) -> Iterator[tuple[int, elastic_allocation.Removal]]:
     allocation = replicas.observed.allocation
     return iter(allocation.leaving.items() if allocation is not None else ())
 
@@ -227,7 +229,7 @@ def _resize(at: Time | None, counts: tuple[int, int], reason: str, message: str)
 
 def _explained(replicas: Replicas, last: ElasticResize | None) -> ElasticResize | None:
     """A preemption is seen before it is known for whom."""
-    if last is None or last.reason != allocations.RECLAIMED:
+    if last is None or last.reason != elastic_allocation.RECLAIMED:
         return last
     known = next((removal for _, removal in sorted(_removals(replicas), key=lambda each: each[0]) if removal.claimant), None)
     return _resize(last.at, (last.before, last.after), known.reason, known.message) if known is not None else last
@@ -239,7 +241,7 @@ def _cause(replicas: Replicas, old: frozenset[int], new: frozenset[int]) -> tupl
         if index in old - new:
             return removal.reason, removal.message
     if allocation is not None and new - old and new - old <= allocation.surplus:
-        return allocations.GREW, "capacity is idle"
+        return elastic_allocation.GREW, "capacity is idle"
     if len(new) < len(old) and allocation is not None and all(index in allocation.surplus for index in old - new):
-        return allocations.RECLAIMED, "pods on idle capacity were preempted or evicted"
-    return allocations.RESIZED, ""
+        return elastic_allocation.RECLAIMED, "pods on idle capacity were preempted or evicted"
+    return elastic_allocation.RESIZED, ""

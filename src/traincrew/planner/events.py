@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew.kinds import elasticity, job_warnings
 from traincrew.kinds.kind import JobKind
-from traincrew.model import allocations, jobs, objects
+from traincrew.model import elastic_allocation, jobs, objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, Elastic, Failure, JobStatus, Why
@@ -87,7 +87,7 @@ def resized(old: JobStatus, new: JobStatus) -> list[JobEvent]:
 
 
 def evicted(pods: Sequence[tuple[objects.Pod, str]]) -> list[JobEvent]:
-    return [JobEvent("Normal", allocations.NOTICED, reason, key=pod.metadata.uid) for pod, reason in pods]
+    return [JobEvent("Normal", elastic_allocation.NOTICED, reason, key=pod.metadata.uid) for pod, reason in pods]
 
 
 def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:

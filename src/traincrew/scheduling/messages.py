@@ -1,4 +1,4 @@
-"""Messages about unschedulable pods, identical to those of kube-scheduler and Volcano."""
+"""Messages about unschedulable pods, as kube-scheduler and Volcano word them, and our advice that may follow them."""
 
 from __future__ import annotations
 

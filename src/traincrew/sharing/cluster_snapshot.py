@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.kinds.elasticity import ResizeCost
-from traincrew.model import allocations
+from traincrew.model import elastic_allocation
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
 from traincrew.scheduling.objects import Node
@@ -115,7 +115,7 @@ class JobHistory:
     wanted: int
     cooldown_until: Time | None = None
     """The job is not scaled up before."""
-    cooldown_cause: allocations.Removal | None = None
+    cooldown_cause: elastic_allocation.Removal | None = None
     """Why the last worker was removed."""
     capacity_since: Time | None = None
     """Since when there is idle capacity for the job."""
@@ -127,7 +127,7 @@ class JobHistory:
     """The workers on idle capacity that have no pod yet, by index with the time of the decision."""
     requested: Mapping[int, Time] = dataclasses.field(default_factory=dict)
     """The same for workers up to the requested number."""
-    leaving: Mapping[int, allocations.Removal] = dataclasses.field(default_factory=dict)
+    leaving: Mapping[int, elastic_allocation.Removal] = dataclasses.field(default_factory=dict)
     """Why workers were removed whose pods still exist."""
     imbalanced_since: Time | None = None
     """Since when another job could get a worker of this one."""
@@ -198,7 +198,7 @@ class ClusterSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class SharingDecision:
-    jobs: Mapping[str, allocations.Allocation]
+    jobs: Mapping[str, elastic_allocation.Allocation]
     """By UID of the job."""
     history: DecisionHistory
     requeue_at: Time | None = None

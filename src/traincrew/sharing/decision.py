@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.model.allocations import GAVE_BACK, RESIZED, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, RESIZED, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.model.allocations import Allocation, Removal
+from traincrew.model.elastic_allocation import Allocation, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import demands, scale_up_limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from traincrew.model.allocations import GAVE_BACK, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, Removal
 from traincrew.sharing.cluster_snapshot import ElasticJob, Member
 from traincrew.sharing.proposal import JobProposal
 from traincrew.sharing.scale_up_limits import ScalingLimit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from traincrew.model.allocations import GAVE_BACK, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling import resource_requests
 from traincrew.scheduling.pod_info import PodInfo

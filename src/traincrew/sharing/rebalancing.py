@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.model.allocations import EVENED_OUT, Removal
+from traincrew.model.elastic_allocation import EVENED_OUT, Removal
 from traincrew.model.meta import Time
 from traincrew.sharing import scale_up_limits
 from traincrew.sharing.cluster_snapshot import Member

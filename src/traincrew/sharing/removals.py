@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from traincrew.model.allocations import GAVE_BACK, NOTICED, RECLAIMED, REFUSED, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, RECLAIMED, REFUSED, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import demands, scale_up_limits, termination_notices

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import backoff
 from traincrew.kinds.elasticity import ResizeCost
-from traincrew.model.allocations import EVENED_OUT, GAVE_BACK, NOTICED, Removal
+from traincrew.model.elastic_allocation import EVENED_OUT, GAVE_BACK, NOTICED, Removal
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
 from traincrew.sharing.cluster_snapshot import ElasticJob, FailedScaleUp, JobHistory

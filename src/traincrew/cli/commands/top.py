@@ -31,6 +31,6 @@ def top(target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
     traincrew top -A --once
     traincrew top -o json
     """
-    from traincrew.cli.jobs import top
+    from traincrew.cli.jobs import usage_query
 
-    sys.exit(asyncio.run(top.show(top.TopRequest(**chosen), target_options)))
+    sys.exit(asyncio.run(usage_query.show(usage_query.TopRequest(**chosen), target_options)))

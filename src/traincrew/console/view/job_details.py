@@ -19,7 +19,7 @@ from traincrew.console.contract.job_detail import (
     Restarts,
     RoleSummary,
 )
-from traincrew.console.view import job_summaries, replica_pages, replicas, timeline
+from traincrew.console.view import job_summaries, replica_paging, replicas, timeline
 from traincrew.console.view.job_summaries import Activity
 from traincrew.console.view.pods import ShownPod
 from traincrew.inspection import events, explanation, failures, scaling_limits
@@ -70,7 +70,7 @@ class JobObjects:
 def detail(read: JobObjects, now: Time) -> JobDetail:
     observed, stored = read.observed, read.observed.job.status
     slots = replicas.slots(observed, read.pods)
-    shown = replica_pages.shown(slots)
+    shown = replica_paging.shown(slots)
     return JobDetail(
         summary=job_summaries.summarize(read.kind, observed, now, read.activity),
         roles=[

@@ -11,9 +11,9 @@ from typing import Protocol
 from traincrew.client import interfaces
 from traincrew.embedded.controllers.autoscaling.controller import PERIOD, AutoscalerController
 from traincrew.embedded.controllers.claims import provisioner
-from traincrew.embedded.controllers.claims.binder import PersistentVolumeController
 from traincrew.embedded.controllers.claims.ephemeral_volumes import EphemeralVolumeController
 from traincrew.embedded.controllers.claims.protection import ProtectionController
+from traincrew.embedded.controllers.claims.volume_controller import PersistentVolumeController
 from traincrew.embedded.controllers.crd_finalizer import CRDFinalizer
 from traincrew.embedded.controllers.disruption.controller import DisruptionController
 from traincrew.embedded.controllers.endpoints.controller import EndpointsController

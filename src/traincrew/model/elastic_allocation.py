@@ -5,10 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-GAVE_BACK, EVENED_OUT, NOTICED, GREW, RECLAIMED, RESIZED = "GaveBack", "EvenedOut", "Noticed", "Grew", "Reclaimed", "Resized"
+# Why the number of workers changes.
+GAVE_BACK = "GaveBack"
+"""Workers are removed for pending pods."""
+EVENED_OUT = "EvenedOut"
+"""A worker is moved to a job with fewer workers."""
+NOTICED = "Noticed"
+"""Workers are removed before the termination of their node."""
+GREW = "Grew"
+"""Workers are added on idle capacity."""
+RECLAIMED = "Reclaimed"
+"""The pods of workers on idle capacity were preempted or deleted by others."""
+RESIZED = "Resized"
+"""The spec was changed."""
 REFUSED = "Refused"
-"""Why the number of workers changes: for pending pods, for a job with fewer workers, before the termination of a node, into idle
-capacity, by the scheduler, by a change of the spec; because the scheduler finds no node for a worker."""
+"""The scheduler finds no node for a worker on idle capacity."""
 
 
 @dataclasses.dataclass(frozen=True)
