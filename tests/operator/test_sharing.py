@@ -281,6 +281,23 @@ async def test_a_job_with_an_autoscaler_of_its_own_gets_no_idle_devices(tmp_path
 
 
 @in_virtual_time
+async def test_whoever_changes_replicas_is_obeyed_and_the_spec_is_not_written(tmp_path: pathlib.Path) -> None:
+    """As an autoscaler does, and then `kubectl apply` of the first manifest."""
+    async with cluster(tmp_path) as on, machine(on), on.operator():
+        quick = {"scaling": "yield", "start-seconds": "1"}
+        await on.create(elastic_job(2, 4, **quick))
+        for changes, replicas in enumerate((4, 3, 2)):
+            await asyncio.sleep(120)
+            change = {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": replicas}}}}
+            await on.client.patch(PYTORCH, NAMESPACE, "j", json.dumps(change).encode())
+            for _ in range(10):
+                await asyncio.sleep(60)
+                assert (await elastic(on))["members"] == f"0-{replicas - 1}"
+                assert await on.pods() == [f"j-worker-{index}" for index in range(replicas)]
+            assert (await on.job())["metadata"]["generation"] == 2 + changes
+
+
+@in_virtual_time
 async def test_a_new_operator_continues_with_the_recorded_workers(tmp_path: pathlib.Path) -> None:
     async with cluster(tmp_path) as on, machine(on):
         async with on.operator():

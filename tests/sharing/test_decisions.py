@@ -390,3 +390,23 @@ def test_a_job_of_horovod_is_productive_whatever_the_period_of_the_pending_pods(
         paused, held = paused + lost * workers, held + 5.0 * len(state.jobs[0].members)
         assert not waits or len(state.jobs[0].members) == 1
     assert paused <= 0.1 * held
+
+
+@pytest.mark.parametrize("period", [60, 200, 600, 3600])
+def test_a_job_of_torchrun_keeps_three_quarters_of_its_time_whatever_the_period_of_the_pending_pods(period: int) -> None:
+    """At every change all go back to the checkpoint. Between two changes no more is lost than was done."""
+    cost = ResizeCost(20.0, 20.0, 150.0)
+    state = snapshot([gpu_node("a", 4)], [], [elastic_job("e", ["a"], cost=cost)], policy=SharingPolicy())
+    wave, lost, held, changed_at = pending_pods("wave", 3), 0.0, 0.0, 0
+    for second in range(0, 6 * 3600, 5):
+        pods = tuple(pod for pod in state.pods if pod not in wave)
+        state = dataclasses.replace(state, pods=(*pods, *(wave if second // period % 2 == 1 else [])))
+        before = len(state.jobs[0].members)
+        state = applied(state, allocate(state, after(second)))
+        workers = len(state.jobs[0].members)
+        if workers != before:
+            pause = cost.up if workers > before else cost.down
+            lost += min(cost.redo, second - changed_at) * before + pause * min(before, workers)
+            changed_at = second
+        held += 5.0 * workers
+    assert lost <= 0.25 * held
