@@ -32,8 +32,6 @@ class Diagnosis:
     """The recognizer that found the cause."""
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """What the recognizer read, such as the name of a missing module."""
-    is_victim: bool = False
-    """The replica failed because of another one, whose end is not known."""
 
 
 def diagnose(ends: Sequence[ReplicaEnd], recorded: str = "") -> Diagnosis | None:
@@ -54,7 +52,6 @@ def diagnose(ends: Sequence[ReplicaEnd], recorded: str = "") -> Diagnosis | None
         advice=finding.advice,
         recognizer=finding.recognizer,
         details=finding.details,
-        is_victim=finding.significance == "consequence",
     )
 
 

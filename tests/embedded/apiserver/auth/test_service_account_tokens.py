@@ -235,11 +235,9 @@ def test_a_token_secret_is_populated_and_its_token_valid_while_the_secret_exists
     assert verification_error(tokens, token) == "Token has been invalidated"
 
 
-def test_a_secret_of_a_deleted_account_is_orphaned(tokens: Tokens, lookup: ObjectLookup) -> None:
+def test_a_secret_of_a_replaced_account_gets_no_token(tokens: Tokens, lookup: ObjectLookup) -> None:
     annotations = {token_secrets.ACCOUNT_NAME: "sa", token_secrets.ACCOUNT_UID: "uid-of-sa"}
     secret = {"type": token_secrets.TYPE, "metadata": SECRET["metadata"] | {"annotations": annotations}}
-    assert not token_secrets.orphaned(secret, lookup)
+    assert token_secrets.populated(secret, tokens, b"CA") is not None
     lookup.objects["serviceaccounts", "ns", "sa"] = stored_object("sa", uid="another")
-    assert token_secrets.orphaned(secret, lookup)
     assert token_secrets.populated(secret, tokens, b"CA") is None
-    assert not token_secrets.orphaned(secret | {"type": "Opaque"}, lookup)

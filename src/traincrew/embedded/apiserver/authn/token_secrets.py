@@ -31,12 +31,6 @@ def populated(secret: Object, tokens: Tokens, authority: bytes) -> Object | None
     return secret | {"data": data, "metadata": secret["metadata"] | {"annotations": annotations}}
 
 
-def orphaned(secret: Object, lookup: Lookup) -> bool:
-    """Whether its account was deleted (or replaced): such a secret must be deleted."""
-    named = (secret["metadata"].get("annotations") or {}).get(ACCOUNT_NAME)
-    return secret.get("type") == TYPE and bool(named) and account_of(secret, lookup) is None
-
-
 def account_of(secret: Object, lookup: Lookup) -> Object | None:
     annotations = secret["metadata"].get("annotations") or {}
     name, uid = annotations.get(ACCOUNT_NAME), annotations.get(ACCOUNT_UID)

@@ -38,7 +38,6 @@ class Collection(NamedTuple):
     """A list, or the keys and values of a map."""
 
     elements: tuple[Expression, ...]
-    is_list: bool
 
 
 class Comprehension(NamedTuple):
@@ -133,7 +132,7 @@ def _call(body: bytes) -> Expression:
 
 def _map(body: bytes) -> Expression:
     entries = [dict(_fields(value)) for field, value in _fields(body) if field == 2]
-    return Collection(tuple(_expression(each.get(part, b"")) for each in entries for part in (3, 4)), is_list=False)
+    return Collection(tuple(_expression(each.get(part, b"")) for each in entries for part in (3, 4)))
 
 
 def _comprehension(body: bytes) -> Expression:
@@ -148,7 +147,7 @@ _DECODERS = {
     _IDENT: lambda body: Ident(_last(body, 1).decode()),
     _SELECT: _select,
     _CALL: _call,
-    _LIST: lambda body: Collection(tuple(_expression(value) for field, value in _fields(body) if field == 1), is_list=True),
+    _LIST: lambda body: Collection(tuple(_expression(value) for field, value in _fields(body) if field == 1)),
     _STRUCT: _map,
     _COMPREHENSION: _comprehension,
 }

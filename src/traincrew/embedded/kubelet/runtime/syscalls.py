@@ -30,7 +30,6 @@ MS_NODIRATIME = 0x800
 MS_BIND = 0x1000
 MS_REC = 0x4000
 MS_PRIVATE = 0x40000
-MS_SLAVE = 0x80000
 MS_RELATIME = 0x200000
 
 MOUNT_ATTR_RDONLY = 1
@@ -107,7 +106,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 def restrict_mount(mount_descriptor: int, attributes: int, propagation: int = 0) -> None:
     """Adds MOUNT_ATTR flags to a mount, attached or not, and to all mounts below it. ENOSYS before Linux 5.12.
 
-    propagation: MS_PRIVATE or MS_SLAVE; 0: unchanged.
+    propagation: such as MS_PRIVATE; 0: unchanged.
     """
     words = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
     result = _libc.syscall(
