@@ -16,16 +16,16 @@ import yarl
 
 from traincrew import errors
 from traincrew.apimachinery import json_nesting
-from traincrew.client import connection, interfaces, request_urls, retries, status_errors, transport, watch_stream
+from traincrew.client import connection, content_types, interfaces, request_urls, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
 """Called after every request: verb, plural of the resource, status code (0: no response), seconds."""
 
 PATCHES: dict[interfaces.PatchType, str] = {
-    "merge": transport.MERGE_PATCH,
-    "json": transport.JSON_PATCH,
-    "strategic": transport.STRATEGIC_PATCH,
+    "merge": content_types.MERGE_PATCH,
+    "json": content_types.JSON_PATCH,
+    "strategic": content_types.STRATEGIC_PATCH,
 }
 SILENCE_MARGIN = 30.0
 """Seconds after its requested end at which a watch without data is cancelled."""
@@ -256,7 +256,7 @@ class RemoteClient:
 def _is_idempotent(call: _Call) -> bool:
     if call.verb == "create":
         return b'"generateName"' not in (call.request.body or b"")
-    return call.request.content_type != transport.JSON_PATCH
+    return call.request.content_type != content_types.JSON_PATCH
 
 
 def _decoded_list(body: bytes) -> _List:

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
-import logging
-import math
 import socket
-import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import aiohttp
 import multidict
 import yarl
 
-import traincrew
 from traincrew import errors
-from traincrew.client import connection, connector, credentials, retries, status_errors, tls, transport_errors
-
-log = logging.getLogger(__name__)
-
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+from traincrew.client import connection, connector, retries, status_errors, transport_errors
+from traincrew.client.content_types import JSON
+from traincrew.client.current_credentials import CurrentCredentials, PreparedCredentials
 
 KEEP_ALIVE = 60.0
 """Seconds for which an idle connection is kept. API servers close idle connections after 90 seconds or more."""
-REREAD_PAUSE = 5.0
-"""Seconds until rejected credentials that have not changed are read again."""
-UNREADABLE_PAUSE = 10.0
-"""Seconds for which the old credentials are used after the new ones could not be read."""
 
 
 class HttpResponse(NamedTuple):
@@ -48,29 +34,16 @@ class HttpRequest(NamedTuple):
     content_type: str = JSON
 
 
-@dataclasses.dataclass(frozen=True)
-class _Prepared:
-    """Credentials as arguments of aiohttp."""
-
-    access: credentials.Access = dataclasses.field(repr=False)
-    headers: Mapping[str, multidict.CIMultiDict[str]] = dataclasses.field(repr=False)
-    options: Mapping[str, Any] = dataclasses.field(repr=False)
-
-
 class Transport:
     def __init__(self, target: connection.ServerConnection, component: str, limits: retries.RetryLimits) -> None:
         self._target, self._limits = target, limits
-        self._agent = f"traincrew/{traincrew.__version__} ({component})"
-        self._renewing = asyncio.Lock()
-        self._prepared: _Prepared | None = None
-        self._read_at = self._rejected_at = -math.inf
-        self._stale_at = -math.inf
+        self._credentials = CurrentCredentials(target, component)
         self._session: aiohttp.ClientSession | None = None
         self._connector: connector.Connector | None = None
 
     async def open(self) -> None:
         """Reads the credentials, so that invalid credentials are reported at once and not by the first request."""
-        self._prepared = await self._prepare(None)
+        await self._credentials.open()
         self._connector = connector.Connector(keepalive_timeout=KEEP_ALIVE)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
@@ -91,23 +64,23 @@ class Transport:
     async def exchange(self, request: HttpRequest) -> HttpResponse:
         """The server's response. After a 401 the credentials are read again, and the request is repeated if they have changed."""
         started = asyncio.get_running_loop().time()
-        used = await self._current(started)
+        used = await self._credentials.current(started)
         response = await self._send(request, used)
-        if response.code == 401 and await self._credentials_changed(used, started):
-            response = await self._send(request, await self._current(started))
+        if response.code == 401 and await self._credentials.have_changed(used, started):
+            response = await self._send(request, await self._credentials.current(started))
         return response
 
     @contextlib.asynccontextmanager
     async def stream(self, request: HttpRequest, silence: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response whose body is streamed. silence: seconds without data after which the stream fails."""
         started = asyncio.get_running_loop().time()
-        used = await self._current(started)
+        used = await self._credentials.current(started)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect_timeout, sock_read=silence)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 response = await stack.enter_async_context(self._start(request, used, timeout=timeout))
-                if response.status == 401 and await self._credentials_changed(used, started):
-                    used = await self._current(started)
+                if response.status == 401 and await self._credentials.have_changed(used, started):
+                    used = await self._credentials.current(started)
                     response = await stack.enter_async_context(self._start(request, used, timeout=timeout))
                 _probe_when_idle(response)
                 stack.callback(_abort_if_unread, response)
@@ -119,32 +92,36 @@ class Transport:
     async def websocket(self, url: yarl.URL, protocols: tuple[str, ...]) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         """A WebSocket. Raises ApiError if the server rejects the upgrade."""
         started = asyncio.get_running_loop().time()
-        used = await self._current(started)
+        used = await self._credentials.current(started)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 try:
                     socket = await stack.enter_async_context(self._upgrade(url, protocols, used))
                 except aiohttp.WSServerHandshakeError as rejection:
-                    if rejection.status != 401 or not await self._credentials_changed(used, started):
+                    if rejection.status != 401 or not await self._credentials.have_changed(used, started):
                         raise await self._upgrade_error(url, used, rejection) from rejection
-                    socket = await stack.enter_async_context(self._upgrade(url, protocols, await self._current(started)))
+                    socket = await stack.enter_async_context(
+                        self._upgrade(url, protocols, await self._credentials.current(started))
+                    )
                 yield socket
         except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
-    def _upgrade(self, url: yarl.URL, protocols: tuple[str, ...], used: _Prepared) -> Any:
+    def _upgrade(self, url: yarl.URL, protocols: tuple[str, ...], used: PreparedCredentials) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"
         headers = multidict.CIMultiDict(used.headers[JSON])
         headers.popall("Content-Type")
         return self._session.ws_connect(url, protocols=protocols, headers=headers, max_msg_size=0, **used.options)
 
-    async def _upgrade_error(self, url: yarl.URL, used: _Prepared, rejection: aiohttp.WSServerHandshakeError) -> errors.ApiError:
+    async def _upgrade_error(
+        self, url: yarl.URL, used: PreparedCredentials, rejection: aiohttp.WSServerHandshakeError
+    ) -> errors.ApiError:
         """Sends the request again without an upgrade: aiohttp does not return the body of a rejected upgrade."""
         response = await self._send(HttpRequest("GET", url), used)
         same = response.code == rejection.status or response.code in (403, 404)
         return status_errors.error(rejection.status, response.body if same else b"")
 
-    def _start(self, request: HttpRequest, used: _Prepared, **more: Any) -> Any:
+    def _start(self, request: HttpRequest, used: PreparedCredentials, **more: Any) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"
         return self._session.request(
             request.method,
@@ -156,7 +133,7 @@ class Transport:
             **more,
         )
 
-    async def _send(self, request: HttpRequest, used: _Prepared) -> HttpResponse:
+    async def _send(self, request: HttpRequest, used: PreparedCredentials) -> HttpResponse:
         try:
             async with self._start(request, used) as response:
                 body: bytes = await response.read()
@@ -166,78 +143,8 @@ class Transport:
 
     def _unreachable(self, fault: Exception) -> errors.Unreachable:
         if transport_errors.is_tls(fault):
-            self._stale_at = -math.inf  # an authority or certificate may have been replaced
+            self._credentials.expire()  # an authority or certificate may have been replaced
         return transport_errors.unreachable(fault, self._target.server)
-
-    async def _current(self, now: float) -> _Prepared:
-        if now < self._stale_at and self._prepared is not None:
-            return self._prepared
-        async with self._renewing:
-            if now >= self._stale_at or self._prepared is None:
-                await self._renew()
-            assert self._prepared is not None
-            return self._prepared
-
-    async def _credentials_changed(self, used: _Prepared, since: float) -> bool:
-        """Whether the credentials differ now from those that the server has rejected."""
-        async with self._renewing:
-            now = asyncio.get_running_loop().time()
-            if self._prepared is used and self._read_at < since and now - self._rejected_at > REREAD_PAUSE:
-                await self._renew()
-                if self._prepared is used:
-                    self._rejected_at = now
-            return self._prepared is not used
-
-    async def _renew(self) -> None:
-        try:
-            self._prepared = await self._prepare(self._prepared)
-        except errors.KubeconfigError as error:
-            if self._prepared is None:
-                raise
-            log.warning("failed to read the credentials again", extra={"error": str(error)})
-            self._stale_at = asyncio.get_running_loop().time() + UNREADABLE_PAUSE
-
-    async def _prepare(self, before: _Prepared | None) -> _Prepared:
-        access = await self._target.identity.read()
-        self._read_at = asyncio.get_running_loop().time()
-        prepared = before if before is not None and before.access == access else self._build(access, before)
-        self._stale_at = self._read_at + access.fresh_for
-        return prepared
-
-    def _build(self, access: credentials.Access, before: _Prepared | None) -> _Prepared:
-        options: dict[str, Any] = {}
-        if self._target.server.startswith("https:"):
-            options["ssl"] = self._context(access, before)
-            if self._target.tls_server_name:
-                options["server_hostname"] = self._target.tls_server_name
-        if self._target.proxy:
-            options["proxy"] = self._target.proxy
-        types = (JSON, MERGE_PATCH, JSON_PATCH, STRATEGIC_PATCH)
-        return _Prepared(access, {each: self._headers(access, each) for each in types}, options)
-
-    def _context(self, access: credentials.Access, before: _Prepared | None) -> ssl.SSLContext:
-        """A new context means new connections: it is created only if the certificates have changed."""
-        if before is not None:
-            old = before.access
-            if (old.authority, old.certificate, old.key) == (access.authority, access.certificate, access.key):
-                return before.options["ssl"]  # type: ignore[no-any-return]
-        return tls.context(access, insecure=self._target.insecure, where=self._target.where)
-
-    def _headers(self, access: credentials.Access, content_type: str) -> multidict.CIMultiDict[str]:
-        headers = multidict.CIMultiDict(
-            {
-                "Accept": "application/json, */*",
-                # Compression saves little within a data centre and costs both sides CPU.
-                "Accept-Encoding": "identity",
-                "User-Agent": self._agent,
-                "Content-Type": content_type,
-            }
-        )
-        if access.authorization:
-            headers["Authorization"] = access.authorization
-        for name, value in self._target.impersonation:
-            headers.add(name, value)
-        return headers
 
 
 def _probe_when_idle(response: aiohttp.ClientResponse) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew import errors
 from traincrew.apimachinery import durations
-from traincrew.diagnosis import exit_codes
 from traincrew.diagnosis.hang import ReplicaActivity
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import (
     advice,
+    event_warnings,
     events,
     failures,
     image_events,
@@ -29,8 +27,6 @@ from traincrew.kinds import elasticity
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
-
-SHOWN_EVENTS = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +105,7 @@ def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation
         evidence=_evidence(observed, evidence),
         activity=replica_activity.lines(evidence.activities, now),
         pods=tuple(line for line in waiting if not _is_said(line, said)),
-        warnings=(*map(str, unmapped), *(() if succeeded else _warnings(evidence.events, known, now))),
+        warnings=(*map(str, unmapped), *(() if succeeded else event_warnings.unsaid(evidence.events, known, now))),
         remedies=tuple(dict.fromkeys(filter(None, (*remedies, *(each.remedy for each in unmapped))))),
         commands=_see_also(observed, evidence, healthy=healthy),
     )
@@ -125,17 +121,16 @@ def _evidence(observed: ObservedJob, evidence: Evidence) -> tuple[str, ...]:
 
 def _waiting(observed: ObservedJob) -> list[str]:
     """Replicas with the same reason share a line."""
-    return [f"{_group('replicas', names)}: {word}" for word, names in pod_waiting_reasons.replicas_by_reason(observed).items()]
+    return [
+        f"{pod_waiting_reasons.group('replicas', names)}: {word}"
+        for word, names in pod_waiting_reasons.replicas_by_reason(observed).items()
+    ]
 
 
 def _is_said(line: str, said: str) -> bool:
     """Whether the causes contain the reason of the replicas. The reason of the operator has other words before the message."""
     reason = line.partition(": ")[2]
     return reason.removeprefix(f"{pod_waiting_reasons.UNSCHEDULABLE}: ") in said
-
-
-def _group(what: str, names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} {what} ({pod_waiting_reasons.abbreviate(names)})"
 
 
 def _state(observed: ObservedJob, now: Time) -> str:
@@ -214,37 +209,6 @@ def _no_problem(observed: ObservedJob) -> str:
     if observed.state == "New":
         return "no operator has processed the job yet. Check that the operator is running."
     return "no problem found"
-
-
-def _warnings(evidence: Sequence[events.ListedEvent], said: str, now: Time) -> list[str]:
-    """The latest warnings that are not said yet. Equal warnings about several objects share a line."""
-    same: dict[tuple[str, str, str], list[events.ListedEvent]] = {}
-    said = _without_suggestions(said)
-    for event in events.warnings(evidence):
-        words = (event.involved_object.kind.lower(), event.reason, " ".join(event.message.split()))
-        if not _is_in(said, words[2]):
-            same[words] = [*same.pop(words, []), event]
-    return [_warning(*words, same_events, now) for words, same_events in list(same.items())[-SHOWN_EVENTS:]]
-
-
-def _is_in(said: str, message: str) -> bool:
-    """Whether the message of an event is said, in other words around it."""
-    words = pod_waiting_reasons.without_preemption(message.removeprefix("Error: ").removeprefix("Error creating: "))
-    text = exit_codes.without_details(words)
-    return _without_suggestions(text).rpartition(errors.STRICT_DECODING)[2] in said
-
-
-def _without_suggestions(text: str) -> str:
-    """The operator adds them to the words of the API server."""
-    return re.sub(r" \(did you mean '[^']*'\?\)", "", text)
-
-
-def _warning(kind: str, reason: str, message: str, same_events: Sequence[events.ListedEvent], now: Time) -> str:
-    names = list(dict.fromkeys(event.involved_object.name for event in same_events))
-    about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
-    times = sum(event.times for event in same_events)
-    repeated = f" ({times} times)" if times > len(names) else ""
-    return f"{durations.age(same_events[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
 def _see_also(observed: ObservedJob, evidence: Evidence, *, healthy: bool) -> tuple[str, ...]:

@@ -108,6 +108,10 @@ def _pods_reason(observed: ObservedJob) -> str:
     return f"{running} of {observed.job.total} running; " + "; ".join(parts)
 
 
+def group(what: str, names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} {what} ({abbreviate(names)})"
+
+
 def abbreviate(names: list[str]) -> str:
     rest = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
