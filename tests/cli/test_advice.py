@@ -28,7 +28,9 @@ SHAPE = re.compile(r"(?:Err|Failed|Invalid)[A-Z]\w+|[A-Z]\w*(?:Error|BackOff|Fai
 """How Kubernetes names reasons of pods that do not start."""
 NO_WAITING = {
     "FallbackToLogsOnError",  # a terminationMessagePolicy
+    "FailedPrecondition",  # a status code of gRPC
     "InternalError",  # of a response of the kubelet's server
+    "InvalidArgument",  # a status code of gRPC
     "PodFailed",  # of a condition of an ended pod
     "UnexpectedAdmissionError",  # of a failed pod, which is a disruption
 }
