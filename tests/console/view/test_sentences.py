@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from traincrew import errors
-from traincrew.console import cluster_queries
+from traincrew.console import cluster_queries, handlers, history_handlers, recording_handlers
 from traincrew.console.contract.problems import MissingRight
 from traincrew.console.sign_in import LinkAuthenticator, ProxyAuthenticator, TokenAuthenticator
 from traincrew.console.view import job_details, problems
@@ -41,6 +41,15 @@ def templates() -> Iterator[str]:
     for _, remedy in exit_codes.START_ERRORS:
         yield remedy
     yield from problems.NEXT_STEPS.values()
+
+
+ROUTES = (*handlers.ROUTES, *history_handlers.ROUTES, *recording_handlers.ROUTES)
+
+
+@pytest.mark.parametrize("tried", sorted({each.tried for each in ROUTES}))
+def test_what_a_request_tried_is_in_the_catalogue(tried: str) -> None:
+    sentence = tried.format("pytorchjob/mnist in namespace default")
+    assert any(each.fullmatch(sentence) for each in PATTERNS)
 
 
 def words(template: str) -> str:

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ApiError, JobDetail } from '../api/contract.gen';
 import { asProblem } from '../api/http';
+import { say } from '../i18n/say';
 import { act } from '../jobs/actions';
 import { ProblemText } from '../shell/ProblemState';
 import { NumberField } from '../wizard/NumberField';
@@ -93,7 +94,7 @@ interface RefusalProps {
 function Refusal({ problem, busy, force }: RefusalProps) {
   const { t } = useTranslation();
   return (
-    <Alert color="red" title={t('problem.tried', { tried: problem.tried })}>
+    <Alert color="red" title={t('problem.tried', { tried: say(problem.tried) })}>
       <ProblemText problem={problem} />
       {problem.reason === 'NotPossible' && (
         <>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { ActionName, ActionResult, ApiError, JobSummary } from '../api/contract.gen';
 import { asProblem } from '../api/http';
 import { jobId } from '../api/patches';
+import { say } from '../i18n/say';
 import { ProblemText } from '../shell/ProblemState';
 import { act, isFinished } from './actions';
 import { deleteLater, UNDO_SECONDS } from './deleteLater';
@@ -79,7 +80,7 @@ export function ConfirmAction({ action, jobs, onClose, onDone }: Props) {
             />
           )}
           {problems.map((problem) => (
-            <Alert key={problem.tried + problem.message} color="red" title={problem.tried}>
+            <Alert key={problem.tried + problem.message} color="red" title={say(problem.tried)}>
               <ProblemText problem={problem} />
             </Alert>
           ))}

@@ -51,7 +51,7 @@ async function send(jobs: readonly JobSummary[], t: TFunction): Promise<void> {
       notifications.show({
         color: 'red',
         autoClose: false,
-        title: t('problem.tried', { tried: problem.tried }),
+        title: t('problem.tried', { tried: say(problem.tried) }),
         message: say(problem.message),
       });
     }

@@ -25,7 +25,7 @@ export function ProblemState({ problem, retry }: Props) {
             ? t('problem.away')
             : problem.tried === ''
               ? t('problem.title')
-              : t('problem.tried', { tried: problem.tried })}
+              : t('problem.tried', { tried: say(problem.tried) })}
         </Title>
         <ProblemText problem={problem} />
         <Group gap="xs">

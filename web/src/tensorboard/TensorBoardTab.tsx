@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ApiError, StartTensorBoard, TensorBoardInfo } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
+import { say } from '../i18n/say';
 import { Card } from '../job/Card';
 import { useJobAddress } from '../job/jobContext';
 import { jobPath } from '../jobs/actions';
@@ -37,7 +38,7 @@ export function TensorBoardTab() {
   return (
     <div className="overview">
       {shown && (
-        <Alert color="red" title={t('problem.tried', { tried: shown.tried })}>
+        <Alert color="red" title={t('problem.tried', { tried: say(shown.tried) })}>
           <ProblemText problem={shown} />
         </Alert>
       )}
