@@ -18,7 +18,7 @@ from traincrew.client.remote import RemoteClient
 from traincrew.embedded.controllers.nodes.health import Timing
 from traincrew.embedded.controllers.run import Controllers
 
-TIMING = Timing(period=1.0, grace=8.0, startup_grace=8.0)
+TIMING = Timing(period=1.0, grace=8.0, startup_grace=8.0, deaf=4.0)
 ROOT = pathlib.Path(__file__).parents[2]
 
 

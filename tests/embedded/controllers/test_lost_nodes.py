@@ -12,6 +12,7 @@ from tests.operator.virtual_time import VirtualTimeLoop, in_virtual_time
 GRACE, TOLERATED = 50.0, 300.0
 SLACK = 20.0
 """Seconds: lease 10, status 10."""
+NOT_READY = "node.kubernetes.io/not-ready"
 FOREVER = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
 
 
@@ -75,15 +76,37 @@ async def test_a_node_that_comes_back_in_time_keeps_its_pods(tmp_path: pathlib.P
 
 
 @in_virtual_time
-async def test_nothing_is_evicted_when_no_node_is_heard_of(tmp_path: pathlib.Path) -> None:
-    """The fault is more likely ours. The first node that comes back gives the others their whole grace period."""
+async def test_no_node_is_lost_while_none_is_heard_of(tmp_path: pathlib.Path) -> None:
+    """The disk is full or does not respond. The first node that is heard of gives the others the whole grace period."""
+    async with silent_nodes(tmp_path) as nodes:
+        await nodes.join("here")
+        await asyncio.sleep(7.0)  # the two do not renew their leases at the same time
+        await nodes.join("there")
+        await nodes.pod("p", "here", tolerations=[{**FOREVER, "tolerationSeconds": 0}])
+        for seconds in (GRACE - 5.0, GRACE, GRACE + 5.0, 300.0):
+            await nodes.silence("here", "there")
+            await asyncio.sleep(seconds)
+            assert [await nodes.ready(name) for name in ("here", "there")] == ["True", "True"]
+            await nodes.join("there")
+            await asyncio.sleep(GRACE - SLACK)
+            assert [await nodes.ready(name) for name in ("here", "there")] == ["True", "True"]
+            await nodes.join("here")
+            await asyncio.sleep(SLACK)
+        assert await nodes.ready_pods() == await nodes.running_pods() == {"p"}
+        await nodes.silence("here")
+        await _until_lost(nodes)
+        assert [await nodes.ready(name) for name in ("here", "there")] == ["Unknown", "True"]
+
+
+@in_virtual_time
+async def test_nothing_is_evicted_when_no_node_is_ready(tmp_path: pathlib.Path) -> None:
     async with silent_nodes(tmp_path) as nodes:
         await nodes.join("here", "there")
-        await nodes.pod("p", "there", tolerations=[{**FOREVER, "tolerationSeconds": 0}])
-        await nodes.silence("here", "there")
-        await asyncio.sleep(400.0)
-        assert [await nodes.ready(name) for name in ("here", "there")] == ["Unknown"] * 2
-        assert [await nodes.taints(name) for name in ("here", "there")] == [{"unreachable:NoSchedule"}] * 2
+        await nodes.pod("p", "there", tolerations=[{**FOREVER, "key": NOT_READY, "tolerationSeconds": 0}])
+        await nodes.report_not_ready("here", "there")
+        await asyncio.sleep(1.0)
+        assert [await nodes.taints(name) for name in ("here", "there")] == [{"not-ready:NoSchedule"}] * 2
+        assert await nodes.ready_pods() == set()
         assert await nodes.running_pods() == {"p"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from traincrew.apimachinery.unstructured import Object
@@ -20,6 +21,8 @@ class Timing(NamedTuple):
     grace: float = 50.0
     startup_grace: float = 60.0
     """For a node that has never written its status."""
+    deaf: float = 20.0
+    """If no node was heard of for this time, the fault is here. Two periods in which a kubelet renews its lease."""
 
 
 TIMING = Timing()
@@ -59,6 +62,14 @@ def observe(before: NodeHealth | None, node: Object, renewed: str, now: float) -
 
 def is_lost(health: NodeHealth, now: float, timing: Timing) -> bool:
     return now - health.heard > (timing.startup_grace if health.heartbeat is None else timing.grace)
+
+
+def is_deaf(nodes: Collection[NodeHealth], now: float, timing: Timing) -> bool:
+    """Nobody was heard of: the API server could not store a heartbeat, because the disk is full or does not respond.
+
+    kube-controller-manager loses its own lease then, and begins anew. Here the node of this process would be lost first.
+    """
+    return bool(nodes) and now - max(each.heard for each in nodes) > timing.deaf
 
 
 def unknown_conditions(node: Object, timestamp: str) -> list[Object]:

@@ -58,6 +58,7 @@ class NodeLifecycleController:
         self._pods = PodReadiness(client, informers.pods)
         self._known: dict[str, _Known] = {}
         """By UID: a node that is deleted and created again is another node."""
+        self._deaf = False
         self._evictions = ZoneEvictions()
         self._changed = asyncio.Event()
         self._nodes.listeners.append(self._node_changed)
@@ -93,22 +94,31 @@ class NodeLifecycleController:
         renewed = {lease.metadata.name: lease.spec.renew_time async for lease in self._leases()}
         now = self._running_time.now()
         self._observe(renewed, now)
-        await _each(self._write_conditions(node) for node in self._nodes if health.is_lost(self._health(node), now, self._timing))
+        await _each(self._write_conditions(node) for node in self._lost(now))
         stored = [node for node in self._nodes if node.metadata.uid in self._known]
         if self._evictions.observe([node.body for node in stored]):
-            # Nodes that were not heard of because nobody was have the whole grace period.
-            self._known = {uid: each._replace(health=each.health._replace(heard=now)) for uid, each in self._known.items()}
+            self._begin_anew(now)
         decided = [(node, self._taints(node, now)) for node in stored]
         await _each(self._patch(node, {"spec": {"taints": each or None}}) for node, each in decided if each is not None)
         await _each(self._mark_pods(node) for node in stored)
+
+    def _lost(self, now: float) -> list[Unstructured]:
+        were_deaf = self._deaf
+        self._deaf = health.is_deaf([each.health for each in self._known.values()], now, self._timing)
+        if were_deaf and not self._deaf:
+            self._begin_anew(now)
+        if self._deaf:
+            return []
+        return [node for node in self._nodes if health.is_lost(self._known[node.metadata.uid].health, now, self._timing)]
+
+    def _begin_anew(self, now: float) -> None:
+        """Nodes that were not heard of because nobody was have the whole grace period."""
+        self._known = {uid: each._replace(health=each.health._replace(heard=now)) for uid, each in self._known.items()}
 
     async def _leases(self) -> AsyncIterator[_Lease]:
         async for page in self._client.pages(LEASES, LEASE_NAMESPACE):
             for item in page.items:
                 yield msgspec.json.decode(item, type=_Lease)
-
-    def _health(self, node: Unstructured) -> NodeHealth:
-        return self._known[node.metadata.uid].health
 
     def _observe(self, renewed: dict[str, str], now: float) -> None:
         before, self._known = self._known, {}
