@@ -52,11 +52,11 @@ def horovod(state: str) -> observed_job.ObservedJob:
 def test_scale_says_when_the_program_has_the_new_number_of_workers() -> None:
     assert scaling_limits.effect(observed(), 2) == "When the new pods run, torchrun starts the program again on all workers."
     # 60 s for the start of the program, and 7 s in which others may join.
-    assert scaling_limits.effect(observed(), 0).startswith("Workers leave when 67 s have passed since the last one started;")
+    assert scaling_limits.effect(observed(), 0).startswith("Workers are removed 67 s after the start of the last one;")
     assert scaling_limits.effect(observed(), 1) == ""
-    assert scaling_limits.effect(horovod("Created"), 3).startswith("Horovod has not begun: it starts with the workers that are ")
-    assert scaling_limits.effect(horovod("Running"), 3).startswith("Horovod includes a new worker when its pod is ready")
-    assert "; their pods end 30 s later." in scaling_limits.effect(horovod("Running"), 1)
+    assert scaling_limits.effect(horovod("Created"), 3).startswith("Horovod has not started: it starts with the workers")
+    assert scaling_limits.effect(horovod("Running"), 3).startswith("When the pod of a new worker is ready, Horovod adds")
+    assert "Their pods are deleted 30 s later." in scaling_limits.effect(horovod("Running"), 1)
 
 
 def test_ls_shows_the_bounds_and_why_there_are_not_more_workers() -> None:

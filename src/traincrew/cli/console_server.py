@@ -32,7 +32,7 @@ options = add_options((
     click.option(
         "--public-url", metavar="URL",
         help="Address at which users open the console, such as https://console.example.com. Requests for other hosts are "
-             "refused. Default: 127.0.0.1 or localhost, as with `kubectl port-forward`.",
+             "rejected. Default: 127.0.0.1 or localhost, as with `kubectl port-forward`.",
     ),
     click.option("--tls-cert-file", metavar="FILE",
                  help="TLS certificate (PEM) of the console. It is reloaded when the file changes."),
@@ -46,7 +46,7 @@ options = add_options((
     click.option("--proxy-groups-header", metavar="NAME", default="",
                  help="proxy: header with the groups of the user, separated by commas."),
     click.option("--proxy-group", multiple=True, metavar="NAME",
-                 help="proxy: a group that the console may impersonate. Others of the header are ignored. May be repeated."),
+                 help="proxy: group that the console may impersonate. Other groups in the header are ignored. May be repeated."),
     click.option("--proxy-address", multiple=True, metavar="CIDR",
                  help="proxy: address of the proxy. The headers are ignored from other addresses. May be repeated."),
     click.option("--proxy-secret-file", metavar="FILE",

@@ -14,8 +14,8 @@ _DAY = 86400.0
 _MINIMUM = "1Mi"
 location = click.option(
     "--history", metavar="LOCATION", envvar="TRAINCREW_HISTORY", default="",
-    help="The history: the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE. Default: $TRAINCREW_HISTORY, "
-         "where other users of the machine do not see the password.",
+    help="Location of the history: a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE. Default: $TRAINCREW_HISTORY, "
+         "which hides the password from other users of the machine.",
 )  # fmt: skip
 add_limits = add_options((
     click.option("--max-age", type=WholeNumber(1), default=round(settings.History.max_age_seconds / _DAY), show_default=True,

@@ -5,5 +5,5 @@ from __future__ import annotations
 import click
 
 recording = click.option(
-    "--recording", metavar="FILE", default="", help="Read a recording that `traincrew export` has written, without a cluster."
+    "--recording", metavar="FILE", default="", help="Read a recording of `traincrew export`. No cluster is needed."
 )

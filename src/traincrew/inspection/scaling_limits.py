@@ -101,19 +101,16 @@ def _effect_on_torchrun(pause: float, *, grows: bool) -> str:
     if grows:
         return "When the new pods run, torchrun starts the program again on all workers."
     return (
-        f"Workers leave when {pause:g} s have passed since the last one started; torchrun then starts the program again on the "
-        "others."
+        f"Workers are removed {pause:g} s after the start of the last one; torchrun then starts the program again on the others."
     )
 
 
 def _effect_on_horovod(drain: float, *, begun: bool, grows: bool) -> str:
     if not begun:
-        return "Horovod has not begun: it starts with the workers that are ready then, and includes the others when they are."
+        return "Horovod has not started: it starts with the workers that are ready, and adds the others when they are ready."
     if grows:
-        return "Horovod includes a new worker when its pod is ready, at the next commit of the program."
-    return (
-        f"Horovod continues without the workers that leave at the next commit of the program; their pods end {drain:g} s later."
-    )
+        return "When the pod of a new worker is ready, Horovod adds the worker at the next commit of the program."
+    return f"At its next commit the program continues without the removed workers. Their pods are deleted {drain:g} s later."
 
 
 def other_roles(job: ObservedJob) -> str:

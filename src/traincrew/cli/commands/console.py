@@ -39,7 +39,7 @@ _port = click.option(
     "--port",
     type=WholeNumber(0, 65535),
     metavar="N",
-    help="Port of the console. 0: any free port. Default: that of a console that runs already, else 8470.",
+    help="Port of the console. 0: any free port. Default: the port of a console that is already running, else 8470.",
 )
 _address = click.option(
     "--address",

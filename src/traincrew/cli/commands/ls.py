@@ -18,7 +18,7 @@ from traincrew.cli.render import terminal
 @click.command()
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, shell_complete=completions.jobs)
 @click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="List the jobs of all namespaces.")
-@click.option("--all", "deleted", is_flag=True, help="List deleted jobs, too, from the history that the console keeps.")
+@click.option("--all", "deleted", is_flag=True, help="Also list deleted jobs, from the history of the console.")
 @click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C: a live table on a terminal, else a line for each.")
 @output_options.option("wide")
 @hang_options.options

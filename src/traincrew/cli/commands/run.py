@@ -33,7 +33,9 @@ from traincrew.cli.whole_number import WholeNumber
 )
 @click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
 @click.option(
-    "--idle", is_flag=True, help="Let an elastic job grow into idle capacity and give it back when another job waits for it."
+    "--idle",
+    is_flag=True,
+    help="Let the operator add workers to an elastic job on idle capacity, and remove them for pending pods.",
 )
 @click.option(
     "--image",
@@ -85,7 +87,7 @@ from traincrew.cli.whole_number import WholeNumber
     default="",
     help="Delete the job if it has not finished after this time, such as 90s, 30m or 12h.",
 )
-@click.option("--wait-forever", is_flag=True, help="Wait also for a job that can never run here.")
+@click.option("--wait-forever", is_flag=True, help="Keep waiting for a job that can never run on this cluster.")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")
 @hang_options.options
 @cluster_target.options
