@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import time
 from collections.abc import Iterator
 
 import hypothesis
@@ -132,10 +131,8 @@ def test_a_sum_equals_the_sum_of_its_parts(parts: list[tuple[int, str]]) -> None
     "text",
     ["1e1000000", "1e-1000000", "1e999999999", "9" * 5000, "9" * 500_000 + "Ki", "." + "9" * 500_000 + "Ei", "1" * 500_000 + "m"],
 )
-def test_huge_quantities_cost_nothing(text: str) -> None:
-    begun = time.process_time()
-    assert quantities.nanos(text) > 0
+def test_no_huge_number_is_built_from_a_huge_quantity(text: str) -> None:
+    assert 0 < quantities.nanos(text) <= 10**300
     assert quantities.add([text, text])
     assert quantities.canonical(text)
-    assert quantities.value(text) >= 1
-    assert time.process_time() - begun < 1
+    assert 1 <= quantities.value(text) < 2**63

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.console_cluster.release import NAMESPACE, Release
-from tests.install.test_installed_operator import map_image
-from tests.node import joined_node
+from tests.install import mapped_node
 from tests.node.joined_node import JoinedNode
 
 from traincrew.console import page_files
@@ -15,17 +14,11 @@ from traincrew.console import page_files
 def machine() -> Iterator[JoinedNode]:
     """A namespace that admits no pod which is not restricted."""
     assert page_files.is_built(), "run `make console`"
-    with joined_node.own_control_plane() as kube:
-        node = JoinedNode(kube)
-        try:
-            map_image(node)
-            node.up()
-            labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-            metadata = {"name": NAMESPACE, "labels": labels}
-            node.api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-            yield node
-        finally:
-            node.close()
+    with mapped_node.running() as node:
+        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+        metadata = {"name": NAMESPACE, "labels": labels}
+        node.api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        yield node
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,9 @@ import pytest
 from tests.cluster import audit
 from tests.cluster.api import eventually
 from tests.console import users
-from tests.install import console_values
+from tests.install import console_values, mapped_node
 from tests.install import helm as helm_module
 from tests.install.helm import CHART, IMAGE, ROOT, Helm, Object
-from tests.install.test_installed_operator import map_image
-from tests.node import joined_node
 from tests.node.joined_node import JoinedNode
 from tools.kube import build
 
@@ -92,13 +90,8 @@ def test_the_chart_renders_the_console_of_the_manifests(helm: Helm) -> None:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[JoinedNode]:
-    with joined_node.own_control_plane() as kube:
-        node = JoinedNode(kube)
-        try:
-            map_image(node)
-            yield node.up()
-        finally:
-            node.close()
+    with mapped_node.running() as node:
+        yield node
 
 
 @contextlib.contextmanager

@@ -18,42 +18,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from tests.cluster import audit, manifests
 from tests.cluster.api import Object, eventually
+from tests.install import mapped_node
 from tests.install.helm import CHART, IMAGE, ROOT, Helm
 from tests.install.test_helm_release import earlier_chart
-from tests.node import joined_node, pod_programs
+from tests.node import pod_programs
 from tests.node.joined_node import JoinedNode
-from tests.node.local_cluster import python_for
 from tools.kube import build
 
 from traincrew import __version__
 
 LONG = 180.0
-OPERATOR_USER = 65532
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[JoinedNode]:
-    with joined_node.own_control_plane() as kube:
-        node = JoinedNode(kube)
-        try:
-            map_image(node)
-            yield node.up()
-        finally:
-            node.close()
-
-
-def map_image(node: JoinedNode) -> None:
-    program, variables = python_for(OPERATOR_USER)
-    entry = {
-        "pattern": "registry.example.com/team/traincrew",
-        "command": [program, "-m", "traincrew.cli.main"],
-        "variables": variables,
-    }
-    node.data.mkdir(mode=0o700, exist_ok=True)
-    (node.data / "images.yaml").write_text(yaml.safe_dump({"version": 1, "images": [entry]}))
+    with mapped_node.running() as node:
+        yield node
 
 
 @pytest.fixture(scope="module")

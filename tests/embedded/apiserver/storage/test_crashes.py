@@ -13,6 +13,7 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.stored_objects import text
 
+from traincrew import errors
 from traincrew.embedded.apiserver.storage.records import RecordChange, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
@@ -91,7 +92,7 @@ async def test_a_second_process_gets_an_error_with_the_process_that_holds_the_fi
     assert process.stdout
     try:
         assert (await process.stdout.readline()).startswith(b"OPEN")
-        with pytest.raises(Exception, match=f"state.db is in use by process {process.pid}: stop that process first"):
+        with pytest.raises(errors.StoreError, match=f"state.db is in use by process {process.pid}: stop that process first"):
             opened()
     finally:
         process.kill()
