@@ -4,6 +4,7 @@ import { NumberField } from '../NumberField';
 import { DESCRIPTION, podPath, policyPath, policyText, QUEUE, SCALING, text, tree } from '../projection';
 import { sharedBy } from '../shared';
 import { PairRows } from './PairRows';
+import { QueueField } from './QueueField';
 import { forRoles, labelOf, type SectionProps } from './section';
 
 const CLEAN = ['Running', 'All', 'None'];
@@ -82,16 +83,15 @@ function Policy({ form, disabled, errorAt, edit }: SectionProps) {
 }
 
 /** Who decides when and where it runs: queue, priority, scheduler. */
-function Scheduling({ form, kind, disabled, errorAt, edit }: SectionProps) {
+function Scheduling({ form, kind, capabilities, disabled, errorAt, edit }: SectionProps) {
   const { t } = useTranslation();
   return (
     <div className="form-row">
-      <TextInput
-        label={t('columns.queue')}
-        placeholder={t('wizard.noQueue')}
+      <QueueField
         value={form.labels[QUEUE] ?? ''}
+        namespace={form.namespace || capabilities.namespace}
         disabled={disabled}
-        onChange={(event) => edit([['metadata', 'labels', QUEUE], event.currentTarget.value || undefined])}
+        onChange={(queue) => edit([['metadata', 'labels', QUEUE], queue || undefined])}
       />
       {(['priorityClassName', 'schedulerName'] as const).flatMap((field) =>
         sharedBy(form.roles, (role) => role.pod[field]).map((shared) => (
