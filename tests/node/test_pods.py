@@ -126,6 +126,13 @@ def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(cluster: LocalCluster
     assert not pathlib.Path("/brand").exists()
 
 
+def test_the_hostname_of_a_pod_is_its_fqdn_if_it_wants_that(cluster: LocalCluster) -> None:
+    named = {"hostname": "zero", "subdomain": "ring", "setHostnameAsFQDN": True}
+    cluster.create(pod("qualified", "sh", "-c", "hostname; cat /etc/hostname; echo $HOSTNAME", **named))
+    cluster.ended("qualified")
+    assert cluster.logs("qualified").split() == ["zero.ring.default.svc.cluster.local"] * 3
+
+
 def test_a_container_sees_its_own_processes_only(cluster: LocalCluster) -> None:
     cluster.create(pod("counting", "sh", "-c", "echo $(ls /proc | grep -c '^[0-9]')"))
     cluster.ended("counting")

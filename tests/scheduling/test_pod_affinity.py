@@ -70,6 +70,37 @@ def test_topology_spread_constraints_are_satisfied() -> None:
     assert "1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints." in messages(result)["p3"]
 
 
+def spread(**constraint: Any) -> dict[str, Any]:
+    rule = {
+        "maxSkew": 1,
+        "topologyKey": HOST,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "w"}},
+    }
+    return {"topologySpreadConstraints": [{**rule, **constraint}]}
+
+
+def test_a_spread_constraint_counts_the_pods_with_the_same_values_of_its_label_keys() -> None:
+    nodes = [node("a"), node("b", {"unschedulable": True})]
+    old = pod("old", on="a", labels={"app": "w", "revision": "1"})
+    new = {"app": "w", "revision": "2"}
+    assert bound(run_cycle(old, pod("p", spread(), labels=new), nodes=nodes)) == {}
+    assert bound(run_cycle(old, pod("p", spread(matchLabelKeys=["revision", "absent"]), labels=new), nodes=nodes)) == {"p": "a"}
+
+
+def test_a_spread_constraint_may_leave_out_tainted_nodes() -> None:
+    nodes = [node("a"), node("b", {"taints": [{"key": "k", "effect": "NoSchedule"}]})]
+    running = pod("running", on="a", labels={"app": "w"})
+    assert bound(run_cycle(running, pod("p", spread(), labels={"app": "w"}), nodes=nodes)) == {}
+    assert bound(run_cycle(running, pod("p", spread(nodeTaintsPolicy="Honor"), labels={"app": "w"}), nodes=nodes)) == {"p": "a"}
+
+
+def test_a_spread_constraint_with_an_empty_selector_counts_no_pods() -> None:
+    nodes = [node("a"), node("b", {"taints": [{"key": "k", "effect": "NoSchedule"}]})]
+    crowd = [pod(f"p{index}", on="a") for index in range(3)]
+    assert bound(run_cycle(*crowd, pod("p", spread(labelSelector={})), nodes=nodes)) == {"p": "a"}
+
+
 def test_preferred_affinity_decides_between_nodes() -> None:
     term = {"weight": 50, "podAffinityTerm": {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}}
     spec = {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}

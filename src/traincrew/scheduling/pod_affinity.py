@@ -86,28 +86,48 @@ def topology_spread_violation(pod: PodInfo, node_info: NodeInfo, snapshot: Snaps
             return TOPOLOGY_KEY_MISSING
         counts = _matching_pods_by_domain(pod, constraint, snapshot)
         minimum = min(counts.values(), default=0) if len(counts) >= (constraint.get("minDomains") or 1) else 0
-        own = int(label_selectors.matches(constraint.get("labelSelector"), pod.metadata.labels))
+        own = int(_spread_selects(constraint, pod, pod))
         if counts.get(domain, 0) + own - minimum > int(constraint.get("maxSkew") or 1):
             return TOPOLOGY_SPREAD_MISMATCH
     return ""
 
 
+def _spread_selects(constraint: Object, pod: PodInfo, other: PodInfo) -> bool:
+    """matchLabelKeys: the labels that both pods must have in common, as far as the pod has them."""
+    labels, others = pod.metadata.labels, other.metadata.labels
+    same = all(others.get(key) == labels[key] for key in constraint.get("matchLabelKeys") or () if key in labels)
+    return same and label_selectors.matches(constraint.get("labelSelector"), others)
+
+
+def _counts_nothing(constraint: Object, pod: PodInfo) -> bool:
+    """As in kube-scheduler, no pod is counted for an empty selector, which would select all."""
+    selector = constraint.get("labelSelector") or {}
+    keys = [key for key in constraint.get("matchLabelKeys") or () if key in pod.metadata.labels]
+    return not (selector.get("matchLabels") or selector.get("matchExpressions") or keys)
+
+
+def _is_eligible(pod: PodInfo, node_info: NodeInfo, constraint: Object) -> bool:
+    """Whether the node counts for the domains of the constraint."""
+    if constraint.get("nodeAffinityPolicy") != "Ignore" and not node_affinity.matches_pod(pod.spec, node_info.node):
+        return False
+    return constraint.get("nodeTaintsPolicy") != "Honor" or node_affinity.untolerated_taint(pod.spec, node_info.taints) is None
+
+
 def _matching_pods_by_domain(pod: PodInfo, constraint: Object, snapshot: Snapshot) -> dict[str, int]:
     """The number of selected pods in each topology domain that is eligible for the pod."""
-    key = constraint.get("topologyKey", "")
+    key, none = constraint.get("topologyKey", ""), _counts_nothing(constraint, pod)
     counts: dict[str, int] = {}
     for node_info in snapshot.node_infos.values():
         domain = node_info.node.metadata.labels.get(key)
-        if domain is None or (
-            constraint.get("nodeAffinityPolicy") != "Ignore" and not node_affinity.matches_pod(pod.spec, node_info.node)
-        ):
+        if domain is None or not _is_eligible(pod, node_info, constraint):
             continue
         matching = sum(
             1
             for other in node_info.pods.values()
-            if other.metadata.namespace == pod.metadata.namespace
+            if not none
+            and other.metadata.namespace == pod.metadata.namespace
             and not other.terminating
-            and label_selectors.matches(constraint.get("labelSelector"), other.metadata.labels)
+            and _spread_selects(constraint, pod, other)
         )
         counts[domain] = counts.get(domain, 0) + matching
     return counts

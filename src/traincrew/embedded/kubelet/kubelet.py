@@ -125,7 +125,7 @@ class _Parts:
         host = HostEnvironment(client, options.domain, config.api_server, self.layout.names_file)
         unisolated = host if setup.isolation is Isolation.NONE else None
         self.environment = EnvironmentBuilder(
-            self.objects, self.zone.services, config.address, self.machine.allocatable, unisolated
+            self.objects, self.zone.services, config.address, self.machine.allocatable, options.domain, unisolated
         )
         tools = tools_directory.prepare(config.data, self.layout.exec_sockets)
         self.images = ImageResolver.load(config.data, tools, options.strict_images)

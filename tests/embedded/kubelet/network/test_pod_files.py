@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.kubelet.network.pod_files import ResolvConf, hostname, hosts, resolv_conf
+from traincrew.embedded.kubelet.network.pod_files import (
+    HostnameTooLong,
+    ResolvConf,
+    hostname,
+    hosts,
+    kernel_hostname,
+    resolv_conf,
+)
 
 HOST = ResolvConf.parse("# made by hand\nnameserver 192.0.2.53\nsearch office.example.\noptions edns0 timeout:2\n")
 LOCAL = (
@@ -99,3 +106,11 @@ def test_without_a_gateway_a_pod_queries_the_servers_of_the_host() -> None:
     assert resolv_conf(_pod(), "", "cluster.local", HOST) == (
         "search team.svc.cluster.local svc.cluster.local cluster.local office.example\nnameserver 192.0.2.53\noptions ndots:5\n"
     )
+
+
+def test_the_fqdn_is_the_hostname_if_the_pod_wants_it() -> None:
+    assert kernel_hostname(_pod(hostname="zero", subdomain="job", setHostnameAsFQDN=True)) == "zero.job.team.svc.cluster.local"
+    assert kernel_hostname(_pod(hostname="zero", subdomain="job")) == "zero"
+    assert kernel_hostname(_pod(hostname="zero", setHostnameAsFQDN=True)) == "zero"
+    with pytest.raises(HostnameTooLong, match=r"FQDN .* is too long \(64 characters is the max, 70 characters requested\)"):
+        kernel_hostname(_pod(hostname="z" * 40, subdomain="longer", setHostnameAsFQDN=True))

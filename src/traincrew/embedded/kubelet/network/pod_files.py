@@ -10,6 +10,7 @@ from traincrew.embedded.kubelet.network.dns_zone import CLUSTER_DOMAIN
 
 Object = Mapping[str, Any]
 _MAX_SERVERS, _MAX_SEARCH, _MAX_SEARCH_BYTES = 3, 32, 2048
+_MAX_KERNEL_HOSTNAME = 64
 _LOCAL = (
     "127.0.0.1\tlocalhost",
     "::1\tlocalhost ip6-localhost ip6-loopback",
@@ -18,6 +19,10 @@ _LOCAL = (
     "fe00::1\tip6-allnodes",
     "fe00::2\tip6-allrouters",
 )
+
+
+class HostnameTooLong(Exception):
+    pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +107,18 @@ def subdomain(pod: Object, domain: str = CLUSTER_DOMAIN) -> str:
     """The domain of the pod's FQDN; empty: it has none."""
     spec, meta = pod.get("spec") or {}, pod.get("metadata") or {}
     return f"{spec['subdomain']}.{meta.get('namespace') or 'default'}.svc.{domain}" if spec.get("subdomain") else ""
+
+
+def kernel_hostname(pod: Object, domain: str = CLUSTER_DOMAIN) -> str:
+    """What `hostname` prints: with setHostnameAsFQDN the FQDN, if the pod has one. Raises HostnameTooLong."""
+    name, rest = hostname(pod), subdomain(pod, domain)
+    if not rest or not (pod.get("spec") or {}).get("setHostnameAsFQDN"):
+        return name
+    fqdn = f"{name}.{rest}"
+    if len(fqdn) > _MAX_KERNEL_HOSTNAME:
+        why = f"({_MAX_KERNEL_HOSTNAME} characters is the max, {len(fqdn)} characters requested)"
+        raise HostnameTooLong(f"failed to construct FQDN from pod hostname and cluster domain, FQDN {fqdn} is too long {why}")
+    return fqdn
 
 
 def hosts(pod: Object, ip: str, domain: str = CLUSTER_DOMAIN, host: str | None = None) -> str:

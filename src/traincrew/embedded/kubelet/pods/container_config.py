@@ -100,7 +100,10 @@ class ContainerConfigBuilder:
         image, mounted = self._resolved[name], await self._volumes.mounted(pod)
         variables = await self._environment.build(pod, container, self._pod.address)
         devices, device_variables = self._devices.of_container(self._pod.directory, name)
-        defaults = {**default_variables(pod, container), **self._environment.defaults(self._pod.directory)}
+        defaults = {
+            **default_variables(pod, container, self._environment.domain),
+            **self._environment.defaults(self._pod.directory),
+        }
         process = build_process_config(container, image, {**device_variables, **variables}, defaults)
         self._check_access(name, image, process)
         etc = sandbox_config.etc_mounts(self._pod.directory)
@@ -150,8 +153,8 @@ def build_container(
     )  # fmt: skip
 
 
-def default_variables(pod: Object, container: Object) -> dict[str, str]:
-    variables = {"HOSTNAME": pod_files.hostname(pod), "HOME": "/root"}
+def default_variables(pod: Object, container: Object, domain: str) -> dict[str, str]:
+    variables = {"HOSTNAME": pod_files.kernel_hostname(pod, domain), "HOME": "/root"}
     if _security_context(pod, container).get("runAsUser"):
         # The runtime uses the root directory for a user without an entry in /etc/passwd.
         variables["HOME"] = "/"

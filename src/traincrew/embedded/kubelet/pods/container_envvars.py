@@ -65,6 +65,7 @@ class EnvironmentBuilder:
     services: Callable[[], list[Object]]
     node_address: str
     allocatable: Mapping[str, str]
+    domain: str
     host: HostEnvironment | None = None
     """None: the containers are isolated."""
 

@@ -26,6 +26,7 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
 from traincrew.embedded.kubelet.logs import cri_format, kept_pod, secret_values
 from traincrew.embedded.kubelet.logs.cursor import LogCursor
 from traincrew.embedded.kubelet.network.addresses import AddressesExhausted
+from traincrew.embedded.kubelet.network.pod_files import HostnameTooLong
 from traincrew.embedded.kubelet.pods import adoption
 from traincrew.embedded.kubelet.pods.container_config import ContainerConfigBuilder, ContainerLogs, CreateContainerError
 from traincrew.embedded.kubelet.pods.device_assignments import DevicesExceedCapacity
@@ -133,7 +134,7 @@ class PodExecutor:
             rejection = Rejection("UnexpectedAdmissionError", str(error))
             self._pod.update(lambda observed: dataclasses.replace(observed, rejection=rejection, sandbox=None))
             return
-        except (OSError, runtime.ContainerRuntimeError, AddressesExhausted, InsufficientDevices) as error:
+        except (OSError, runtime.ContainerRuntimeError, AddressesExhausted, HostnameTooLong, InsufficientDevices) as error:
             message = str(error)
             self._pod.update(lambda observed: transitions.sandbox_failed(observed, message, clock.now()))
             return

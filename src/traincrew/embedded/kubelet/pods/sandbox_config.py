@@ -28,7 +28,8 @@ class SandboxConfigBuilder:
         metadata, pod_spec = pod["metadata"], pod["spec"]
         context = pod_spec.get("securityContext") or {}
         return spec.PodSandboxConfig(
-            uid=metadata["uid"], namespace=metadata["namespace"], name=metadata["name"], hostname=pod_files.hostname(pod),
+            uid=metadata["uid"], namespace=metadata["namespace"], name=metadata["name"],
+            hostname=pod_files.kernel_hostname(pod, self.domain),
             directory=str(directory.path), domain=pod_files.subdomain(pod, self.domain),
             host_network=pod_spec.get("hostNetwork", False), host_pid=pod_spec.get("hostPID", False),
             host_ipc=pod_spec.get("hostIPC", False), share_processes=pod_spec.get("shareProcessNamespace", False),
@@ -43,7 +44,7 @@ class SandboxConfigBuilder:
         return {
             "hosts": pod_files.hosts(pod, address, self.domain, _read_host_file("/etc/hosts")),
             "resolv.conf": pod_files.resolv_conf(pod, gateway, self.domain, host_resolver),
-            "hostname": f"{pod_files.hostname(pod)}\n",
+            "hostname": f"{pod_files.kernel_hostname(pod, self.domain)}\n",
         }
 
 

@@ -49,7 +49,8 @@ class Sandboxes:
         self.losses = SandboxLosses()
 
     async def create(self, pod: ManagedPod) -> CreatedSandbox:
-        """Raises OSError, ContainerRuntimeError, AddressesExhausted, InsufficientDevices or DevicesExceedCapacity."""
+        """Raises OSError, ContainerRuntimeError, AddressesExhausted, HostnameTooLong, InsufficientDevices or
+        DevicesExceedCapacity."""
         record = self._write_record(pod)
         address = self.address(record)
         self._devices.assign(pod.object, pod.directory)
