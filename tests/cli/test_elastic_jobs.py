@@ -41,10 +41,11 @@ def observed(**changes: Any) -> observed_job.ObservedJob:
     return observed_job.observe(PYTORCH, json.dumps(document).encode(), (pod("j-worker-0"), pod("j-worker-1", index=1)))
 
 
-def horovod(state: str) -> observed_job.ObservedJob:
+def horovod(state: str, *flags: str) -> observed_job.ObservedJob:
     document = manifests.job("MPIJob", Launcher=1, Worker=2)
     (launcher,) = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
-    launcher["command"] = ["horovodrun", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+    discovery = ("--host-discovery-script", "/etc/mpi/discover_hosts.sh")
+    launcher["command"] = ["horovodrun", "--min-np", "1", *flags, *discovery, "train"]
     document["status"] = {"conditions": [{"type": state, "status": "True", "lastTransitionTime": THEN}]}
     return observed_job.observe(MPI, json.dumps(document).encode())
 
@@ -56,6 +57,9 @@ def test_scale_says_when_the_program_has_the_new_number_of_workers() -> None:
     assert scaling_limits.effect(observed(), 1) == ""
     assert scaling_limits.effect(horovod("Created"), 3).startswith("Horovod has not started: it starts with the workers")
     assert scaling_limits.effect(horovod("Running"), 3).startswith("When the pod of a new worker is ready, Horovod adds")
+    limited = horovod("Running", "--max-np", "3")
+    assert scaling_limits.effect(limited, 3) == scaling_limits.effect(horovod("Running"), 3)
+    assert scaling_limits.effect(limited, 4).startswith("Horovod uses at most 3 of them: ")
     assert "Their pods are deleted 30 s later." in scaling_limits.effect(horovod("Running"), 1)
 
 

@@ -94,7 +94,16 @@ def effect(job: ObservedJob, replicas: int) -> str:
     if pause := lifecycle.removal_pause_seconds(job.job, len(job.pods), False):
         return _effect_on_torchrun(pause, grows=replicas > before)
     drain = lifecycle.drain_seconds(job.job)
+    if drain and replicas > before and (most := _most(job, replicas)) < replicas:
+        return f"Horovod uses at most {most} of them: that is the limit in the command of the launcher."
     return _effect_on_horovod(drain, begun=job.state == "Running", grows=replicas > before) if drain else ""
+
+
+def _most(job: ObservedJob, replicas: int) -> int:
+    """The largest number of workers of the program. Without a limit it is the number in the spec, here `replicas`."""
+    workers = dataclasses.replace(job.job.roles[ROLE], replicas=replicas)
+    scaled = dataclasses.replace(job.job, roles={**job.job.roles, ROLE: workers})
+    return job.kind.lifecycle.elastic(scaled).max_replicas
 
 
 def _effect_on_torchrun(pause: float, *, grows: bool) -> str:
