@@ -1,4 +1,7 @@
-"""python -m bench.sharing [--seeds 101,102] [--days 1] [--plot FILE] [--scale]: completion, wait and productive share."""
+"""python -m bench.sharing [--seeds 101,102] [--days 0.5] [--loads 0.95,0.7] [--plot FILE] [--scale].
+
+Completion times, waits and the productive share. At the default loads rigid jobs wait.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +66,14 @@ def _measure(jobs: list[ReplayedJob], days: float) -> ReplayRow:
     return ReplayRow(statistics.mean(ended or [0.0]), statistics.mean(waits or [0.0]), productive)
 
 
-WORKLOADS = (("open day, load 0.80", open_day, 0.80), ("four endless jobs + load 0.5", endless, 0.5))
+WORKLOADS = (("open day", open_day), ("four endless jobs", endless))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.sharing", description=__doc__)
     parser.add_argument("--seeds", default="101,102,103")
-    parser.add_argument("--days", type=float, default=1.0)
+    parser.add_argument("--days", type=float, default=0.5)
+    parser.add_argument("--loads", default="0.95,0.7", help="of an open day, and beside endless jobs")
     parser.add_argument("--plot", default="")
     parser.add_argument("--scale", action="store_true", help="only print how long one decision takes in a large cluster")
     options = parser.parse_args()
@@ -77,7 +81,8 @@ def main() -> None:
         scale.print_times(20)
         return
     drawn: dict[str, list[tuple[str, ReplayRow]]] = {}
-    for name, workload, load in WORKLOADS:
+    for (title, workload), load in zip(WORKLOADS, map(float, options.loads.split(",")), strict=True):
+        name = f"{title}, load {load:g}"
         print(f"\n{name}: {CAPACITY} GPUs, {options.days:g} days")
         print("| seed | jobs | completion, min | wait of rigid jobs, min | productive, % | computed in, s |")
         print("|---|---|---|---|---|---|")

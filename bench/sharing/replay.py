@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import heapq
 import itertools
 from collections.abc import Iterable
@@ -191,19 +192,22 @@ def _member(job: ReplayedJob, worker: Worker) -> Member:
 
 
 def _pod(job: ReplayedJob, worker: Worker) -> PodInfo:
-    owner = OwnerReference(kind="Job", name=job.uid, uid=job.uid, controller=True)
-    labels = {"traincrew.kubeflow.org/surplus": "true"} if worker.surplus else {}
-    created = START + dt.timedelta(seconds=worker.created)
-    removals = START + dt.timedelta(seconds=worker.leaves_at) if worker.leaves_at is not None else None
+    return _build_pod(job.uid, worker.index, worker.surplus, worker.created, worker.node, worker.leaves_at)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _build_pod(job: str, index: int, surplus: bool, created: float, node: str, leaves_at: float | None) -> PodInfo:
+    """Most pods are as they were at the last event."""
+    owner = OwnerReference(kind="Job", name=job, uid=job, controller=True)
+    labels = {"traincrew.kubeflow.org/surplus": "true"} if surplus else {}
+    removal = START + dt.timedelta(seconds=leaves_at) if leaves_at is not None else None
     meta = Meta(
-        name=f"{job.uid}-{worker.index}", namespace="team", uid=f"{job.uid}-{worker.index}", labels=labels,
-        owner_references=[owner], creation_timestamp=created, deletion_timestamp=removals,
+        name=f"{job}-{index}", namespace="team", uid=f"{job}-{index}", labels=labels, owner_references=[owner],
+        creation_timestamp=START + dt.timedelta(seconds=created), deletion_timestamp=removal,
     )  # fmt: skip
     requests = objects.ResourceRequirements(requests={GPU: 1})
-    spec = objects.PodSpec(
-        node_name=worker.node, priority=-1000 if worker.surplus else 0, containers=[objects.Container(resources=requests)]
-    )
-    status = objects.PodStatus(phase="Running" if worker.node else "Pending", conditions=[] if worker.node else _UNSCHEDULABLE)
+    spec = objects.PodSpec(node_name=node, priority=-1000 if surplus else 0, containers=[objects.Container(resources=requests)])
+    status = objects.PodStatus(phase="Running" if node else "Pending", conditions=[] if node else _UNSCHEDULABLE)
     return pod_info.from_pod(objects.Pod(metadata=meta, spec=spec, status=status))
 
 
