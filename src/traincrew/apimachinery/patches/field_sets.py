@@ -6,7 +6,7 @@ The root is no field: `{}` is the empty set there. Sets are immutable, so they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from traincrew.apimachinery.patches import path_elements
@@ -58,18 +58,7 @@ def _union(one: Fields, other: Fields) -> Fields:
 
 def difference(one: Fields, other: Fields) -> Fields:
     """Without the fields of the other set; fields below them stay. Returns the same object if nothing is removed."""
-    result: Fields | None = None
-    for key in other if len(other) < len(one) else one:
-        if key in one and key in other:
-            left = _difference(one[key], other[key])
-            if left is one[key]:
-                continue
-            result = dict(one) if result is None else result
-            if left is None:
-                del result[key]
-            else:
-                result[key] = left
-    return one if result is None else result
+    return _reduced(one, other, _difference)
 
 
 def _difference(one: Fields, other: Fields) -> Fields | None:
@@ -83,10 +72,26 @@ def _difference(one: Fields, other: Fields) -> Fields | None:
 
 def recursive_difference(one: Fields, other: Fields) -> Fields:
     """Without the fields of the other set and all fields below them."""
+    return _reduced(one, other, _recursive_difference)
+
+
+def _recursive_difference(one: Fields, other: Fields) -> Fields | None:
+    if is_member(other):
+        return None
+    if not one:
+        return one
+    left = recursive_difference(one, other)
+    if left is one:
+        return one
+    return FIELD if len(left) == 1 and SELF in left else left or None
+
+
+def _reduced(one: Fields, other: Fields, left_of: Callable[[Fields, Fields], Fields | None]) -> Fields:
+    """Every field that both have is replaced by what is left of it. Returns the same object if nothing changes."""
     result: Fields | None = None
-    for key in other:
-        if key in one:
-            left = None if is_member(other[key]) else _recursive_difference(one[key], other[key])
+    for key in other if len(other) < len(one) else one:
+        if key in one and key in other:
+            left = left_of(one[key], other[key])
             if left is one[key]:
                 continue
             result = dict(one) if result is None else result
@@ -95,15 +100,6 @@ def recursive_difference(one: Fields, other: Fields) -> Fields:
             else:
                 result[key] = left
     return one if result is None else result
-
-
-def _recursive_difference(one: Fields, other: Fields) -> Fields | None:
-    if not one:
-        return one
-    left = recursive_difference(one, other)
-    if left is one:
-        return one
-    return FIELD if len(left) == 1 and SELF in left else left or None
 
 
 def intersection(one: Fields, other: Fields) -> Fields:
