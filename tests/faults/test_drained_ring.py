@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import shlex
-import tempfile
-from collections.abc import Iterator
 
-import pytest
 from tests.cluster.api import Object, eventually
-from tests.faults import faulty_cluster, light_jobs
+from tests.faults import light_jobs
 from tests.faults.faulty_cluster import SPOT, STEADY, FaultyCluster
 from tests.node import pod_programs
 
@@ -70,21 +67,6 @@ while not os.path.exists("/shared/end"):
     time.sleep(1)
 """
 """As horovodrun: below its minimum it forms no ring and waits, and a rank that ends meanwhile would spoil the next ring."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[FaultyCluster]:
-    with faulty_cluster.running() as found:
-        yield found
-
-
-@pytest.fixture
-def shared() -> Iterator[pathlib.Path]:
-    """A directory that all nodes have."""
-    with tempfile.TemporaryDirectory(prefix="traincrew-drained-", dir="/var/tmp") as name:
-        path = pathlib.Path(name)
-        path.chmod(0o777)
-        yield path
 
 
 def size(path: pathlib.Path) -> int:

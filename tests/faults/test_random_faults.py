@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import pathlib
-import tempfile
-from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Api, Object, eventually
-from tests.faults import fault_lists, faulty_cluster, light_jobs
+from tests.faults import fault_lists, light_jobs
 from tests.faults.faulty_cluster import FaultyCluster
 from tests.faults.injection import JOBS, ROLES, Injector
 from tests.faults.pod_lives import PodLives
@@ -19,21 +17,6 @@ LONG = 300.0
 # A connection whose server is killed during the TLS handshake is left to the garbage collector by the client of the tests.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
 PARTS = ("asked", "surplus", "starting", "leaving")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[FaultyCluster]:
-    with faulty_cluster.running() as found:
-        yield found
-
-
-@pytest.fixture
-def shared() -> Iterator[pathlib.Path]:
-    """A directory that all nodes have."""
-    with tempfile.TemporaryDirectory(prefix="traincrew-faults-", dir="/var/tmp") as name:
-        path = pathlib.Path(name)
-        path.chmod(0o777)
-        yield path
 
 
 def steps(shared: pathlib.Path, job: str) -> int:
