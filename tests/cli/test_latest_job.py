@@ -25,7 +25,7 @@ async def test_without_a_name_the_latest_job_is_shown_and_named(job_cluster: Job
         assert out.splitlines()[0].split(":")[0].split("/")[-1].split()[-1] == "j"
 
 
-@pytest.mark.parametrize("module", ["inspection", "log_printer", "job_watch", "stacks", "submit", "top", "file_copy"])
+@pytest.mark.parametrize("module", ["inspection", "log_printer", "job_watch", "stacks", "submit", "usage_query", "file_copy"])
 def test_aiohttp_is_imported_without_the_certificates_of_the_system(module: str) -> None:
     code = (
         f"import traincrew.cli.jobs.{module}, aiohttp.connector as c; print(c._SSL_CONTEXT_VERIFIED.cert_store_stats()['x509'])"
