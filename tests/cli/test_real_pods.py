@@ -18,7 +18,8 @@ from tests.cluster import manifests
 from traincrew.cli.jobs import log_streams, terminal_output
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
-from traincrew.inspection import job_informer, job_references
+from traincrew.inspection import job_informer, job_references, replica_ends
+from traincrew.model import resources
 
 TRAIN = """
 import os, pathlib, time
@@ -175,6 +176,23 @@ async def test_why_reads_the_kept_log_of_a_deleted_pod(machine: Machine) -> None
         while " PHASE " in (await machine("describe", "gone"))[1]:  # the table of the pods
             pass
     assert "| KeyError: 'label'" in (await machine("why", "gone"))[1]
+
+
+async def test_the_log_of_a_pod_that_is_deleted_before_it_is_read_is_read_from_the_kept_file(machine: Machine) -> None:
+    """The informer still shows the pod when the API server has deleted it."""
+    (machine.work / "raises.py").write_text("raise KeyError('label')\n")
+    code, _, err = await machine("run", "--kind", "JAXJob", "--name", "late", "--", "python", "raises.py")
+    assert code == 1, err
+    async with RemoteClient(kubeconfig.load(str(machine.data / "kubeconfig")), component="test") as client:
+        informer = job_informer.JobInformer(client, job_informer.JobKey(job_references.find_kind("JAXJob"), "default", "late"))
+        async with informer.started():
+            job = informer.observe()
+            assert job is not None and job.pods
+            for pod in job.pods:
+                await client.delete(resources.PODS, "default", pod.name, grace=0)
+            (end,) = await replica_ends.read(client, job, machine.data / "logs")
+            assert "KeyError: 'label'" in end.output
+            assert await replica_ends.read(client, job) == (), "without the files of this machine there is no log"
 
 
 async def test_why_names_a_replica_that_printed_an_exception_and_does_not_exit(machine: Machine) -> None:

@@ -33,22 +33,27 @@ async def read(client: LogReader, job: ObservedJob, log_root: pathlib.Path | Non
     if log_root is not None and job.failure.uid not in {pod.metadata.uid for pod in job.pods}:
         return await _read_kept(job, job.failure, log_root)
     failed = sorted(_failed(job), key=lambda each: str(each[2].finished_at))[:MAX_PODS]
-    ends = await asyncio.gather(*(_read(client, job, *each) for each in failed))
+    ends = await asyncio.gather(*(_read(client, job, *each, log_root) for each in failed))
     return tuple(end for end in ends if end is not None)
 
 
 async def _read_kept(job: ObservedJob, failure: Failure, log_root: pathlib.Path) -> tuple[ReplicaEnd, ...]:
     """The end of the deleted pod that the status names. The ends of the others are not known."""
-    from traincrew.inspection import log_files  # few pods are deleted
-
     position = pod_logs.ContainerReference(job.job.namespace, failure.pod, failure.container)
-    batches = log_files.lines(log_root, position, failure.uid, pod_logs.PodLogOptions(tail=LINES))
-    lines = [line async for batch in batches for line in batch]
+    lines = await _kept_lines(log_root, position, failure.uid, pod_logs.PodLogOptions(tail=LINES))
     if not lines:
         return ()
     role = failure.replica.partition(" ")[0]
     end = recorded_ends.replica_end(failure, recorded_ends.memory_limit(job.job, role, failure.container))
     return (dataclasses.replace(end, output=_text(lines)),)
+
+
+async def _kept_lines(
+    log_root: pathlib.Path, position: pod_logs.ContainerReference, uid: str, options: pod_logs.PodLogOptions
+) -> list[pod_logs.PodLogLine]:
+    from traincrew.inspection import log_files  # few pods are deleted
+
+    return [line async for batch in log_files.lines(log_root, position, uid, options) for line in batch]
 
 
 def _text(lines: Sequence[pod_logs.PodLogLine]) -> str:
@@ -67,13 +72,19 @@ def _failed(job: ObservedJob) -> list[tuple[objects.Pod, objects.ContainerStatus
 
 
 async def _read(
-    client: LogReader, job: ObservedJob, pod: objects.Pod, status: objects.ContainerStatus, ended: objects.Terminated
+    client: LogReader,
+    job: ObservedJob,
+    pod: objects.Pod,
+    status: objects.ContainerStatus,
+    ended: objects.Terminated,
+    log_root: pathlib.Path | None,
 ) -> ReplicaEnd | None:
     options = pod_logs.PodLogOptions(previous=status.state.terminated is None, tail=LINES)
     position = pod_logs.ContainerReference(pod.metadata.namespace, pod.name, status.name)
-    try:
-        lines = [line async for batch in pod_logs.lines(client, position, options) for line in batch]
-    except errors.ApiError:
+    lines = await _read_lines(client, position, options)
+    if not lines and log_root is not None:  # the pod was deleted meanwhile
+        lines = await _kept_lines(log_root, position, pod.metadata.uid, options) or lines
+    if lines is None:
         return None  # the log is gone, or the user may not read it: the status of the job has its last lines
     output = _text(lines) or ended.message
     reason = pod.status.reason or ended.reason
@@ -81,6 +92,16 @@ async def _read(
     limit = recorded_ends.memory_limit(job.job, role.name if role else "", status.name)
     end = ReplicaEnd(replica_name(job, pod), output, ended.exit_code, reason, ended.finished_at, status.name, limit)
     return dataclasses.replace(end, signal=ended.ending_signal, silent=not output.strip())
+
+
+async def _read_lines(
+    client: LogReader, position: pod_logs.ContainerReference, options: pod_logs.PodLogOptions
+) -> list[pod_logs.PodLogLine] | None:
+    """None: the API server has no such log, or the user may not read it."""
+    try:
+        return [line async for batch in pod_logs.lines(client, position, options) for line in batch]
+    except errors.ApiError:
+        return None
 
 
 def _role(job: ObservedJob, pod: objects.Pod) -> Role | None:
