@@ -187,7 +187,8 @@ async def test_the_log_of_a_pod_that_is_deleted_before_it_is_read_is_read_from_t
         informer = job_informer.JobInformer(client, job_informer.JobKey(job_references.find_kind("JAXJob"), "default", "late"))
         async with informer.started():
             job = informer.observe()
-            assert job is not None and job.pods
+            assert job is not None
+            assert job.pods
             for pod in job.pods:
                 await client.delete(resources.PODS, "default", pod.name, grace=0)
             (end,) = await replica_ends.read(client, job, machine.data / "logs")

@@ -17,11 +17,9 @@ from tests.operator.virtual_time import in_virtual_time
 from traincrew import errors, settings
 from traincrew.client import interfaces
 from traincrew.embedded.scheduler import Scheduler
-from traincrew.model.resources import AUTOSCALERS, PODS, PRIORITY_CLASSES, Resource
+from traincrew.model.resources import AUTOSCALERS, NODES, PODS, PRIORITY_CLASSES, RESOURCE_QUOTAS, Resource
 from traincrew.scheduling.decisions import Profile
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 GPU = "nvidia.com/gpu"
 ONE_NAMESPACE = settings.Operator(namespaces=(NAMESPACE,), metrics_address="0", health_address="0")
 
@@ -420,14 +418,14 @@ async def keep_quota(on: Cluster) -> None:
         limits = [container["resources"]["limits"] for each in pods for container in each["spec"]["containers"]]
         used = {f"requests.{GPU}": str(sum(int(amounts[GPU]) for amounts in limits))}
         status = {"status": {"hard": {f"requests.{GPU}": "4"}, "used": used}}
-        await on.client.patch(QUOTAS, NAMESPACE, "small", json.dumps(status).encode(), subresource="status")
+        await on.client.patch(RESOURCE_QUOTAS, NAMESPACE, "small", json.dumps(status).encode(), subresource="status")
         await asyncio.sleep(1)
 
 
 @contextlib.asynccontextmanager
 async def quota(on: Cluster) -> AsyncIterator[None]:
     body = {"metadata": {"name": "small"}, "spec": {"hard": {f"requests.{GPU}": "4"}}}
-    await on.client.create(QUOTAS, NAMESPACE, json.dumps(body).encode())
+    await on.client.create(RESOURCE_QUOTAS, NAMESPACE, json.dumps(body).encode())
     task = asyncio.create_task(keep_quota(on))
     try:
         yield
@@ -459,9 +457,9 @@ async def test_a_worker_that_the_quota_refuses_is_reported_in_the_words_of_the_a
     async with cluster(tmp_path) as on, machine(on, gpus=8), on.operator():
         scope = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["traincrew-surplus"]}]}
         body = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}, "scopeSelector": scope}}
-        await on.client.create(QUOTAS, NAMESPACE, json.dumps(body).encode())
+        await on.client.create(RESOURCE_QUOTAS, NAMESPACE, json.dumps(body).encode())
         status = {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}}
-        await on.client.patch(QUOTAS, NAMESPACE, "none", json.dumps(status).encode(), subresource="status")
+        await on.client.patch(RESOURCE_QUOTAS, NAMESPACE, "none", json.dumps(status).encode(), subresource="status")
         await on.create(elastic_job())
         await asyncio.sleep(60)
         state = await elastic(on)

@@ -20,10 +20,9 @@ from traincrew.embedded.bootstrap import bootstrap
 from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.scheduler import Scheduler
 from traincrew.model import resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, Resource
 from traincrew.scheduling.decisions import Profile
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACE = "default"
 CRDS = pathlib.Path(__file__).parents[1] / "cluster" / "crds"
 

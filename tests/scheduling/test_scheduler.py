@@ -9,16 +9,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 from tests.embedded.controllers.in_process_cluster import eventually
-from tests.scheduling.clusters import NAMESPACE, NODES, Cluster, cluster, options, scheduling
+from tests.scheduling.clusters import NAMESPACE, Cluster, cluster, options, scheduling
 
 from traincrew.embedded import daemon
 from traincrew.model import resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from traincrew.scheduling.decisions import Profile, single_machine_profile
 
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CPU = {"cpu": "2"}
 
 
@@ -171,14 +168,14 @@ async def test_volcano_groups_are_enqueued_as_resources_become_free(scheduled_cl
 
 async def test_the_first_consumer_of_a_claim_selects_its_node(scheduled_cluster: Cluster) -> None:
     mode = {"provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
-    await scheduled_cluster.create(CLASSES, {"metadata": {"name": "late"}, **mode})
+    await scheduled_cluster.create(STORAGE_CLASSES, {"metadata": {"name": "late"}, **mode})
     size = {"requests": {"storage": "1Gi"}}
     spec = {"storageClassName": "late", "accessModes": ["ReadWriteOnce"], "resources": size}
-    await scheduled_cluster.create(CLAIMS, {"metadata": {"name": "data"}, "spec": spec})
+    await scheduled_cluster.create(VOLUME_CLAIMS, {"metadata": {"name": "data"}, "spec": spec})
     await scheduled_cluster.pod("p", {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]})
     note = "volume.kubernetes.io/selected-node"
     await eventually(
-        lambda: scheduled_cluster.get(CLAIMS, "data"),
+        lambda: scheduled_cluster.get(VOLUME_CLAIMS, "data"),
         lambda found: found["metadata"].get("annotations", {}).get(note) == "machine",
     )
     volume = {
@@ -189,7 +186,7 @@ async def test_the_first_consumer_of_a_claim_selects_its_node(scheduled_cluster:
     }
     await scheduled_cluster.create(VOLUMES, {"metadata": {"name": "v"}, "spec": volume})
     binding = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "v"}}
-    await scheduled_cluster.client.patch(CLAIMS, NAMESPACE, "data", json.dumps(binding).encode())
+    await scheduled_cluster.client.patch(VOLUME_CLAIMS, NAMESPACE, "data", json.dumps(binding).encode())
     assert await scheduled_cluster.bound("p") == {"p": "machine"}
 
 

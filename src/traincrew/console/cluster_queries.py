@@ -14,9 +14,8 @@ from traincrew.console.view import nodes, queues, usage
 from traincrew.console.view import pods as shown_pods
 from traincrew.kinds import KINDS
 from traincrew.model import resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, Resource
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
 KUEUE, VOLCANO = "kueue.x-k8s.io", "scheduling.volcano.sh"
 NO_QUEUES = "the cluster has no queue system. Install Kueue or Volcano to see queues."

@@ -13,14 +13,11 @@ from traincrew.console import cluster_queries
 from traincrew.console.settings import ConsoleTarget
 from traincrew.console.view import scheduling_fit
 from traincrew.model import meta, resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES, Resource
 from traincrew.scheduling import gangs, objects, pod_info
 from traincrew.scheduling.decisions import Profile, SchedulingContext, single_machine_profile
 from traincrew.scheduling.volumes import StorageObjects
 
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 _GROUPS = {gangs.VOLCANO: resources.VOLCANO_POD_GROUPS, gangs.PLUGINS: resources.PLUGINS_POD_GROUPS}
 
 T = TypeVar("T", bound=meta.Named)
@@ -33,12 +30,12 @@ async def read(client: RemoteClient, target: ConsoleTarget, notes: list[str]) ->
         return _decoded(await cluster_queries.optional(client, resource, None, what, notes), kind)
 
     nodes, pods, groups = await asyncio.gather(
-        cluster_queries.listed(client, cluster_queries.NODES),
+        cluster_queries.listed(client, resources.NODES),
         cluster_queries.pods(client, target.namespace, notes),
         _pod_groups(client, notes),
     )
     claims, volumes, classes, priorities, namespaces = await asyncio.gather(
-        optional(CLAIMS, objects.PersistentVolumeClaim, "claims"),
+        optional(VOLUME_CLAIMS, objects.PersistentVolumeClaim, "claims"),
         optional(VOLUMES, objects.PersistentVolume, "volumes"),
         optional(STORAGE_CLASSES, objects.StorageClass, "storage classes"),
         optional(resources.PRIORITY_CLASSES, objects.PriorityClass, "priority classes"),

@@ -8,16 +8,17 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
-from traincrew.console import cluster_queries, cluster_state
+from traincrew.console import cluster_queries
 from traincrew.console.contract.environments import EnvironmentList, RuntimeEnvironment
 from traincrew.console.settings import ConsoleTarget, LocalMachine
+from traincrew.model.resources import VOLUME_CLAIMS
 
 
 async def read(client: RemoteClient, target: ConsoleTarget, namespace: str) -> EnvironmentList:
     notes = list[str]()
     if target.machine is not None:
         return EnvironmentList(environments=await _local(target.machine, notes), claims=[], notes=notes)
-    listed = await cluster_queries.optional(client, cluster_state.CLAIMS, namespace, "volume claims", notes)
+    listed = await cluster_queries.optional(client, VOLUME_CLAIMS, namespace, "volume claims", notes)
     names = sorted(str(msgspec.json.decode(each)["metadata"]["name"]) for each in listed)
     return EnvironmentList(environments=[], claims=names, notes=notes)
 

@@ -26,7 +26,6 @@ CONFIG_MAP = "traincrew-bootstrap"
 FORMER_CONFIG_MAP = "traincrew-furniture"
 """The name of that ConfigMap in data directories of earlier versions: it is read once and deleted."""
 PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 
 
 @dataclasses.dataclass(frozen=True)

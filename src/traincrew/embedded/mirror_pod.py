@@ -14,9 +14,9 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock, interfaces
-from traincrew.embedded.bootstrap import NODES, ensure
+from traincrew.embedded.bootstrap import ensure
 from traincrew.model import resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, Resource
 from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)

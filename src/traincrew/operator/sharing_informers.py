@@ -14,18 +14,13 @@ from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
 from traincrew.model import meta, objects, resources
 from traincrew.model.meta import Meta, Struct
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, RESOURCE_QUOTAS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from traincrew.scheduling import objects as scheduling_objects
 from traincrew.scheduling import pod_info
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.volumes import StorageObjects
 from traincrew.sharing import termination_notices
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 
 T = TypeVar("T", bound=meta.Named)
@@ -53,10 +48,10 @@ class SharingInformers:
         self._informers: list[Informer[Any]] = []
         self.nodes = self._add(Scope(NODES), _decoder(scheduling_objects.Node), _is_node_change)
         self.pods = self._add(Scope(resources.PODS, fields=UNFINISHED), pod_info.decode, _is_pod_change)
-        self.quotas = self._add(Scope(QUOTAS), _decoder(Quota))
+        self.quotas = self._add(Scope(RESOURCE_QUOTAS), _decoder(Quota))
         self.autoscalers = self._add(Scope(resources.AUTOSCALERS), _decoder(objects.Autoscaler), _is_other_spec)
         self.priority_classes = self._add(Scope(resources.PRIORITY_CLASSES), _decoder(scheduling_objects.PriorityClass))
-        self._claims = self._add(Scope(CLAIMS), _decoder(scheduling_objects.PersistentVolumeClaim), _is_other_claim)
+        self._claims = self._add(Scope(VOLUME_CLAIMS), _decoder(scheduling_objects.PersistentVolumeClaim), _is_other_claim)
         self._volumes = self._add(Scope(VOLUMES), _decoder(scheduling_objects.PersistentVolume), _is_other_spec)
         self._classes = self._add(Scope(STORAGE_CLASSES), _decoder(scheduling_objects.StorageClass))
         self._namespaces = self._add(Scope(resources.NAMESPACES), _decoder(scheduling_objects.PartialObjectMetadata))

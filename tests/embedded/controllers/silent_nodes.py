@@ -13,13 +13,12 @@ from tests.operator import operator_cluster
 
 from traincrew.client import interfaces
 from traincrew.embedded.controllers.nodes.health import TIMING
-from traincrew.embedded.controllers.nodes.lifecycle_controller import NODES
 from traincrew.embedded.controllers.run import Controllers
 from traincrew.embedded.kubelet.node import conditions
 from traincrew.embedded.kubelet.node.machine import Machine, NodeIdentity
 from traincrew.embedded.kubelet.node.node_lease import NodeLease
 from traincrew.embedded.kubelet.node.node_status import NodeStatusUpdater
-from traincrew.model.resources import EVENTS, PODS, Resource
+from traincrew.model.resources import EVENTS, NODES, PODS, Resource
 
 Object = dict[str, Any]
 NAMESPACE = "default"

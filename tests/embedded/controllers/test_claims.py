@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from traincrew.apimachinery import quantities
-from traincrew.embedded.controllers.claims import decisions, matching, protection, provisioner, resources
+from traincrew.embedded.controllers.claims import decisions, matching, protection, provisioner, storage_objects
 from traincrew.embedded.controllers.pods import Pod
 
 Object = dict[str, Any]
@@ -134,7 +134,7 @@ def test_a_provisioned_volume_is_deleted_after_it_is_released() -> None:
     storage_class = {"metadata": {"name": "k"}, "reclaimPolicy": "Delete"}
     built = provisioner.build_volume(claim(), storage_class, pathlib.PurePath("/root"))
     assert built["spec"]["hostPath"]["path"] == "/root/pvc-claim"
-    assert resources.reserved_for(built, claim())
+    assert storage_objects.reserved_for(built, claim())
     for phase, deleted in (("Available", False), ("Bound", False), ("Released", True)):
         assert provisioner.to_be_deleted(built | {"status": {"phase": phase}}) is deleted
 

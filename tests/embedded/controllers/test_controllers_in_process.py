@@ -12,10 +12,18 @@ from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, Ob
 
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.controllers.claims import provisioner
-from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
 from traincrew.embedded.controllers.informers import SharedInformers
-from traincrew.model.resources import AUTOSCALERS, BATCH_JOBS, PODS, SERVICES, Resource
+from traincrew.model.resources import (
+    AUTOSCALERS,
+    BATCH_JOBS,
+    PODS,
+    SERVICES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+    Resource,
+)
 from traincrew.serving import background_tasks
 
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
@@ -87,27 +95,27 @@ async def test_a_job_that_is_deleted_while_no_controller_runs_does_not_keep_its_
 
 async def test_a_claim_without_a_class_gets_a_directory_that_is_deleted_with_it(running: Cluster) -> None:
     async with running_controllers(running):
-        await eventually(lambda: running.list(CLASSES))
+        await eventually(lambda: running.list(STORAGE_CLASSES))
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
-        claim = await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await running.create(VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+        claim = await eventually(lambda: running.get(VOLUME_CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
         volume = await running.get(VOLUMES, claim["spec"]["volumeName"])
         directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
         assert directory.parent == running.volumes
         (directory / "checkpoint").write_text("x")
         await eventually(lambda: running.event_reasons("c"), lambda message: "ProvisioningSucceeded" in message)
-        await running.client.delete(CLAIMS, NAMESPACE, "c")
+        await running.client.delete(VOLUME_CLAIMS, NAMESPACE, "c")
         await eventually(lambda: running.is_gone(VOLUMES, volume["metadata"]["name"]))
         assert directory.name not in os.listdir(running.volumes)
 
 
 async def test_a_claim_created_while_no_controller_runs_is_bound_later(running: Cluster) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
-    await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
+    await running.create(VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
     await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**spec, "hostPath": {"path": "/nowhere"}}})
     async with running_controllers(running):
-        await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await eventually(lambda: running.get(VOLUME_CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
         await eventually(lambda: running.get(VOLUMES, "v"), lambda each: each["status"]["phase"] == "Bound")
 
 
@@ -117,11 +125,11 @@ async def test_a_volume_that_was_deleted_while_it_was_bound_is_gone_when_its_cla
         volume = {**shared, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/nowhere"}}
         await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": volume})
         claim = {**shared, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": "v"}
-        await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": claim})
-        await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await running.create(VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": claim})
+        await eventually(lambda: running.get(VOLUME_CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
         await running.client.delete(VOLUMES, None, "v")
         assert (await running.get(VOLUMES, "v"))["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
-        await running.client.delete(CLAIMS, NAMESPACE, "c")
+        await running.client.delete(VOLUME_CLAIMS, NAMESPACE, "c")
         await eventually(lambda: running.is_gone(VOLUMES, "v"))
 
 
@@ -176,6 +184,6 @@ async def test_the_storage_class_is_created_once_the_api_server_allows_it(runnin
         await running.create(CLUSTER_ROLES, {"metadata": {"name": "provisioner"}, **rights})
         reference = {"apiGroup": CLUSTER_ROLES.group, "kind": "ClusterRole", "name": "provisioner"}
         subject = {"apiGroup": CLUSTER_ROLES.group, "kind": "User", "name": "provisioner"}
-        assert await running.list(CLASSES) == []
+        assert await running.list(STORAGE_CLASSES) == []
         await running.create(BINDINGS, {"metadata": {"name": "provisioner"}, "roleRef": reference, "subjects": [subject]})
-        await eventually(lambda: running.list(CLASSES))
+        await eventually(lambda: running.list(STORAGE_CLASSES))

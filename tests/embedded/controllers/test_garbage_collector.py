@@ -18,8 +18,7 @@ from tests.embedded.controllers.in_process_cluster import (
     widget_crd,
 )
 
-from traincrew.embedded.controllers.quotas import QUOTAS
-from traincrew.model.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS, Resource
+from traincrew.model.resources import CONFIG_MAPS, CRDS, NAMESPACES, RESOURCE_QUOTAS, SECRETS, Resource
 
 
 @pytest.fixture
@@ -132,11 +131,11 @@ async def test_a_terminating_crd_takes_its_custom_resources_with_it(running: Clu
 
 async def test_a_quotas_usage_follows_the_objects(running: Cluster) -> None:
     async def used() -> str:
-        status: Object = (await running.get(QUOTAS, "q")).get("status", {})
+        status: Object = (await running.get(RESOURCE_QUOTAS, "q")).get("status", {})
         return str(status.get("used", {}).get("count/secrets"))
 
     async with running_controllers(running):
-        await running.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"count/secrets": "5"}}})
+        await running.create(RESOURCE_QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"count/secrets": "5"}}})
         await eventually(used, lambda count: count == "0")
         await create(running, "s", resource=SECRETS)
         await eventually(used, lambda count: count == "1")

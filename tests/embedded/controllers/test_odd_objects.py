@@ -11,12 +11,21 @@ from tests.embedded.controllers import odd_objects
 from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, Object, cluster, eventually, running_controllers
 
 from traincrew import errors
-from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
 from traincrew.embedded.controllers.disruption.controller import BUDGETS
 from traincrew.embedded.controllers.endpoints import slices
 from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
-from traincrew.embedded.controllers.quotas import QUOTAS
-from traincrew.model.resources import AUTOSCALERS, BATCH_JOBS, PODS, SERVICES, Resource
+from traincrew.model.resources import (
+    AUTOSCALERS,
+    BATCH_JOBS,
+    NODES,
+    PODS,
+    RESOURCE_QUOTAS,
+    SERVICES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+    Resource,
+)
 
 POD: Object = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
 CLAIM: Object = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -36,13 +45,13 @@ BASES: list[tuple[Resource, Object]] = [
     (AUTOSCALERS, {"spec": {"scaleTargetRef": {"kind": "Job", "name": "x"}, "maxReplicas": 1}}),
     (AUTOSCALERS, {"spec": {"scaleTargetRef": {"kind": "Job", "name": "x"}, "maxReplicas": 1, "metrics": [METRIC]}}),
     (BUDGETS, {"spec": {"selector": {"matchLabels": {"a": "b"}}}}),
-    (CLAIMS, {"spec": CLAIM}),
+    (VOLUME_CLAIMS, {"spec": CLAIM}),
     (VOLUMES, {"spec": VOLUME}),
     (VOLUMES, {"spec": {**VOLUME, "claimRef": REFERENCE}}),
-    (CLASSES, {"provisioner": "p"}),
+    (STORAGE_CLASSES, {"provisioner": "p"}),
     (NODES, {}),
     (NODES, {"spec": {"taints": [TAINT], "unschedulable": True}, "status": {"conditions": [LOST]}}),
-    (QUOTAS, {}),
+    (RESOURCE_QUOTAS, {}),
 ]
 METADATA: Object = {"generateName": "x-", "labels": {"a": "b", slices.SERVICE: "s", slices.MANAGED: slices.MANAGER}}
 
@@ -74,6 +83,6 @@ async def test_controllers_go_on_after_odd_objects(
             await _create_and_delete(running, resource, body)
             assert not _faults(caplog.records), title
         await running.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**VOLUME, "storageClassName": "own"}})
-        await running.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**CLAIM, "storageClassName": "own"}})
-        await eventually(lambda: running.get(CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
+        await running.create(VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": {**CLAIM, "storageClassName": "own"}})
+        await eventually(lambda: running.get(VOLUME_CLAIMS, "c"), lambda each: each["status"]["phase"] == "Bound")
         assert not _faults(caplog.records)

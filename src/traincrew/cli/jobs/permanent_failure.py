@@ -12,8 +12,6 @@ from traincrew.client import interfaces
 from traincrew.inspection import job_informer, observed_job
 from traincrew.model import resources
 
-NODES = resources.Resource("", "v1", "nodes", "Node", namespaced=False)
-
 
 class NeverRuns(Exception):
     """The job waits for something that cannot happen here."""
@@ -42,7 +40,7 @@ class PermanentFailureCheck:
 
     async def _scheduling_reason(self, observed: observed_job.ObservedJob, namespace: str) -> str:
         try:
-            nodes = [msgspec.json.decode(raw) async for page in self.reader.pages(NODES, None) for raw in page.items]
+            nodes = [msgspec.json.decode(raw) async for page in self.reader.pages(resources.NODES, None) for raw in page.items]
             labels = observed_job.selector(observed.job.name)
             pages = self.reader.pages(resources.PODS, namespace, labels=labels)
             pods = [msgspec.json.decode(raw) async for page in pages for raw in page.items]

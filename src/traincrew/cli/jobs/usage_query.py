@@ -15,10 +15,9 @@ from traincrew.cli.render import serialization, terminal, usage
 from traincrew.client import clock, interfaces
 from traincrew.client.remote import RemoteClient
 from traincrew.inspection import activity_query, measured_usage
-from traincrew.model.resources import PODS, Resource
+from traincrew.model.resources import NODES, PODS, Resource
 from traincrew.scheduling import pod_info
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
 
 

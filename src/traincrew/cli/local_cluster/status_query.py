@@ -13,10 +13,9 @@ from traincrew.client.remote import RemoteClient
 from traincrew.embedded import data_directory
 from traincrew.kinds import KINDS
 from traincrew.model import naming
-from traincrew.model.resources import PODS, Resource
+from traincrew.model.resources import NODES, PODS, Resource
 from traincrew.scheduling import pod_info
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
 
 

@@ -16,9 +16,8 @@ from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers
 from traincrew.embedded.controllers.partial_metadata import PartialObjectMetadata
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.model.resources import Resource
+from traincrew.model.resources import RESOURCE_QUOTAS, Resource
 
-QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 BATCH_PERIOD = 0.5
 """Seconds after a change in which other changes of the namespace are counted too."""
 RESYNC = 60.0
@@ -31,7 +30,7 @@ class QuotaController:
     ) -> None:
         """countable: the resources that a quota may limit."""
         self._client, self._informers, self._countable = client, informers, countable
-        self._quotas: Lister[Unstructured] = Lister(client, QUOTAS, decode)
+        self._quotas: Lister[Unstructured] = Lister(client, RESOURCE_QUOTAS, decode)
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._quotas.listeners.append(self._quota_changed)
         informers.listeners.append(self._object_changed)
@@ -47,7 +46,7 @@ class QuotaController:
 
     def _object_changed(self, resource: Resource, old: PartialObjectMetadata | None, new: PartialObjectMetadata | None) -> None:
         obj = new or old
-        if obj is None or resource == QUOTAS:
+        if obj is None or resource == RESOURCE_QUOTAS:
             return
         for quota in self._quotas.in_namespace(obj.metadata.namespace):
             self._queue.add_after((quota.metadata.namespace, quota.metadata.name), BATCH_PERIOD)
@@ -67,7 +66,7 @@ class QuotaController:
         if status != quota.body.get("status"):
             meta = {"uid": quota.metadata.uid, "resourceVersion": quota.metadata.resource_version}
             body = msgspec.json.encode({"metadata": meta, "status": status})
-            self._quotas.apply_response(await self._client.patch(QUOTAS, *key, body, subresource="status"))
+            self._quotas.apply_response(await self._client.patch(RESOURCE_QUOTAS, *key, body, subresource="status"))
         return RESYNC
 
     async def _objects(self, resource: Resource, namespace: str) -> list[Object]:

@@ -13,8 +13,8 @@ import msgspec
 from traincrew import errors
 from traincrew.client import clock, events, interfaces
 from traincrew.client.event_recorder import EventRecorder
-from traincrew.embedded.scheduler.informers import CLAIMS, POD_GROUPS, SchedulerInformers
-from traincrew.model.resources import PODS, Resource
+from traincrew.embedded.scheduler.informers import POD_GROUPS, SchedulerInformers
+from traincrew.model.resources import PODS, VOLUME_CLAIMS, Resource
 from traincrew.scheduling import pod_groups, volumes
 from traincrew.scheduling.decisions import Binding, NodeSelection, Preemption, Unschedulable
 from traincrew.scheduling.pod_info import PREEMPTION_REASON, PodInfo
@@ -108,7 +108,7 @@ class Binder:
         """Annotates a claim with the node: volume provisioners wait for it."""
         meta = selection.claim.metadata
         body = {"metadata": {"uid": meta.uid, "annotations": {volumes.SELECTED_NODE: selection.node}}}
-        await self._client.patch(CLAIMS, meta.namespace, meta.name, msgspec.json.encode(body))
+        await self._client.patch(VOLUME_CLAIMS, meta.namespace, meta.name, msgspec.json.encode(body))
 
     async def update_group(self, change: pod_groups.PodGroupUpdate) -> None:
         self._group_event(change)

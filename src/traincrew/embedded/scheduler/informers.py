@@ -14,7 +14,7 @@ from traincrew.client import interfaces
 from traincrew.client.informer import Informer, Scope
 from traincrew.client.store import InformerStore
 from traincrew.model import meta, resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES, Resource
 from traincrew.scheduling import objects, pod_info
 from traincrew.scheduling.decisions import SchedulingContext
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
@@ -22,10 +22,6 @@ from traincrew.scheduling.volumes import StorageObjects
 
 log = logging.getLogger(__name__)
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 POD_GROUPS = {VOLCANO: resources.VOLCANO_POD_GROUPS, PLUGINS: resources.PLUGINS_POD_GROUPS}
 
 T = TypeVar("T", bound=meta.Named)
@@ -37,7 +33,7 @@ class SchedulerInformers:
         self._informers: list[Informer[Any]] = []
         self.pods = self._add(resources.PODS, pod_info.decode, _is_relevant_pod_change)
         self.nodes = self._add(NODES, _decoder(objects.Node), _is_relevant_node_change)
-        self._claims = self._add(CLAIMS, _decoder(objects.PersistentVolumeClaim))
+        self._claims = self._add(VOLUME_CLAIMS, _decoder(objects.PersistentVolumeClaim))
         self._volumes = self._add(VOLUMES, _decoder(objects.PersistentVolume))
         self._classes = self._add(STORAGE_CLASSES, _decoder(objects.StorageClass))
         self._priorities = self._add(resources.PRIORITY_CLASSES, _decoder(objects.PriorityClass))

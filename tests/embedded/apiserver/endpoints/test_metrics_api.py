@@ -15,9 +15,9 @@ from traincrew.app import cluster
 from traincrew.client import interfaces
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodMetrics, Usage
-from traincrew.embedded.bootstrap import NODES, bootstrap, ensure
+from traincrew.embedded.bootstrap import bootstrap, ensure
 from traincrew.embedded.control_plane import ControlPlane, Options
-from traincrew.model.resources import PODS, Resource
+from traincrew.model.resources import NODES, PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)

@@ -18,10 +18,11 @@ from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.client import interfaces
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.objects.object_cache import CLAIMS, VOLUMES, ObjectCache
+from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes import empty_dir, ephemeral_storage, fs_group, host_path, mounter
 from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
+from traincrew.model.resources import VOLUME_CLAIMS, VOLUMES
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -138,14 +139,15 @@ async def bound_claim_pod(node: Node, source: Object, **annotations: str) -> Obj
     """Creates a bound claim c. Returns a pod that uses it."""
     space = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
     claim = await node.cluster.create(
-        CLAIMS, {"metadata": {"name": "c"}, "spec": {**space, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}}
+        VOLUME_CLAIMS,
+        {"metadata": {"name": "c"}, "spec": {**space, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}},
     )
     claim_ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
     more = {"nodeAffinity": affinity} if "local" in source else {}
     spec = {**space, "capacity": {"storage": "1Gi"}, "claimRef": claim_ref, **source, **more}
     await node.cluster.create(VOLUMES, {"metadata": {"name": "pv", "annotations": annotations}, "spec": spec})
-    await node.cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
+    await node.cluster.patch(VOLUME_CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
     return await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
 
 
@@ -171,7 +173,7 @@ async def test_a_claim_that_is_not_ready_has_the_message_of_the_kubelet(node: No
         f"Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: {words}"
     )
     space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    await node.cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": space})
+    await node.cluster.create(VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": space})
     with pytest.raises(volumes.VolumeNotReady, match="error processing PVC default/c: PVC is not bound"):
         await node.mount(pod)
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.controllers.claims import matching, resources
+from traincrew.embedded.controllers.claims import matching, storage_objects
 from traincrew.embedded.controllers.pods import Pod
 
 NORMAL, WARNING = "Normal", "Warning"
@@ -37,7 +37,7 @@ class ClaimDecision:
 
 
 def decide_claim(obj: Object, context: ClaimContext) -> ClaimDecision:
-    if resources.COMPLETED in resources.annotations_of(obj):
+    if storage_objects.COMPLETED in storage_objects.annotations_of(obj):
         return _bound(obj, context)
     if name := obj["spec"].get("volumeName"):
         return _asks_for(obj, context.volumes.get(name))
@@ -68,14 +68,14 @@ def _asks_for(obj: Object, volume: Object | None) -> ClaimDecision:
             message = f'Cannot bind to requested volume "{name}": {why}'
             return ClaimDecision(phase="Pending", event=(WARNING, "VolumeMismatch", message))
         return ClaimDecision(bind=volume)
-    if resources.reserved_for(volume, obj):
+    if storage_objects.reserved_for(volume, obj):
         return ClaimDecision(bind=volume)
     message = f'volume "{name}" already bound to a different claim.'
     return ClaimDecision(phase="Pending", event=(WARNING, "FailedBinding", message))
 
 
 def _unbound(obj: Object, context: ClaimContext) -> ClaimDecision:
-    name = resources.class_of(obj)
+    name = storage_objects.class_of(obj)
     storage_class = context.classes.get(name or "")
     delayed = (
         storage_class is not None
@@ -84,7 +84,7 @@ def _unbound(obj: Object, context: ClaimContext) -> ClaimDecision:
     )
     if (volume := matching.best(obj, context.volumes.values(), delayed)) is not None:
         return ClaimDecision(bind=volume)
-    if name is None and (default := resources.default_class(context.classes.values())) is not None:
+    if name is None and (default := storage_objects.default_class(context.classes.values())) is not None:
         return ClaimDecision(assign=default["metadata"]["name"])
     if delayed:
         return ClaimDecision(phase="Pending", event=_waiting(context.consumers))
@@ -111,7 +111,7 @@ def _provisioned(storage_class: Object) -> ClaimDecision:
 
 def _awaited(obj: Object, context: ClaimContext) -> bool:
     """Whether the node of the first consumer is known; with a single node it always is."""
-    if resources.SELECTED_NODE in resources.annotations_of(obj):
+    if storage_objects.SELECTED_NODE in storage_objects.annotations_of(obj):
         return True
     return any(pod.spec.node_name or (context.nodes == 1 and pod.active) for pod in context.consumers)
 
@@ -140,7 +140,7 @@ def decide_volume(obj: Object, claim: Object | None) -> VolumeDecision:
     named = obj["spec"].get("claimRef")
     if not named or not named.get("uid"):
         return VolumeDecision(phase="Available")
-    if resources.claim_key(obj) is None:
+    if storage_objects.claim_key(obj) is None:
         return VolumeDecision()  # nobody can tell whether the claim exists: the volume and its data stay as they are
     if claim is None:
         return _released(obj)
@@ -149,15 +149,18 @@ def decide_volume(obj: Object, claim: Object | None) -> VolumeDecision:
         return VolumeDecision(reconcile_claim=True)
     if bound_to == obj["metadata"]["name"]:
         return VolumeDecision(phase="Bound")
-    if resources.PROVISIONED in resources.annotations_of(obj) and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+    if (
+        storage_objects.PROVISIONED in storage_objects.annotations_of(obj)
+        and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
+    ):
         return _released(obj)
     return VolumeDecision(unbind=True, phase="Available")
 
 
 def _released(obj: Object) -> VolumeDecision:
-    if resources.phase(obj) not in ("Released", "Failed"):
+    if storage_objects.phase(obj) not in ("Released", "Failed"):
         return VolumeDecision(phase="Released")
-    foreign = resources.PROVISIONED not in resources.annotations_of(obj)
+    foreign = storage_objects.PROVISIONED not in storage_objects.annotations_of(obj)
     policy, host_path = obj["spec"].get("persistentVolumeReclaimPolicy"), (obj["spec"].get("hostPath") or {}).get("path", "")
     if policy == "Recycle":
         message = "No recycler plugin found for the volume!"

@@ -12,12 +12,11 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.claims.resources import CLAIMS
 from traincrew.embedded.controllers.event_recorder import WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod, Volume
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.model.resources import PODS
+from traincrew.model.resources import PODS, VOLUME_CLAIMS
 
 FAILED = "FailedBinding"
 
@@ -25,7 +24,7 @@ FAILED = "FailedBinding"
 class EphemeralVolumeController:
     def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._pods = informers.lister(CLAIMS), informers.pods
+        self._claims, self._pods = informers.lister(VOLUME_CLAIMS), informers.pods
         self._recorder = ControllerEventRecorder(client, "ephemeral_volume")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._pods.listeners.append(self._pod_changed)
@@ -69,7 +68,7 @@ class EphemeralVolumeController:
                 self._warn(pod, volume, message)
             return
         try:
-            self._claims.apply_response(await self._client.create(CLAIMS, namespace, msgspec.json.encode(desired)))
+            self._claims.apply_response(await self._client.create(VOLUME_CLAIMS, namespace, msgspec.json.encode(desired)))
         except errors.AlreadyExists:
             raise  # the informer delivers the existing claim
         except errors.ApiError as error:

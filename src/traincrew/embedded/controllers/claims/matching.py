@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from traincrew.apimachinery import label_selectors, quantities
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.controllers.claims import resources
+from traincrew.embedded.controllers.claims import storage_objects
 
 
 def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | None:
     """A volume reserved for the claim, else the smallest that is large enough. A delayed claim gets only a reserved volume."""
     fitting = [each for each in volumes if _could_hold(each, claim)]
     for volume in fitting:
-        if resources.reserved_for(volume, claim):
+        if storage_objects.reserved_for(volume, claim):
             return volume
     free = [each for each in fitting if not delayed and _is_free(each, claim)]
     return min(free, key=_size, default=None)
@@ -21,11 +21,11 @@ def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | No
 
 def may_bind(volume: Object, claim: Object) -> bool:
     """Whether a change of the volume may allow to bind the claim to it."""
-    return bool(claim["spec"].get("volumeName") == volume["metadata"]["name"] or resources.phase(volume) == "Available")
+    return bool(claim["spec"].get("volumeName") == volume["metadata"]["name"] or storage_objects.phase(volume) == "Available")
 
 
 def _could_hold(volume: Object, claim: Object) -> bool:
-    if volume["spec"].get("claimRef") and not resources.reserved_for(volume, claim):
+    if volume["spec"].get("claimRef") and not storage_objects.reserved_for(volume, claim):
         return False
     return (
         "deletionTimestamp" not in volume["metadata"]
@@ -37,9 +37,9 @@ def _could_hold(volume: Object, claim: Object) -> bool:
 
 def _is_free(volume: Object, claim: Object) -> bool:
     return (
-        resources.phase(volume) == "Available"
+        storage_objects.phase(volume) == "Available"
         and label_selectors.matches(claim["spec"].get("selector") or {}, volume["metadata"].get("labels") or {})
-        and (resources.class_of(volume) or "") == (resources.class_of(claim) or "")
+        and (storage_objects.class_of(volume) or "") == (storage_objects.class_of(claim) or "")
     )
 
 
@@ -55,7 +55,7 @@ def mismatch(volume: Object, claim: Object) -> str:
         return f'the volume is marked for deletion "{name}"'
     if _capacity(volume) < requested(claim):
         return "requested PV is too small"
-    if (resources.class_of(volume) or "") != (resources.class_of(claim) or ""):
+    if (storage_objects.class_of(volume) or "") != (storage_objects.class_of(claim) or ""):
         return "storageClassName does not match"
     if _mode(volume) != _mode(claim):
         return "incompatible volumeMode"

@@ -11,11 +11,11 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.claims import resources
-from traincrew.embedded.controllers.claims.resources import CLAIMS, VOLUMES
+from traincrew.embedded.controllers.claims import storage_objects
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
+from traincrew.model.resources import VOLUME_CLAIMS, VOLUMES
 
 CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
@@ -23,7 +23,11 @@ CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 class ProtectionController:
     def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._volumes, self._pods = informers.lister(CLAIMS), informers.lister(VOLUMES), informers.pods
+        self._claims, self._volumes, self._pods = (
+            informers.lister(VOLUME_CLAIMS),
+            informers.lister(VOLUMES),
+            informers.pods,
+        )
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._claims.listeners.append(lambda old, new: self._changed(self._claim_queue, new))
@@ -54,7 +58,7 @@ class ProtectionController:
         stored = self._volumes.get(*key)
         if stored is not None:
             await self._set_finalizers(
-                self._volumes, stored, protected_finalizers(stored.body, VOLUME, resources.phase(stored.body) == "Bound")
+                self._volumes, stored, protected_finalizers(stored.body, VOLUME, storage_objects.phase(stored.body) == "Bound")
             )
 
     async def _set_finalizers(self, lister: Lister[Unstructured], stored: Unstructured, finalizers: list[str] | None) -> None:

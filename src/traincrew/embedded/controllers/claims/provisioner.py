@@ -15,12 +15,12 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.claims import resources
-from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
+from traincrew.embedded.controllers.claims import storage_objects
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.embedded.file_trees import removal
+from traincrew.model.resources import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from traincrew.serving import background_tasks
 
 NAME = "traincrew.kubeflow.org/local"
@@ -35,9 +35,9 @@ class LocalProvisioner:
     def __init__(self, client: interfaces.Client, informers: SharedInformers, root: pathlib.Path, remove: Remove) -> None:
         self._client, self._root, self._remove = client, root, remove
         self._claims, self._volumes, self._classes = (
-            informers.lister(CLAIMS),
+            informers.lister(VOLUME_CLAIMS),
             informers.lister(VOLUMES),
-            informers.lister(CLASSES),
+            informers.lister(STORAGE_CLASSES),
         )
         self._recorder = ControllerEventRecorder(client, NAME)
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
@@ -54,10 +54,10 @@ class LocalProvisioner:
 
     async def _ensure_storage_class(self) -> None:
         """Creates our storage class unless another is the default already. Raises ApiError."""
-        if resources.default_class(stored.body for stored in self._classes) is not None:
+        if storage_objects.default_class(stored.body for stored in self._classes) is not None:
             return
         with contextlib.suppress(errors.AlreadyExists):  # it is used as it is
-            await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
+            await self._client.create(STORAGE_CLASSES, None, msgspec.json.encode(storage_class()))
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
@@ -72,24 +72,24 @@ class LocalProvisioner:
         if stored is None or not is_awaiting_volume(stored.body) or self._volumes.get("", volume_name(stored.body)) is not None:
             return
         claim = stored.body
-        storage_class = self._classes.get("", resources.class_of(claim) or "")
+        storage_class = self._classes.get("", storage_objects.class_of(claim) or "")
         if storage_class is None:
             return
         message = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
-        self._recorder.event(CLAIMS, claim, NORMAL, "Provisioning", message)
+        self._recorder.event(VOLUME_CLAIMS, claim, NORMAL, "Provisioning", message)
         volume = build_volume(claim, storage_class.body, self._root)
         try:
             await asyncio.to_thread(_open_directory, pathlib.Path(volume["spec"]["hostPath"]["path"]))
         except OSError as error:
             message = f'failed to provision volume with StorageClass "{storage_class.metadata.name}": {error}'
-            self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", message)
+            self._recorder.event(VOLUME_CLAIMS, claim, WARNING, "ProvisioningFailed", message)
             raise
         try:
             self._volumes.apply_response(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
         except errors.AlreadyExists:
             return
         name = volume["metadata"]["name"]
-        self._recorder.event(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
+        self._recorder.event(VOLUME_CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
 
     async def _reclaim(self, key: NamespacedName) -> None:
         stored = self._volumes.get(*key)
@@ -111,7 +111,7 @@ class LocalProvisioner:
 
 def storage_class() -> Object:
     return {
-        "apiVersion": CLASSES.api_version, "kind": CLASSES.kind,
+        "apiVersion": STORAGE_CLASSES.api_version, "kind": STORAGE_CLASSES.kind,
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": NAME, "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate",
     }  # fmt: skip
@@ -120,7 +120,7 @@ def storage_class() -> Object:
 def is_awaiting_volume(claim: Object) -> bool:
     """Whether the claim waits for a volume of this provisioner."""
     unbound = not claim["spec"].get("volumeName") and "deletionTimestamp" not in claim["metadata"]
-    return unbound and resources.annotations_of(claim).get(resources.PROVISIONERS[1]) == NAME
+    return unbound and storage_objects.annotations_of(claim).get(storage_objects.PROVISIONERS[1]) == NAME
 
 
 def volume_name(claim: Object) -> str:
@@ -130,12 +130,12 @@ def volume_name(claim: Object) -> str:
 def build_volume(claim: Object, storage_class: Object, root: pathlib.PurePath) -> Object:
     meta, spec, name = claim["metadata"], claim["spec"], volume_name(claim)
     claim_ref = {
-        "kind": CLAIMS.kind, "apiVersion": CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
+        "kind": VOLUME_CLAIMS.kind, "apiVersion": VOLUME_CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
         "uid": meta["uid"], "resourceVersion": meta["resourceVersion"],
     }  # fmt: skip
     return {
         "apiVersion": "v1", "kind": VOLUMES.kind,
-        "metadata": {"name": name, "annotations": {resources.PROVISIONED: NAME}},
+        "metadata": {"name": name, "annotations": {storage_objects.PROVISIONED: NAME}},
         "spec": {
             "capacity": {"storage": spec["resources"]["requests"]["storage"]}, "accessModes": spec["accessModes"],
             "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
@@ -146,10 +146,10 @@ def build_volume(claim: Object, storage_class: Object, root: pathlib.PurePath) -
 
 
 def to_be_deleted(volume: Object) -> bool:
-    ours = resources.annotations_of(volume).get(resources.PROVISIONED) == NAME and "hostPath" in volume["spec"]
+    ours = storage_objects.annotations_of(volume).get(storage_objects.PROVISIONED) == NAME and "hostPath" in volume["spec"]
     policy = volume["spec"].get("persistentVolumeReclaimPolicy")
     gone = "deletionTimestamp" in volume["metadata"]
-    return ours and policy == "Delete" and resources.phase(volume) in ("Released", "Failed") and not gone
+    return ours and policy == "Delete" and storage_objects.phase(volume) in ("Released", "Failed") and not gone
 
 
 def _open_directory(path: pathlib.Path) -> None:

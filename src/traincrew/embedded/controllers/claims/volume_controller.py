@@ -13,19 +13,19 @@ from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.claims import decisions, matching, resources
-from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
+from traincrew.embedded.controllers.claims import decisions, matching, storage_objects
 from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
+from traincrew.model.resources import NODES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 
 
 class PersistentVolumeController:
     def __init__(self, client: interfaces.Client, informers: SharedInformers) -> None:
         self._client = client
-        self._claims, self._volumes = informers.lister(CLAIMS), informers.lister(VOLUMES)
-        self._classes, self._nodes, self._pods = informers.lister(CLASSES), informers.lister(NODES), informers.pods
+        self._claims, self._volumes = informers.lister(VOLUME_CLAIMS), informers.lister(VOLUMES)
+        self._classes, self._nodes, self._pods = informers.lister(STORAGE_CLASSES), informers.lister(NODES), informers.pods
         self._recorder = ControllerEventRecorder(client, "persistentvolume-controller")
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
@@ -54,7 +54,7 @@ class PersistentVolumeController:
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for stored in (old, new):
-            if stored is not None and (key := resources.claim_key(stored.body)) is not None:
+            if stored is not None and (key := storage_objects.claim_key(stored.body)) is not None:
                 self._claim_queue.add(key)
         if new is not None:
             self._volume_queue.add(("", new.metadata.name))
@@ -64,13 +64,13 @@ class PersistentVolumeController:
         pod = new or old
         for name in pod.claims if pod is not None else ():
             claim = self._claims.get(pod.metadata.namespace, name) if pod is not None else None
-            if claim is not None and resources.phase(claim.body) == "Pending":
+            if claim is not None and storage_objects.phase(claim.body) == "Pending":
                 self._claim_queue.add((claim.metadata.namespace, name))
 
     def _enqueue_pending(self, volume: Unstructured | None = None) -> None:
         """Enqueues the claims that are not bound. volume: only those that may be bound to it."""
         for stored in self._claims:
-            if resources.COMPLETED not in resources.annotations_of(stored.body) and (
+            if storage_objects.COMPLETED not in storage_objects.annotations_of(stored.body) and (
                 volume is None or matching.may_bind(volume.body, stored.body)
             ):
                 self._claim_queue.add((stored.metadata.namespace, stored.metadata.name))
@@ -89,11 +89,11 @@ class PersistentVolumeController:
             return
         if decision.provision is not None:
             asked: str = decision.provision["provisioner"]
-            annotations = dict.fromkeys(resources.PROVISIONERS, asked)
+            annotations = dict.fromkeys(storage_objects.PROVISIONERS, asked)
             claim = await self._annotate(self._claims, claim, annotations)
         if decision.event is not None and self._last_events.get(stored.metadata.uid) != decision.event:
             self._last_events[stored.metadata.uid] = decision.event
-            self._recorder.event(CLAIMS, claim, *decision.event)
+            self._recorder.event(VOLUME_CLAIMS, claim, *decision.event)
         await self._set_status(self._claims, claim, {"phase": decision.phase, "accessModes": None, "capacity": None})
 
     def _context(self, key: NamespacedName) -> decisions.ClaimContext:
@@ -108,22 +108,23 @@ class PersistentVolumeController:
         named = volume["spec"].get("claimRef") or {}
         if named.get("uid") != meta["uid"]:
             reference = {
-                "kind": CLAIMS.kind, "apiVersion": CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
+                "kind": VOLUME_CLAIMS.kind, "apiVersion": VOLUME_CLAIMS.api_version,
+                "namespace": meta["namespace"], "name": meta["name"],
                 "uid": meta["uid"], "resourceVersion": meta["resourceVersion"],
             }  # fmt: skip
             change: Object = {"spec": {"claimRef": reference}}
-            if not resources.reserved_for(volume, claim):
-                change["metadata"] = {"annotations": {resources.BY_CONTROLLER: "yes"}}
+            if not storage_objects.reserved_for(volume, claim):
+                change["metadata"] = {"annotations": {storage_objects.BY_CONTROLLER: "yes"}}
             volume = await self._change(self._volumes, volume, change)
         volume = await self._set_status(self._volumes, volume, {"phase": "Bound"})
         name = volume["metadata"]["name"]
-        annotations = {resources.COMPLETED: "yes"}
+        annotations = {storage_objects.COMPLETED: "yes"}
         if claim["spec"].get("volumeName") != name:
-            bound = {resources.BY_CONTROLLER: "yes", **annotations}
+            bound = {storage_objects.BY_CONTROLLER: "yes", **annotations}
             claim = await self._change(self._claims, claim, {"metadata": {"annotations": bound}, "spec": {"volumeName": name}})
         claim = await self._annotate(self._claims, claim, annotations)
         status: Object = {"phase": "Bound", "accessModes": volume["spec"]["accessModes"]}
-        if resources.phase(claim) != "Bound":
+        if storage_objects.phase(claim) != "Bound":
             status["capacity"] = volume["spec"]["capacity"]
         await self._set_status(self._claims, claim, status)
 
@@ -133,16 +134,18 @@ class PersistentVolumeController:
             return
         volume = stored.body
         decision = decisions.decide_volume(volume, await self._bound_claim(volume))
-        claim_key = resources.claim_key(volume)
+        claim_key = storage_objects.claim_key(volume)
         if decision.reconcile_claim and claim_key is not None:
             self._claim_queue.add(claim_key)
         if decision.unbind:
-            ours = resources.BY_CONTROLLER in resources.annotations_of(volume)
+            ours = storage_objects.BY_CONTROLLER in storage_objects.annotations_of(volume)
             freed: Object = {"spec": {"claimRef": None}} if ours else {"spec": {"claimRef": {"uid": None}}}
             volume = await self._change(
-                self._volumes, volume, freed | ({"metadata": {"annotations": {resources.BY_CONTROLLER: None}}} if ours else {})
+                self._volumes,
+                volume,
+                freed | ({"metadata": {"annotations": {storage_objects.BY_CONTROLLER: None}}} if ours else {}),
             )
-        if decision.phase and decision.phase != resources.phase(volume):
+        if decision.phase and decision.phase != storage_objects.phase(volume):
             volume = await self._set_status(self._volumes, volume, {"phase": decision.phase, "message": decision.message or None})
             if decision.event is not None:
                 self._recorder.event(VOLUMES, volume, *decision.event)
@@ -150,7 +153,7 @@ class PersistentVolumeController:
 
     async def _bound_claim(self, volume: Object) -> Object | None:
         """The claim that the volume names. A claim that is not in the store is read: the volume's data depends on it."""
-        key = resources.claim_key(volume)
+        key = storage_objects.claim_key(volume)
         uid = volume["spec"]["claimRef"].get("uid") if key is not None else None
         if key is None or not uid:
             return None
@@ -158,13 +161,13 @@ class PersistentVolumeController:
         if stored is not None and stored.metadata.uid == uid:
             return stored.body
         try:
-            claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, *key))
+            claim: Object = msgspec.json.decode(await self._client.get(VOLUME_CLAIMS, *key))
         except errors.NotFound:
             return None
         return claim if claim["metadata"]["uid"] == uid else None
 
     async def _annotate(self, lister: Lister[Unstructured], obj: Object, annotations: dict[str, str]) -> Object:
-        current = resources.annotations_of(obj)
+        current = storage_objects.annotations_of(obj)
         if all(current.get(key) == value for key, value in annotations.items()):
             return obj
         return await self._change(lister, obj, {"metadata": {"annotations": annotations}})

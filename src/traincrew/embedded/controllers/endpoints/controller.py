@@ -19,11 +19,10 @@ from traincrew.embedded.controllers.event_recorder import WARNING, ControllerEve
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.model.resources import SERVICES, Resource
+from traincrew.model.resources import NODES, SERVICES, Resource
 
 ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
 SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 ELECTION = "control-plane.alpha.kubernetes.io/leader"
 """Endpoints with this annotation are a leader election lock, not a Service's."""
 

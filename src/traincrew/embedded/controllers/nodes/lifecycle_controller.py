@@ -20,11 +20,10 @@ from traincrew.embedded.controllers.nodes.health import NodeHealth, Timing
 from traincrew.embedded.controllers.nodes.pod_readiness import PodReadiness
 from traincrew.embedded.controllers.nodes.running_time import RunningTime
 from traincrew.embedded.controllers.nodes.zone_evictions import ZoneEvictions
-from traincrew.model.resources import LEASES, Resource
+from traincrew.model.resources import LEASES, NODES
 
 log = logging.getLogger(__name__)
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 LEASE_NAMESPACE = "kube-node-lease"
 
 

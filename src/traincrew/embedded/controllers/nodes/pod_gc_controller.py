@@ -12,10 +12,9 @@ from traincrew.apimachinery.unstructured import Object
 from traincrew.client import clock, interfaces
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.nodes import pod_garbage
-from traincrew.embedded.controllers.nodes.lifecycle_controller import NODES
 from traincrew.embedded.controllers.nodes.running_time import RunningTime
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.model.resources import PODS
+from traincrew.model.resources import NODES, PODS
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,10 @@ from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.event_recorder import NORMAL, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.nodes import evictions, taints
-from traincrew.embedded.controllers.nodes.lifecycle_controller import NODES
 from traincrew.embedded.controllers.nodes.running_time import RunningTime
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
-from traincrew.model.resources import PODS
+from traincrew.model.resources import NODES, PODS
 from traincrew.scheduling.objects import Taint
 
 DISRUPTION = {

@@ -14,11 +14,10 @@ from traincrew.client import clock, interfaces
 from traincrew.embedded.kubelet.node import machine
 from traincrew.embedded.kubelet.node.conditions import NodeCondition
 from traincrew.model import node_annotations
-from traincrew.model.resources import Resource
+from traincrew.model.resources import NODES
 
 log = logging.getLogger(__name__)
 
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 HEARTBEAT_SECONDS = 300.0
 """An unchanged status is written this often."""
 SYNC_SECONDS = 10.0

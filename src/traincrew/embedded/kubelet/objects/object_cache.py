@@ -14,10 +14,7 @@ from traincrew.embedded.kubelet.envvars.errors import ObjectNotFound
 from traincrew.embedded.kubelet.envvars.variables import referenced_objects as named_by
 from traincrew.embedded.kubelet.objects.object_watch import ObjectWatch, WatchedObjectKey
 from traincrew.embedded.kubelet.objects.service_account_tokens import TokenCache, TokenRequest
-from traincrew.model.resources import CONFIG_MAPS, SECRETS, Resource
-
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+from traincrew.model.resources import CONFIG_MAPS, SECRETS, VOLUME_CLAIMS, VOLUMES
 
 
 class ObjectSource(Protocol):
@@ -59,7 +56,7 @@ class ObjectCache:
         return await self._get(WatchedObjectKey(SECRETS, namespace, name))
 
     async def get_claim(self, namespace: str, name: str) -> Object:
-        claim: Object = msgspec.json.decode(await self._client.get(CLAIMS, namespace, name))
+        claim: Object = msgspec.json.decode(await self._client.get(VOLUME_CLAIMS, namespace, name))
         return claim
 
     async def get_volume(self, name: str) -> Object:

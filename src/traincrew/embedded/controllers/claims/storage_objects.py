@@ -1,16 +1,10 @@
-"""Resources and annotations of storage, and accessors for their objects."""
+"""Annotations of claims and volumes, and accessors for these objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from traincrew.apimachinery.unstructured import Object
-from traincrew.model.resources import Resource
-
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 
 COMPLETED = "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
