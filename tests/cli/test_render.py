@@ -323,6 +323,12 @@ def test_a_signal_after_the_success_is_that_of_the_clean_up() -> None:
     assert found.causes == ("the job succeeded",)
 
 
+def test_why_names_the_replicas_of_a_succeeded_job_that_never_started() -> None:
+    ended, waiting = pod("j-worker-0", "Succeeded"), pod("j-worker-1", "Pending", index=1)
+    found = explanation.explain(observed(ended, waiting, conditions=("Succeeded",)), explanation.Evidence(), NOW)
+    assert found.causes == ("the job succeeded", "worker-1 never started")
+
+
 def test_the_restarts_of_a_finished_job_are_those_of_its_status() -> None:
     again = pod("j-worker-1", index=1, containerStatuses=[{"name": "pytorch", "restartCount": 2}])
     ended = observed(again, conditions=("Failed",), restarts={"charged": 3})

@@ -114,9 +114,15 @@ def summary(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> str:
 
 
 def of_success(observed: ObservedJob) -> tuple[list[str], list[str]]:
-    """A job that succeeded, and the replicas that failed all the same."""
-    line = after_success(observed, observed.pods)
-    return ["the job succeeded", *([line] if line else [])], []
+    """A job that succeeded, and the replicas that failed all the same or never started."""
+    lines = (after_success(observed, observed.pods), _never_started(observed))
+    return ["the job succeeded", *filter(None, lines)], []
+
+
+def _never_started(observed: ObservedJob) -> str:
+    """The replicas whose pods still wait, as those do that never fitted on a node."""
+    names = [observed.replica(pod) for pod in observed.pods if not pod_waiting_reasons.started(pod) and not pod.terminating]
+    return f"{pod_waiting_reasons.abbreviate(names)} never started" if names else ""
 
 
 def after_success(observed: ObservedJob, pods: Sequence[objects.Pod]) -> str:
