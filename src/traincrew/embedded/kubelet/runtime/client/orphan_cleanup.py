@@ -20,7 +20,8 @@ from traincrew.embedded.kubelet.runtime.shim import exec_socket, lock
 _SOCKET, _STATE_FILE = "shim.sock", "shim.json"
 _GRACE_SECONDS = 1.0
 """An init process whose shim is gone kills its container and exits by itself."""
-_KILL_SECONDS = 5.0
+_KILL_SECONDS = 20.0
+"""A process that writes to a busy disk ends only when the write has."""
 _PAUSE = 0.002
 
 
