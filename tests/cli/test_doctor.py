@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from traincrew.cli.doctor import egress, isolation, leftovers, programs, storage
-from traincrew.cli.doctor.finding import Grade
+from traincrew.cli.doctor.check_result import Grade
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.runtime.host_mounts import HostMount
 

@@ -37,7 +37,7 @@ def helm(kube: cluster.OwnCluster, tmp_path_factory: pytest.TempPathFactory) -> 
     return Helm(tmp_path_factory.mktemp("helm"), kube.kubeconfig)
 
 
-def findings(kube: cluster.Cluster) -> dict[str, Object]:
+def results(kube: cluster.Cluster) -> dict[str, Object]:
     result = installed_operators.traincrew(kube, "doctor", "--cluster", "-o", "json")
     assert result.stdout, result.stderr
     return {each["subject"]: each for each in json.loads(result.stdout)}
@@ -47,7 +47,7 @@ def findings(kube: cluster.Cluster) -> dict[str, Object]:
 def test_a_release_has_every_right_that_doctor_asks_for(kube: cluster.OwnCluster, helm: Helm, values: tuple[str, ...]) -> None:
     helm.succeed("upgrade", "--install", "traincrew", CHART, IMAGE, "--reset-values", *values)
     installation.wait_served(Api(kube.kubeconfig))  # a new definition is established after a moment
-    found = findings(kube)
+    found = results(kube)
     assert (found["rbac"]["grade"], found["crds"]["grade"]) == ("ok", "ok"), found
 
 
@@ -57,7 +57,7 @@ def test_a_right_that_the_values_need_and_the_role_does_not_have_is_named(kube: 
     patch = {"spec": {"template": {"spec": {"containers": [container]}}}}
     path = "/apis/apps/v1/namespaces/kubeflow/deployments/traincrew"
     Api(kube.kubeconfig).call("PATCH", path, patch, "application/strategic-merge-patch+json")
-    found = findings(kube)["rbac"]
+    found = results(kube)["rbac"]
     helm.succeed("uninstall", "traincrew")
     assert found["grade"] == "fail"
     assert "cannot create podgroups.scheduling.volcano.sh" in found["message"]
@@ -69,4 +69,4 @@ def test_an_overlay_has_every_right_that_doctor_asks_for(kube: cluster.OwnCluste
     directory = str(ROOT / "manifests" / "overlays" / overlay)
     applied = kube.kubectl("apply", "--server-side", "--force-conflicts", "-k", directory)
     assert applied.returncode == 0, applied.stderr
-    assert findings(kube)["rbac"]["grade"] == "ok", findings(kube)
+    assert results(kube)["rbac"]["grade"] == "ok", results(kube)

@@ -11,14 +11,14 @@ from traincrew.validation import manifest_review
 
 
 def reported(text: str) -> list[str]:
-    return [f"{remark.line}: {remark}" for remark in manifest_review.review(text).remarks]
+    return [f"{finding.line}: {finding}" for finding in manifest_review.review(text).findings]
 
 
 def test_jobs_and_other_objects_are_counted() -> None:
     others = "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: kubeflow.org/v1beta1\nkind: Experiment\n"
     found = manifest_review.review(f"{yaml.safe_dump_all(valid_manifests.jobs())}---\n{others}")
     assert (found.jobs, found.others) == (len(valid_manifests.jobs()), 2)
-    assert not [remark for remark in found.remarks if remark.level == "error"]
+    assert not [finding for finding in found.findings if finding.level == "error"]
 
 
 @pytest.mark.parametrize("kind", ["List", "JAXJobList"])
@@ -103,5 +103,5 @@ def test_warnings_are_marked_and_are_no_errors() -> None:
     document = valid_manifests.job(kind)
     document["spec"]["successPolicy"] = "Most"
     found = manifest_review.review(yaml.safe_dump(document))
-    assert {remark.level for remark in found.remarks} == {"warning"}
-    assert any(remark.path == "spec.successPolicy" for remark in found.remarks)
+    assert {finding.level for finding in found.findings} == {"warning"}
+    assert any(finding.path == "spec.successPolicy" for finding in found.findings)

@@ -73,7 +73,7 @@ def test_json_output_has_the_same_findings(bad: pathlib.Path) -> None:
     done = traincrew("validate", "--output", "json", str(bad))
     found = json.loads(done.stdout)
     assert (found["files"], found["jobs"], found["others"]) == (1, 1, 0)
-    assert [(one["file"], one["line"], one["path"], one["level"]) for one in found["remarks"]] == [
+    assert [(one["file"], one["line"], one["path"], one["level"]) for one in found["findings"]] == [
         (str(bad), 3, "metadata.name", "error"),
         (str(bad), 4, "spec.jaxReplicaSpecs", "error"),
     ]

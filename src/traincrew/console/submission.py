@@ -31,21 +31,21 @@ class _Wanted(NamedTuple):
 
 async def submit(client: RemoteClient, text: str, namespace: str, *, dry_run: bool) -> SubmitResult:
     """Nothing is created if one of the objects has faults. Raise Problem with all faults."""
-    remarks = [_remark(each) for each in manifest_review.review(text).remarks]
+    findings = [_field_error(each) for each in manifest_review.review(text).findings]
     tried = "check the manifest" if dry_run else "create the objects of the manifest"
-    if any(each.level == "error" for each in remarks):
-        raise _invalid(tried, remarks)
+    if any(each.level == "error" for each in findings):
+        raise _invalid(tried, findings)
     wanted, faults = await _objects(client, text, namespace)
     faults += [fault for each in wanted for fault in await _dry_run(client, each)]
     if faults:
-        raise _invalid(tried, [*faults, *remarks])
+        raise _invalid(tried, [*faults, *findings])
     names = [_name(each) for each in wanted] if dry_run else await _create(client, wanted)
     objects = [_submitted(each, name) for each, name in zip(wanted, names, strict=True)]
-    return SubmitResult(dry_run=dry_run, objects=objects, findings=remarks)
+    return SubmitResult(dry_run=dry_run, objects=objects, findings=findings)
 
 
-def _remark(remark: manifest_review.Diagnostic) -> FieldError:
-    return FieldError(path=remark.path, line=remark.line, message=remark.message, level=remark.level)
+def _field_error(finding: manifest_review.LocatedFinding) -> FieldError:
+    return FieldError(path=finding.path, line=finding.line, message=finding.message, level=finding.level)
 
 
 def _invalid(tried: str, fields: list[FieldError]) -> Problem:

@@ -39,15 +39,15 @@ class ParsedManifests:
 def parse(texts: dict[str, str]) -> ParsedManifests:
     """texts: by file name. The objects must not be used if there are errors."""
     objects: list[ManifestObject] = []
-    remarks: dict[str, list[str]] = {"error": [], "warning": []}
+    findings: dict[str, list[str]] = {"error": [], "warning": []}
     for file, text in texts.items():
-        for remark in manifest_review.review(text).remarks:
-            mark = "warning: " if remark.level == "warning" else ""
-            remarks[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
+        for finding in manifest_review.review(text).findings:
+            mark = "warning: " if finding.level == "warning" else ""
+            findings[finding.level].append(f"{file}:{finding.line}: {mark}{finding}")
         objects += _objects(file, text)
-    if not remarks["error"]:
-        remarks["error"] += _name_errors(objects)
-    return ParsedManifests(tuple(objects), tuple(remarks["error"]), tuple(remarks["warning"]))
+    if not findings["error"]:
+        findings["error"] += _name_errors(objects)
+    return ParsedManifests(tuple(objects), tuple(findings["error"]), tuple(findings["warning"]))
 
 
 def _objects(file: str, text: str) -> Iterator[ManifestObject]:

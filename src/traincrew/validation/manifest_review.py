@@ -1,4 +1,4 @@
-"""Reviews a text of manifests: the diagnostics of all objects in it."""
+"""Reviews a text of manifests: the findings of all objects in it, with their lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from traincrew.apimachinery import findings, suggestions, yaml_documents
-from traincrew.apimachinery.findings import ManifestFinding, Value
+from traincrew.apimachinery import suggestions, yaml_documents
+from traincrew.apimachinery.findings import ManifestFinding, Value, render
 from traincrew.kinds import KINDS, lookup
 from traincrew.model import jobs
 from traincrew.validation import crds, job_review
@@ -16,7 +16,9 @@ Level = Literal["error", "warning"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Diagnostic:
+class LocatedFinding:
+    """A finding with its line."""
+
     line: int
     path: str
     message: str
@@ -28,27 +30,27 @@ class Diagnostic:
 
 @dataclasses.dataclass(frozen=True)
 class Review:
-    remarks: tuple[Diagnostic, ...]
+    findings: tuple[LocatedFinding, ...]
     jobs: int
     others: int
     """Objects of other kinds. They are not validated."""
 
 
 def review(text: str) -> Review:
-    all_diagnostics: list[Diagnostic] = []
+    all_findings: list[LocatedFinding] = []
     count = others = 0
     for document in yaml_documents.parse(text):
         if isinstance(document, yaml_documents.YAMLSyntaxError):
-            all_diagnostics.append(Diagnostic(document.line, "", f"column {document.column}: {document.message}"))
+            all_findings.append(LocatedFinding(document.line, "", f"column {document.column}: {document.message}"))
             continue
-        all_diagnostics += _diagnostics(document, document.problems, "error")
+        all_findings += _located(document, document.problems, "error")
         for part in objects(document):
-            diagnostics, is_job = _review_object(part)
-            all_diagnostics += diagnostics
-            count, others = count + is_job, others + (not is_job and not diagnostics)
-    if not all_diagnostics and not count and not others:
-        all_diagnostics.append(Diagnostic(1, "", "contains no object"))
-    return Review(tuple(sorted(all_diagnostics, key=lambda remark: (remark.line, remark.path))), count, others)
+            located, is_job = _review_object(part)
+            all_findings += located
+            count, others = count + is_job, others + (not is_job and not located)
+    if not all_findings and not count and not others:
+        all_findings.append(LocatedFinding(1, "", "contains no object"))
+    return Review(tuple(sorted(all_findings, key=lambda finding: (finding.line, finding.path))), count, others)
 
 
 def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Document]:
@@ -61,19 +63,19 @@ def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Docume
         yield document
 
 
-def _review_object(document: yaml_documents.Document) -> tuple[list[Diagnostic], bool]:
+def _review_object(document: yaml_documents.Document) -> tuple[list[LocatedFinding], bool]:
     fault = _identify(document.value)
     if fault is not None:
-        return _diagnostics(document, [fault], "error"), False
+        return _located(document, [fault], "error"), False
     if job_review.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
         return [], False
     result = job_review.review(document.value)
-    errors = _diagnostics(document, (*result.errors, *result.unknown, *result.faults), "error")
-    return errors + _diagnostics(document, result.warnings, "warning"), True
+    errors = _located(document, (*result.errors, *result.unknown, *result.faults), "error")
+    return errors + _located(document, result.warnings, "warning"), True
 
 
-def _diagnostics(document: yaml_documents.Document, reported: Iterable[ManifestFinding], level: Level) -> list[Diagnostic]:
-    return [Diagnostic(document.line(one.path), findings.render(one.path), one.message, level) for one in reported]
+def _located(document: yaml_documents.Document, reported: Iterable[ManifestFinding], level: Level) -> list[LocatedFinding]:
+    return [LocatedFinding(document.line(one.path), render(one.path), one.message, level) for one in reported]
 
 
 def _identify(value: Value) -> ManifestFinding | None:

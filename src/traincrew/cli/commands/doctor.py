@@ -14,7 +14,7 @@ from traincrew.cli import cluster_target, output_options
 from traincrew.cli.render import serialization, terminal
 
 if TYPE_CHECKING:
-    from traincrew.cli.doctor.finding import Finding
+    from traincrew.cli.doctor.check_result import CheckResult
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -47,45 +47,47 @@ def doctor(cluster: bool, fix: bool, form: str, target_options: cluster_target.T
     if cluster and fix:
         raise click.UsageError("--fix works on this machine. Do not combine it with --cluster.")
     show = _print if form == "text" else _ignore
-    findings = asyncio.run(_of_cluster(target_options, show)) if cluster else _of_machine(target_options, fix, show)
+    results = asyncio.run(_of_cluster(target_options, show)) if cluster else _of_machine(target_options, fix, show)
     if form in ("json", "yaml"):
-        serialization.show([{**finding._asdict(), "grade": str(finding.grade)} for finding in findings], form)
+        serialization.show([{**result._asdict(), "grade": str(result.grade)} for result in results], form)
     elif form == "name":
-        terminal.echo("".join(f"{finding.subject}\n" for finding in findings if finding.grade != "ok"), nl=False)
-    if any(finding.grade == "fail" for finding in findings):
+        terminal.echo("".join(f"{result.subject}\n" for result in results if result.grade != "ok"), nl=False)
+    if any(result.grade == "fail" for result in results):
         raise SystemExit(1)
 
 
-def _of_machine(target_options: cluster_target.TargetOptions, fix: bool, show: Callable[[Finding], None]) -> list[Finding]:
+def _of_machine(
+    target_options: cluster_target.TargetOptions, fix: bool, show: Callable[[CheckResult], None]
+) -> list[CheckResult]:
     from traincrew.cli.doctor import checks, leftover_removal
 
-    findings = []
-    for finding in itertools.chain(leftover_removal.remove() if fix else (), checks.run(target_options.data_directory)):
-        findings.append(finding)
-        show(finding)
-    return findings
+    results = []
+    for result in itertools.chain(leftover_removal.remove() if fix else (), checks.run(target_options.data_directory)):
+        results.append(result)
+        show(result)
+    return results
 
 
-async def _of_cluster(target_options: cluster_target.TargetOptions, show: Callable[[Finding], None]) -> list[Finding]:
+async def _of_cluster(target_options: cluster_target.TargetOptions, show: Callable[[CheckResult], None]) -> list[CheckResult]:
     from traincrew.cli.doctor.cluster import checks
     from traincrew.client import retries
     from traincrew.client.remote import RemoteClient
 
-    findings = []
+    results = []
     connection = cluster_target.resolve(target_options).connection
     async with RemoteClient(connection, component="doctor", limits=retries.RetryLimits(attempts=1)) as client:
-        async for finding in checks.run(client):
-            findings.append(finding)
-            show(finding)
-    return findings
+        async for result in checks.run(client):
+            results.append(result)
+            show(result)
+    return results
 
 
-def _ignore(finding: Finding) -> None:
-    """The findings are printed together."""
+def _ignore(result: CheckResult) -> None:
+    """The results are printed together."""
 
 
-def _print(finding: Finding) -> None:
-    grade = click.style(f"{finding.grade:<4}", _COLOURS[finding.grade])
-    terminal.echo_unchanged(f"{grade}  {finding.subject:<11} {printable(finding.message)}")
-    if finding.remedy:
-        terminal.echo(f"{'':<18}→ {finding.remedy}")
+def _print(result: CheckResult) -> None:
+    grade = click.style(f"{result.grade:<4}", _COLOURS[result.grade])
+    terminal.echo_unchanged(f"{grade}  {result.subject:<11} {printable(result.message)}")
+    if result.remedy:
+        terminal.echo(f"{'':<18}→ {result.remedy}")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import traincrew
-from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, ok, warn
 from traincrew.embedded.kubelet.network import executables
 
 _TIMEOUT = 20
@@ -25,7 +25,7 @@ nftables.masquerade("trial", Subnet.parse(DEFAULT_SUBNET), "lo", by_link=False)"
 _INSTALL = "Install passt (Debian, Ubuntu, Fedora, Arch) or slirp4netns."
 
 
-def check() -> Finding:
+def check() -> CheckResult:
     problem = _masquerading_problem() if os.geteuid() == 0 else "not root"
     if not problem:
         return ok("egress", "pods reach external networks by masquerading")

@@ -8,7 +8,7 @@ import pwd
 import shutil
 from collections.abc import Iterator
 
-from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, ok, warn
 from traincrew.embedded.kubelet.runtime import isolation, user_namespace
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
@@ -16,7 +16,7 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 _WITHOUT_ISOLATION = "pods share the network and the files of the host, and volumes cannot be mounted"
 
 
-def check(directory: pathlib.Path) -> Iterator[Finding]:
+def check(directory: pathlib.Path) -> Iterator[CheckResult]:
     """directory: where the overlay layers of pods are stored."""
     found = isolation.probe(str(directory))
     unavailable = "; ".join(f"{level} is not available: {why}" for level, why in found.unavailable.items())
@@ -30,7 +30,7 @@ def check(directory: pathlib.Path) -> Iterator[Finding]:
     yield _cgroups()
 
 
-def _ids() -> Finding:
+def _ids() -> CheckResult:
     if os.geteuid() == 0:
         return ok("ids", "all user and group IDs are available (running as root)")
     name = pwd.getpwuid(os.getuid()).pw_name if _has_user_name() else str(os.getuid())
@@ -61,7 +61,7 @@ def _has_user_name() -> bool:
     return True
 
 
-def _cgroups() -> Finding:
+def _cgroups() -> CheckResult:
     why = hierarchies.discover().warning
     if not why:
         return ok("cgroups", "limits of CPU, memory and processes are enforced")

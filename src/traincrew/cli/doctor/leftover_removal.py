@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterator
 
 from traincrew.cli.doctor import leftovers
-from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, ok, warn
 from traincrew.cli.doctor.leftovers import Process
 from traincrew.embedded import process_identity
 from traincrew.embedded.file_trees import removal
@@ -34,7 +34,7 @@ _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOUNT = re.compile(r"(?P<data>/.*)/node/(pods|unremoved)/(?P<uid>[0-9a-f-]{36})(/|$)")
 
 
-def remove() -> Iterator[Finding]:
+def remove() -> Iterator[CheckResult]:
     """Yields what was removed, and what could not be."""
     yield from _kill_processes()
     yield from _unmount()
@@ -53,11 +53,11 @@ def _sees_all_processes() -> bool:
     return os.stat("/proc/self/ns/pid").st_ino == _INITIAL_PID_NAMESPACE
 
 
-def _removed(what: str) -> Finding:
+def _removed(what: str) -> CheckResult:
     return ok("leftovers", f"removed {what}")
 
 
-def _failed(what: str, error: OSError) -> Finding:
+def _failed(what: str, error: OSError) -> CheckResult:
     return warn("leftovers", f"{what} cannot be removed: {error.strerror or error}", "Run `sudo traincrew doctor --fix`.")
 
 
@@ -74,7 +74,7 @@ def _exists(data: str, root: str = "") -> bool:
     return False
 
 
-def _kill_processes() -> Iterator[Finding]:
+def _kill_processes() -> Iterator[CheckResult]:
     for process in leftovers.processes():
         if _exists(process.data, f"/proc/{process.pid}/root"):
             continue
@@ -136,7 +136,7 @@ def _pods_of_existing_clusters() -> set[str]:
     return found
 
 
-def _unmount() -> Iterator[Finding]:
+def _unmount() -> Iterator[CheckResult]:
     """Innermost mounts first."""
     for mount in reversed(host_mounts.read()):
         found = _MOUNT.match(mount.path)
@@ -150,7 +150,7 @@ def _unmount() -> Iterator[Finding]:
             yield _removed(f"the mount {mount.path} of a deleted cluster")
 
 
-def _remove_cgroups(kept: set[str]) -> Iterator[Finding]:
+def _remove_cgroups(kept: set[str]) -> Iterator[CheckResult]:
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
         names = sorted(path.name for path in top.iterdir() if _UID.fullmatch(path.name)) if top.is_dir() else []
@@ -177,7 +177,7 @@ def _belongs_to_existing_cluster(pids: set[int]) -> bool:
     return False
 
 
-def _remove_shared_memory(kept: set[str]) -> Iterator[Finding]:
+def _remove_shared_memory(kept: set[str]) -> Iterator[CheckResult]:
     own = f"traincrew-{os.geteuid()}" if os.geteuid() else "traincrew-*"
     for path in sorted(SHARED_MEMORY.glob(f"{own}/*")):
         if path.name in kept or not _UID.fullmatch(path.name) or path.parent.is_symlink():
@@ -190,7 +190,7 @@ def _remove_shared_memory(kept: set[str]) -> Iterator[Finding]:
             yield _removed(f"the memory volumes {path} of a deleted pod")
 
 
-def _remove_networks() -> Iterator[Finding]:
+def _remove_networks() -> Iterator[CheckResult]:
     """Only root can see to which cluster they belong."""
     if os.geteuid():
         return

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from traincrew import errors
-from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, ok, warn
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet import runtime_setup
 from traincrew.embedded.kubelet.runtime import host_mounts
@@ -66,14 +66,14 @@ def processes(proc: pathlib.Path = _PROC) -> list[Process]:
     return result
 
 
-def check(data: pathlib.Path) -> list[Finding]:
+def check(data: pathlib.Path) -> list[CheckResult]:
     """data: the data directory whose files are checked. Processes, mounts, links and cgroups are those of all clusters."""
     running = processes()
     everywhere = [*_clusters(running), *_mounts(running), *_interfaces(running), *_cgroups(running)]
     return [*everywhere, *_directories(data)] or [ok("leftovers", "none")]
 
 
-def _clusters(running: Iterable[Process]) -> Iterator[Finding]:
+def _clusters(running: Iterable[Process]) -> Iterator[CheckResult]:
     by_data: dict[str, list[Process]] = {}
     for process in running:
         by_data.setdefault(process.data, []).append(process)
@@ -141,7 +141,7 @@ def runs(data: pathlib.Path) -> bool:
     return False
 
 
-def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
+def _mounts(left: Iterable[Process]) -> Iterator[CheckResult]:
     """Mounts of pods without a shim. The mounts of a running shim are adopted with it."""
     running = {process.uid for process in left}
     for mount in host_mounts.read():
@@ -150,7 +150,7 @@ def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
             yield warn("leftovers", f"a mount of a deleted pod: {mount.path}", f"Run: umount {shlex.quote(mount.path)}")
 
 
-def _interfaces(running: Iterable[Process]) -> Iterator[Finding]:
+def _interfaces(running: Iterable[Process]) -> Iterator[CheckResult]:
     """Network interfaces. Only root can see to which cluster they belong."""
     if os.geteuid() != 0:
         return
@@ -160,7 +160,7 @@ def _interfaces(running: Iterable[Process]) -> Iterator[Finding]:
             yield warn("leftovers", f"the network interface {name} of a deleted cluster", f"Run: ip link delete {name}")
 
 
-def _cgroups(processes: Iterable[Process]) -> Iterator[Finding]:
+def _cgroups(processes: Iterable[Process]) -> Iterator[CheckResult]:
     running, empty, left = {process.uid for process in processes}, set(), set()
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
@@ -178,7 +178,7 @@ def _cgroups(processes: Iterable[Process]) -> Iterator[Finding]:
         yield warn("leftovers", f"{len(empty)} empty cgroups of deleted pods", clear)
 
 
-def _directories(data: pathlib.Path) -> Iterator[Finding]:
+def _directories(data: pathlib.Path) -> Iterator[CheckResult]:
     unremoved = runtime_setup.DataLayout(data).unremoved
     try:
         names = sorted(os.listdir(unremoved))

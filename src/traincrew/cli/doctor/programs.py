@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from traincrew.apimachinery import times
 from traincrew.cli import py_spy
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.embedded import data_directory
 
 MIN_PYTHON = (3, 11)
@@ -27,7 +27,7 @@ _TIMEOUT = 20
 _TOLERANCE = 60.0
 
 
-def check(directory: data_directory.DataDirectory) -> Iterator[Finding]:
+def check(directory: data_directory.DataDirectory) -> Iterator[CheckResult]:
     yield _python()
     yield _kubectl()
     yield _py_spy()
@@ -36,14 +36,14 @@ def check(directory: data_directory.DataDirectory) -> Iterator[Finding]:
     yield _open_files()
 
 
-def _python() -> Finding:
+def _python() -> CheckResult:
     message = f"{platform.python_version()} ({sys.executable}); images without a mapping run in {sys.prefix}"
     if sys.version_info[:2] < MIN_PYTHON:
         return fail("python", message, "Install Python 3.11 or later.")
     return ok("python", message)
 
 
-def _kubectl() -> Finding:
+def _kubectl() -> CheckResult:
     program = shutil.which("kubectl")
     if program is None:
         return warn("kubectl", "not in PATH", "traincrew works without kubectl. To use kubectl, install version 1.27 or later.")
@@ -58,7 +58,7 @@ def _kubectl() -> Finding:
     return ok("kubectl", f"{message} ({program})")
 
 
-def _py_spy() -> Finding:
+def _py_spy() -> CheckResult:
     program = py_spy.find()
     if program is None:
         return ok(
@@ -67,7 +67,7 @@ def _py_spy() -> Finding:
     return ok("py-spy", f"{program} (optional, for `traincrew stacks`)")
 
 
-def _port(directory: data_directory.DataDirectory) -> Finding:
+def _port(directory: data_directory.DataDirectory) -> CheckResult:
     wanted = directory.last_port()
     if directory.owner_pid():
         return ok("ports", f"the cluster listens on {wanted}" if wanted else "the cluster is starting")
@@ -86,7 +86,7 @@ def _port(directory: data_directory.DataDirectory) -> Finding:
     return ok("ports", f"the last port {wanted} is free" if wanted else "free ports are available on loopback")
 
 
-def clock(data: pathlib.Path, now: float) -> Finding:
+def clock(data: pathlib.Path, now: float) -> CheckResult:
     """Certificates and tokens are not yet valid if the clock was set back."""
     written = [path.stat().st_mtime for path in (data / "cluster.db", data / "kubeconfig", *data.glob("pki/*")) if path.exists()]
     ahead = max(written, default=now) - now
@@ -100,7 +100,7 @@ def _format_time(moment: float) -> str:
     return times.rfc3339(dt.datetime.fromtimestamp(moment, dt.UTC))
 
 
-def _open_files() -> Finding:
+def _open_files() -> CheckResult:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < MIN_OPEN_FILES:
         return warn(

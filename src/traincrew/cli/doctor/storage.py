@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 from traincrew.apimachinery import byte_sizes
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.embedded.kubelet.runtime import host_mounts
 
 REMOTE_FILESYSTEMS = (
@@ -43,7 +43,7 @@ def nearest(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def check(data: pathlib.Path) -> Iterator[Finding]:
+def check(data: pathlib.Path) -> Iterator[CheckResult]:
     existing = nearest(data)
     if not os.access(existing, os.W_OK | os.X_OK):
         yield fail("data", f"{existing} is not writable by this user", _OTHER_DIRECTORY)
@@ -56,7 +56,7 @@ def check(data: pathlib.Path) -> Iterator[Finding]:
         yield fail("data", f"cannot write to {existing}: {error.strerror}", _OTHER_DIRECTORY)
 
 
-def _file_system(data: pathlib.Path, existing: pathlib.Path) -> Finding:
+def _file_system(data: pathlib.Path, existing: pathlib.Path) -> CheckResult:
     kind = file_system_of(existing, host_mounts.visible(host_mounts.read()))
     if kind in REMOTE_FILESYSTEMS:
         return fail(
@@ -75,7 +75,7 @@ def file_system_of(path: pathlib.Path, mounts: tuple[host_mounts.HostMount, ...]
     return max(above, key=lambda each: len(each.path)).kind if above else "an unknown file system"
 
 
-def _free_space(existing: pathlib.Path) -> Finding:
+def _free_space(existing: pathlib.Path) -> CheckResult:
     free = shutil.disk_usage(existing).free
     message = f"{byte_sizes.text(free, byte_sizes.MEASURED_MEMORY)} free"
     if free < MIN_FREE:
@@ -85,7 +85,7 @@ def _free_space(existing: pathlib.Path) -> Finding:
     return ok("disk", message)
 
 
-def _fsync_duration(existing: pathlib.Path) -> Finding:
+def _fsync_duration(existing: pathlib.Path) -> CheckResult:
     durations = []
     with tempfile.TemporaryFile(dir=existing) as file:
         for _ in range(_TRIES):

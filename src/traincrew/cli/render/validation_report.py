@@ -12,20 +12,20 @@ Reviews = Mapping[str, manifest_review.Review]
 
 
 def has_errors(reviews: Reviews) -> bool:
-    return any(remark.level == "error" for review in reviews.values() for remark in review.remarks)
+    return any(finding.level == "error" for review in reviews.values() for finding in review.findings)
 
 
 def as_text(reviews: Reviews) -> str:
     lines = [
-        f"{name}:{remark.line}: {'warning: ' if remark.level == 'warning' else ''}{remark}"
+        f"{name}:{finding.line}: {'warning: ' if finding.level == 'warning' else ''}{finding}"
         for name, review in reviews.items()
-        for remark in review.remarks
+        for finding in review.findings
     ]
     return "\n".join([*lines, _summary(reviews)])
 
 
 def _summary(reviews: Reviews) -> str:
-    levels = [remark.level for review in reviews.values() for remark in review.remarks]
+    levels = [finding.level for review in reviews.values() for finding in review.findings]
     counts = [
         _count(levels.count("error"), "error"),
         _count(levels.count("warning"), "warning"),
@@ -41,17 +41,17 @@ def _count(number: int, noun: str) -> str:
 
 
 def invalid_files(reviews: Reviews) -> list[str]:
-    return [name for name, review in reviews.items() if any(remark.level == "error" for remark in review.remarks)]
+    return [name for name, review in reviews.items() if any(finding.level == "error" for finding in review.findings)]
 
 
 def as_json(reviews: Reviews) -> dict[str, Any]:
-    remarks = [
-        {"file": name, "line": remark.line, "path": remark.path, "message": remark.message, "level": remark.level}
+    findings = [
+        {"file": name, "line": finding.line, "path": finding.path, "message": finding.message, "level": finding.level}
         for name, review in reviews.items()
-        for remark in review.remarks
+        for finding in review.findings
     ]
     counts = {
         "jobs": sum(review.jobs for review in reviews.values()),
         "others": sum(review.others for review in reviews.values()),
     }
-    return {"files": len(reviews), **counts, "remarks": remarks}
+    return {"files": len(reviews), **counts, "findings": findings}

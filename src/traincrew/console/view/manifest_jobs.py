@@ -24,7 +24,7 @@ class ManifestJob(NamedTuple):
 
 def parse(text: str) -> list[ManifestJob]:
     """Raise ManifestError if the manifest has faults."""
-    faults = [each for each in manifest_review.review(text).remarks if each.level == "error"]
+    faults = [each for each in manifest_review.review(text).findings if each.level == "error"]
     if faults:
         raise errors.ManifestError(f"line {faults[0].line}: {faults[0].path}: {faults[0].message}")
     documents = [each for each in yaml_documents.parse(text) if not isinstance(each, yaml_documents.YAMLSyntaxError)]

@@ -6,8 +6,8 @@ import json
 from collections.abc import AsyncIterator
 
 from traincrew import errors
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.cli.doctor.cluster import clocks, definitions, gang_schedulers, name_service, one_machine, permissions
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.cli.installation import deployments
 from traincrew.cli.installation.deployments import Deployment, Installed
 from traincrew.client.remote import RemoteClient
@@ -19,14 +19,14 @@ OLDEST = 27
 INSTALL = "Install the operator as docs/install.md describes."
 
 
-async def run(client: RemoteClient) -> AsyncIterator[Finding]:
+async def run(client: RemoteClient) -> AsyncIterator[CheckResult]:
     try:
         yield _version(json.loads(await client.fetch("/version")))
     except errors.ApiError as error:
         yield fail("api", f"no answer from the API server: {error.message}", "Check the kubeconfig and the network.")
         return
     embedded = await one_machine.has_operator(client)
-    operators: list[Finding] = []
+    operators: list[CheckResult] = []
     try:
         installed = await deployments.find(client)
     except errors.Forbidden as error:
@@ -35,8 +35,8 @@ async def run(client: RemoteClient) -> AsyncIterator[Finding]:
     else:
         operators.append(one_machine.operator() if embedded and not installed.traincrew else _operator(installed.traincrew))
         operators += _other_operators(installed)
-    for finding in (*await definitions.check(client, _served(installed.traincrew)), *operators):
-        yield finding
+    for result in (*await definitions.check(client, _served(installed.traincrew)), *operators):
+        yield result
     for deployment in installed.traincrew:
         yield await permissions.check(client, deployment)
         yield await gang_schedulers.check(client, deployment, installed.found)
@@ -44,7 +44,7 @@ async def run(client: RemoteClient) -> AsyncIterator[Finding]:
     yield one_machine.name_service() if embedded else await name_service.check(client)
 
 
-def _version(answer: dict[str, str]) -> Finding:
+def _version(answer: dict[str, str]) -> CheckResult:
     text = f"Kubernetes {answer.get('gitVersion', '')}"
     minor = "".join(sign for sign in answer.get("minor", "") if sign.isdigit())
     if minor.isdecimal() and int(minor) < OLDEST:
@@ -57,7 +57,7 @@ def _served(operators: list[Deployment]) -> list[JobKind]:
     return [kind for kind in KINDS if not operators or any(kind in each.kinds for each in operators)]
 
 
-def _operator(found: list[Deployment]) -> Finding:
+def _operator(found: list[Deployment]) -> CheckResult:
     if not found:
         return warn("operator", "no Deployment of traincrew", INSTALL)
     for each in found:
@@ -71,7 +71,7 @@ def _operator(found: list[Deployment]) -> Finding:
     return ok("operator", names)
 
 
-def _other_operators(installed: Installed) -> list[Finding]:
+def _other_operators(installed: Installed) -> list[CheckResult]:
     running = [(name, each) for name, each in installed.others if each.spec.replicas]
     if not running:
         return [ok("others", "no Go operator for the same kinds is running")]

@@ -7,7 +7,7 @@ import datetime as dt
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, ok, warn
 from traincrew.cli.installation.deployments import Deployment
 from traincrew.client import interfaces
 from traincrew.model import resources
@@ -33,7 +33,7 @@ class _Lease(Struct):
     spec: _Spec = _Spec()
 
 
-async def check(reader: interfaces.Reader, deployment: Deployment) -> Finding:
+async def check(reader: interfaces.Reader, deployment: Deployment) -> CheckResult:
     namespace = deployment.flag("leader-election-namespace") or deployment.metadata.namespace
     name = deployment.flag("leader-election-id") or settings.Election.name
     try:
@@ -45,7 +45,7 @@ async def check(reader: interfaces.Reader, deployment: Deployment) -> Finding:
     return judge(lease.spec.renew_time, max((each.time for each in lease.metadata.managed_fields if each.time), default=None))
 
 
-def judge(operator: dt.datetime | None, server: dt.datetime | None) -> Finding:
+def judge(operator: dt.datetime | None, server: dt.datetime | None) -> CheckResult:
     """operator, server: the time of the same write by each clock; the server's in whole seconds."""
     if operator is None or server is None:
         return ok("clock", "not compared: the Lease has no times")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.client import interfaces
 from traincrew.kinds.kind import JobKind
 from traincrew.model import resources
@@ -19,14 +19,14 @@ from traincrew.validation.crd_install_command import INSTALL
 APPLY = f"Run `{INSTALL}`."
 
 
-async def check(reader: interfaces.Reader, served: Collection[JobKind]) -> list[Finding]:
+async def check(reader: interfaces.Reader, served: Collection[JobKind]) -> list[CheckResult]:
     """served: the kinds of the operators that are installed."""
     found = await asyncio.gather(*(_read(reader, kind) for kind in served))
     problems = [each for each in found if each is not None]
     return problems or [ok("crds", f"{len(served)} CRD{'s are' if len(served) > 1 else ' is'} installed and current")]
 
 
-async def _read(reader: interfaces.Reader, kind: JobKind) -> Finding | None:
+async def _read(reader: interfaces.Reader, kind: JobKind) -> CheckResult | None:
     name = f"{kind.plural}.{kind.resource.group}"
     try:
         definition = msgspec.json.decode(await reader.get(resources.CRDS, None, name))
@@ -37,7 +37,7 @@ async def _read(reader: interfaces.Reader, kind: JobKind) -> Finding | None:
     return judge(kind, definition)
 
 
-def judge(kind: JobKind, definition: dict[str, Any]) -> Finding | None:
+def judge(kind: JobKind, definition: dict[str, Any]) -> CheckResult | None:
     name, versions = definition["metadata"]["name"], {each["name"]: each for each in definition["spec"]["versions"]}
     missing = [version for version in (kind.version, *kind.variants) if version not in versions]
     if missing:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.cli.installation.deployments import Deployment
 from traincrew.client import interfaces
 from traincrew.model import resources
@@ -26,7 +26,7 @@ class _Pod(Struct):
     spec: _Spec = _Spec()
 
 
-async def check(reader: interfaces.Reader, deployment: Deployment, found: Iterable[Deployment]) -> Finding:
+async def check(reader: interfaces.Reader, deployment: Deployment, found: Iterable[Deployment]) -> CheckResult:
     """found: all Deployments of the cluster."""
     scheduler = deployment.gang_scheduler
     if not scheduler:
@@ -43,7 +43,7 @@ async def check(reader: interfaces.Reader, deployment: Deployment, found: Iterab
     return await _running(reader, scheduler, found)
 
 
-async def _running(reader: interfaces.Reader, scheduler: str, found: Iterable[Deployment]) -> Finding:
+async def _running(reader: interfaces.Reader, scheduler: str, found: Iterable[Deployment]) -> CheckResult:
     candidates = [each for each in found if is_scheduler(each, scheduler)]
     if ready := next((each for each in candidates if each.status.ready_replicas), None):
         return ok("scheduler", f"gang scheduler {scheduler}: {ready.reference} is ready")

@@ -7,7 +7,7 @@ import contextlib
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.client import interfaces
 from traincrew.model.meta import Meta, Struct
 from traincrew.model.resources import Resource
@@ -55,7 +55,7 @@ class Slice(Struct):
         return sum(each.conditions.ready is not False for each in self.endpoints or ())
 
 
-async def check(reader: interfaces.Reader) -> Finding:
+async def check(reader: interfaces.Reader) -> CheckResult:
     try:
         slices = await _find(reader)
     except errors.ApiError as error:

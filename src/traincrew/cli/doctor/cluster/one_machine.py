@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.doctor.finding import Finding, ok
+from traincrew.cli.doctor.check_result import CheckResult, ok
 from traincrew.client import interfaces
 from traincrew.embedded.mirror_pod import NAMESPACE, POD
 from traincrew.model import resources
@@ -22,9 +22,9 @@ async def has_operator(reader: interfaces.Reader) -> bool:
     return MIRROR in (pod["metadata"].get("annotations") or {}) and pod["status"].get("phase") == "Running"
 
 
-def operator() -> Finding:
+def operator() -> CheckResult:
     return ok("operator", f"runs inside `traincrew up` (mirror pod {NAMESPACE}/{POD})")
 
 
-def name_service() -> Finding:
+def name_service() -> CheckResult:
     return ok("dns", "`traincrew up` answers the names of pods and services")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
 from traincrew.cli.installation.deployments import Deployment
 from traincrew.client import interfaces
 from traincrew.model.resources import Resource
@@ -56,7 +56,7 @@ def _each(permissions: Permissions, namespace: str = "") -> Iterator[Permission]
             yield Permission(verb, target, namespace)
 
 
-async def check(client: interfaces.Client, deployment: Deployment) -> Finding:
+async def check(client: interfaces.Client, deployment: Deployment) -> CheckResult:
     account = deployment.spec.template.spec.service_account_name or "default"
     user = f"system:serviceaccount:{deployment.metadata.namespace}:{account}"
     try:

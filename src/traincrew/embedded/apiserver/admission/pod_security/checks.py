@@ -9,7 +9,7 @@ from traincrew.apimachinery import go_format
 from traincrew.apimachinery import sysctls as sysctl_names
 from traincrew.apimachinery.unstructured import Object
 
-Finding = tuple[str, str] | None
+PolicyViolation = tuple[str, str] | None
 """The reason and its detail."""
 
 _CAPABILITIES = frozenset(
@@ -59,14 +59,14 @@ def _is_windows(obj: Object) -> bool:
     return (obj["spec"].get("os") or {}).get("name") == "windows"
 
 
-def escalation(obj: Object) -> Finding:
+def escalation(obj: Object) -> PolicyViolation:
     bad = [name for name, _, context in _containers(obj) if context.get("allowPrivilegeEscalation") is not False]
     if _is_windows(obj) or not bad:
         return None
     return "allowPrivilegeEscalation != false", f"{_named(bad)} must set securityContext.allowPrivilegeEscalation=false"
 
 
-def apparmor(obj: Object) -> Finding:
+def apparmor(obj: Object) -> PolicyViolation:
     def is_bad(context: Object) -> bool:
         profile = context.get("appArmorProfile")
         return profile is not None and profile.get("type") not in ("RuntimeDefault", "Localhost")
@@ -97,7 +97,7 @@ def _forbidden_apparmor(annotations: dict[str, str]) -> list[str]:
     )
 
 
-def capabilities(obj: Object) -> Finding:
+def capabilities(obj: Object) -> PolicyViolation:
     added = {name: (context.get("capabilities") or {}).get("add") or () for name, _, context in _containers(obj)}
     bad = [name for name, names in added.items() if not _CAPABILITIES.issuperset(names)]
     if not bad:
@@ -106,7 +106,7 @@ def capabilities(obj: Object) -> Finding:
     return "non-default capabilities", f"{_named(bad)} must not include {_quoted(forbidden)} in securityContext.capabilities.add"
 
 
-def dropped_capabilities(obj: Object) -> Finding:
+def dropped_capabilities(obj: Object) -> PolicyViolation:
     listed = [(name, context.get("capabilities") or {}) for name, _, context in _containers(obj)]
     keeping = [name for name, capabilities in listed if "ALL" not in (capabilities.get("drop") or ())]
     adding = [name for name, capabilities in listed if {*(capabilities.get("add") or ())} - {"NET_BIND_SERVICE"}]
@@ -117,17 +117,17 @@ def dropped_capabilities(obj: Object) -> Finding:
     return ("unrestricted capabilities", "; ".join(details)) if details and not _is_windows(obj) else None
 
 
-def host_namespaces(obj: Object) -> Finding:
+def host_namespaces(obj: Object) -> PolicyViolation:
     used = [f"{field}=true" for field in ("hostNetwork", "hostPID", "hostIPC") if obj["spec"].get(field)]
     return ("host namespaces", ", ".join(used)) if used else None
 
 
-def host_paths(obj: Object) -> Finding:
+def host_paths(obj: Object) -> PolicyViolation:
     bad = [volume.get("name") or "" for volume in obj["spec"].get("volumes") or () if "hostPath" in volume]
     return ("hostPath volumes", f"{_many('volume', bad)} {_quoted(bad)}") if bad else None
 
 
-def host_ports(obj: Object) -> Finding:
+def host_ports(obj: Object) -> PolicyViolation:
     used = {
         name: [port["hostPort"] for port in container.get("ports") or () if port.get("hostPort")]
         for name, container, _ in _containers(obj)
@@ -140,12 +140,12 @@ def host_ports(obj: Object) -> Finding:
     return "hostPort", f"{_named(bad)} {verb} {_many('hostPort', numbers)} {', '.join(numbers)}"
 
 
-def privileged(obj: Object) -> Finding:
+def privileged(obj: Object) -> PolicyViolation:
     bad = [name for name, _, context in _containers(obj) if context.get("privileged")]
     return ("privileged", f"{_named(bad)} {_MUST_NOT} securityContext.privileged=true") if bad else None
 
 
-def proc_mount(obj: Object) -> Finding:
+def proc_mount(obj: Object) -> PolicyViolation:
     kinds = {name: context.get("procMount") for name, _, context in _containers(obj)}
     bad = [name for name, kind in kinds.items() if kind not in (None, "Default")]
     if not bad:
@@ -154,7 +154,7 @@ def proc_mount(obj: Object) -> Finding:
     return "procMount", f"{_named(bad)} {_MUST_NOT} securityContext.procMount to {_quoted(map(str, forbidden))}"
 
 
-def volume_types(obj: Object) -> Finding:
+def volume_types(obj: Object) -> PolicyViolation:
     bad = [volume for volume in obj["spec"].get("volumes") or () if not any(kind in volume for kind in _VOLUMES)]
     if not bad:
         return None
@@ -165,7 +165,7 @@ def volume_types(obj: Object) -> Finding:
     return "restricted volume types", message
 
 
-def not_root(obj: Object) -> Finding:
+def not_root(obj: Object) -> PolicyViolation:
     given = _context(obj).get("runAsNonRoot")
     explicit = [name for name, _, context in _containers(obj) if context.get("runAsNonRoot") is False]
     if given is False or explicit:
@@ -176,13 +176,13 @@ def not_root(obj: Object) -> Finding:
     return None
 
 
-def user(obj: Object) -> Finding:
+def user(obj: Object) -> PolicyViolation:
     bad = [name for name, _, context in _containers(obj) if context.get("runAsUser") == 0]
     pod = _context(obj).get("runAsUser") == 0
     return ("runAsUser=0", f"{_setters(pod, bad)} {_MUST_NOT} runAsUser=0") if pod or bad else None
 
 
-def selinux(obj: Object) -> Finding:
+def selinux(obj: Object) -> PolicyViolation:
     def is_bad(context: Object) -> bool:
         options = context.get("seLinuxOptions") or {}
         return options.get("type", "") not in _SELINUX or bool(options.get("user") or options.get("role"))
@@ -203,7 +203,7 @@ def _is_unconfined(context: Object) -> bool:
     return profile is not None and profile.get("type") not in ("Localhost", "RuntimeDefault")
 
 
-def seccomp(obj: Object) -> Finding:
+def seccomp(obj: Object) -> PolicyViolation:
     pod = _is_unconfined(_context(obj))
     bad = [name for name, _, context in _containers(obj) if _is_unconfined(context)]
     if not pod and not bad:
@@ -213,7 +213,7 @@ def seccomp(obj: Object) -> Finding:
     return "seccompProfile", f"{_setters(pod, bad)} {_MUST_NOT} securityContext.seccompProfile.type to {_quoted(kinds)}"
 
 
-def seccomp_required(obj: Object) -> Finding:
+def seccomp_required(obj: Object) -> PolicyViolation:
     if _is_windows(obj):
         return None
     if finding := seccomp(obj):
@@ -225,13 +225,13 @@ def seccomp_required(obj: Object) -> Finding:
     return ("seccompProfile", f"pod or {_named(bad)} {words}") if bad else None
 
 
-def sysctls(obj: Object) -> Finding:
+def sysctls(obj: Object) -> PolicyViolation:
     names = [sysctl.get("name") or "" for sysctl in _context(obj).get("sysctls") or ()]
     bad = [name for name in names if name not in sysctl_names.SAFE]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
-def host_process(obj: Object) -> Finding:
+def host_process(obj: Object) -> PolicyViolation:
     bad = [name for name, _, context in _containers(obj) if (context.get("windowsOptions") or {}).get("hostProcess")]
     pod = bool((_context(obj).get("windowsOptions") or {}).get("hostProcess"))
     words = f"{_MUST_NOT} securityContext.windowsOptions.hostProcess=true"
