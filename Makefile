@@ -6,7 +6,8 @@ READY := .venv/.ready
 INSTALLED := .venv/.installed
 NODE := .venv/.node
 PLAYWRIGHT := .venv/.playwright
-PYTEST := $(BIN)/python -m pytest
+# kube-apiserver, etcd and kubectl collect garbage less often: a third less CPU time for the start of an API server, 100 MB more memory.
+PYTEST := GOGC=400 $(BIN)/python -m pytest
 TWO_PROCESSES := -n 2 --dist loadfile
 # For tests that wait for clusters and pods more than they compute. In the order of collection: the long files come first.
 FOUR_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
