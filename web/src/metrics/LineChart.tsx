@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { clockOfLine } from '../format/time';
 import { aligned, type Chart, rangeOf, shown, ticksOf, timesOf } from './charts';
+import { lonely } from './gaps';
 
 const HEIGHT = 170;
 /** All charts of the page show the same time under the pointer. */
@@ -26,6 +27,10 @@ function label(seconds: number, step: number): string {
   return step >= 60 ? time.slice(0, 5) : step >= 1 ? time.slice(0, 8) : time;
 }
 
+function dataOf(chart: Chart): uPlot.AlignedData {
+  return aligned(chart.lines, chart.unit);
+}
+
 function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Options {
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
   return {
@@ -40,7 +45,8 @@ function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Option
       { ...axis, size: 64, ...ticksOf(chart.unit), values: (_, ticks) => ticks.map((tick) => shown(tick, chart.unit)) },
     ],
     scales: {
-      x: { range: (_, first, last) => timesOf(first, last) },
+      // For a single time the library would ask for the range of a day.
+      x: { range: (plot) => timesOf(plot.data[0].at(0) ?? 0, plot.data[0].at(-1) ?? 0) },
       y: { range: (_, low, high) => rangeOf(chart.unit, low, high) },
     },
     series: [
@@ -51,7 +57,8 @@ function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Option
         width: 1.5,
         // Beyond eight replicas colours repeat; dashes tell them apart.
         ...(index >= 8 ? { dash: [6, 3] } : {}),
-        spanGaps: true,
+        // A value between two pauses has no line.
+        points: { show: false, filter: (plot: uPlot, series: number) => lonely([...(plot.data[series] ?? [])]) },
       })),
     ],
     hooks: {
@@ -79,11 +86,7 @@ export function LineChart(props: Props) {
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const made = new uPlot(
-      options(latest.current, element.clientWidth),
-      aligned(latest.current.chart.lines) as uPlot.AlignedData,
-      element,
-    );
+    const made = new uPlot(options(latest.current, element.clientWidth), dataOf(latest.current.chart), element);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
@@ -93,6 +96,6 @@ export function LineChart(props: Props) {
     };
   }, [shape, scheme, props.chart.unit]);
 
-  useEffect(() => plot.current?.setData(aligned(props.chart.lines) as uPlot.AlignedData), [props.chart]);
+  useEffect(() => plot.current?.setData(dataOf(props.chart)), [props.chart]);
   return <div ref={host} className="chart" aria-hidden="true" />;
 }

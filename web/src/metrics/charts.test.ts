@@ -48,12 +48,20 @@ test('a replica that prints later than the others stands where it stands in the 
 test('lines with different times share one axis', () => {
   const a = { replica: 'a', times: [1000, 3000], values: [1, 3] };
   const b = { replica: 'b', times: [2000], values: [2] };
-  expect(aligned([a, b])).toEqual([
+  expect(aligned([a, b], 'cores')).toEqual([
     [1, 2, 3],
-    [1, null, 3],
-    [null, 2, null],
+    [1, undefined, 3],
+    [undefined, 2, undefined],
   ]);
   expect([latest({ ...a, values: [1, null] }), latest({ ...a, values: [null, null] })]).toEqual([1, null]);
+});
+
+test('a time without samples, and a sample without a value, interrupt the line', () => {
+  const paused = { replica: 'a', times: [0, 5000, 10_000, 300_000, 305_000], values: [1, 2, 3, 4, null] };
+  expect(aligned([paused], 'cores')).toEqual([
+    [0, 5, 10, 299.999, 300, 305],
+    [1, 2, 3, null, 4, null],
+  ]);
 });
 
 test('amounts', () => {

@@ -1,6 +1,7 @@
 // The metrics of a job as charts: one for each quantity, one line for each replica, one time axis for all. Pure.
 
 import type { JobMetrics } from '../api/contract.gen';
+import { afterPauses } from './gaps';
 
 export type Unit = 'cores' | 'bytes' | 'bytesPerSecond' | 'fraction' | 'number';
 
@@ -69,18 +70,21 @@ export function chartsOf(metrics: JobMetrics): Chart[] {
   return [...repeated, ...usage].filter((chart) => chart.lines.length > 0);
 }
 
-/** One list of times in seconds, and for each line its values at these times; null: none then. */
-export function aligned(lines: readonly Line[]): [number[], ...(number | null)[][]] {
-  const times = [...new Set(lines.flatMap((line) => line.times))].sort((a, b) => a - b);
-  const places = new Map(times.map((time, index) => [time, index]));
-  const columns = lines.map((line) => {
-    const column: (number | null)[] = new Array(times.length).fill(null);
-    line.times.forEach((time, index) => {
-      column[places.get(time) ?? 0] = line.values[index] ?? null;
-    });
-    return column;
-  });
-  return [times.map((time) => time / 1000), ...columns];
+/** undefined: another line was measured then, null: nothing was. */
+export type Column = (number | null | undefined)[];
+
+/** One list of times in seconds, and for each line its values at these times. */
+export function aligned(lines: readonly Line[], unit: Unit): [number[], ...Column[]] {
+  const points = lines.map((line) => withPauses(line, unit));
+  const times = [...new Set(points.flatMap((line) => [...line.keys()]))].sort((a, b) => a - b);
+  return [times.map((time) => time / 1000), ...points.map((line) => times.map((time) => line.get(time)))];
+}
+
+/** The values by time, and null within each pause. */
+function withPauses({ times, values }: Line, unit: Unit): Map<number, number | null> {
+  const points = new Map(times.map((time, index) => [time, values[index] ?? null]));
+  for (const after of afterPauses(times, unit)) points.set((times[after] ?? 0) - 1, null);
+  return points;
 }
 
 export function latest(line: Line): number | null {
