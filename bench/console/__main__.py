@@ -15,10 +15,11 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.console_browser import console_process
 from tests.console_browser.console_process import Console, Machine
+from tests.console_browser.page_transfer import PageTransfer
 
 from bench.console import page_measures, react_logviewer, workload
 from bench.console.workload import job
-from bench.node.bench_cluster import cpu_seconds
+from bench.node.bench_cluster import cpu_seconds, tree
 
 TAB_SECONDS = 20.0
 CHANGES = 50
@@ -40,14 +41,15 @@ class Bench:
         return page
 
     def paint(self) -> None:
-        times, size = [], 0
+        times, found = [], ""
         for _ in range(5):
             page = self.tab(storage_state=self.state)
+            transfer = PageTransfer(page)
             times.append(page_measures.first_paint(page, "/jobs"))
-            size = page_measures.transferred(page)
+            found = f"{transfer.total / 1000:.0f} kB in {len(transfer.files)} files"
             page.context.close()
         row("first paint, median of 5", f"{statistics.median(times):.0f} ms")
-        row("files of the first page, compressed", f"{size / 1000:.0f} kB")
+        row("first page on the wire, with headers", found)
 
     def list(self, count: int) -> None:
         config = self.machine.data / "kubeconfig"
@@ -79,17 +81,31 @@ class Bench:
         row(f"log of {lines} lines: what the page keeps, scrolled", str(view))
         page.context.close()
 
-    def tabs(self, count: int) -> None:
+    def tabs(self, count: int, jobs: int) -> None:
+        """The jobs exist: those of the list."""
         pages = [self.tab(storage_state=self.state) for _ in range(count)]
         for page in pages:
             page.goto("/jobs")
-            page.locator("h1").first.wait_for()
-        before, began = cpu_seconds(self.console.process.pid), time.monotonic()
-        time.sleep(TAB_SECONDS)
-        used = (cpu_seconds(self.console.process.pid) - before) / (time.monotonic() - began)
-        row(f"CPU of the server with {count} tabs", f"{used * 100:.1f} % of a core")
+            page.locator("[role=row]").nth(1).wait_for()
+        self.cpu(f"CPU of the server, {count} tabs with a list of {jobs} jobs")
+        with workload.changing(self.machine.data / "kubeconfig", jobs, CHANGES):
+            self.cpu(f"the same while {CHANGES} jobs change a second")
+        for page in pages:
+            page.goto("/jobs/default/jaxjob/clock/logs")
+            page.locator(".log-row").first.wait_for()
+        self.cpu(f"{count} tabs with a log of ten lines a second")
         for page in pages:
             page.context.close()
+
+    def cpu(self, what: str) -> None:
+        before, began = self.console_cpu(), time.monotonic()
+        time.sleep(TAB_SECONDS)
+        used = (self.console_cpu() - before) / (time.monotonic() - began)
+        row(what, f"{used * 100:.1f} % of a core")
+
+    def console_cpu(self) -> float:
+        """Seconds of the console and all processes below it."""
+        return sum(map(cpu_seconds, tree(self.console.process.pid)))
 
 
 def other_view(lines: int) -> None:
@@ -119,8 +135,8 @@ def main() -> None:
         bench = Bench(browser, machine, console)
         bench.paint()
         bench.logs(wanted.lines)
-        bench.tabs(wanted.tabs)
         bench.list(wanted.jobs)
+        bench.tabs(wanted.tabs, wanted.jobs)
         browser.close()
         other_view(wanted.lines)
 

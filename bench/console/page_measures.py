@@ -35,13 +35,6 @@ def first_paint(page: Page, path: str) -> float:
     return float(page.evaluate(script))
 
 
-def transferred(page: Page) -> int:
-    """Compressed bytes of the files of the page, without answers of the API."""
-    script = """performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
-      .filter((each) => !each.name.includes('/api/')).reduce((sum, each) => sum + each.transferSize, 0)"""
-    return int(page.evaluate(script))
-
-
 def heap(page: Page) -> int:
     """Bytes of the JavaScript heap, after a garbage collection."""
     session = page.context.new_cdp_session(page)
