@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import functools
 import re
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
@@ -147,5 +148,10 @@ def parse(raw: bytes) -> PodLogLine:
     if match is None:
         return PodLogLine(0, raw)
     second, fraction, zone = match.groups()
-    moment = times.parse((second + zone).decode())
-    return PodLogLine(int(moment.timestamp()) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])
+    return PodLogLine(_seconds(second + zone) * NANO + int((fraction or b"0").ljust(9, b"0")), raw[match.end() :])
+
+
+@functools.lru_cache(maxsize=1024)
+def _seconds(time: bytes) -> int:
+    """Since 1970. A program may print a hundred thousand lines in a second."""
+    return int(times.parse(time.decode()).timestamp())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -22,12 +23,20 @@ _WORDS: tuple[tuple[Level, re.Pattern[str]], ...] = (
     ("debug", re.compile(r"\b(debug|trace)\b|^\[?[DV]\d{4} ", re.I)),
     ("info", re.compile(r"\b(info|notice)\b|^\[?I\d{4} ", re.I)),
 )
+_PARTS = ("error", "fatal", "critical", "panic", "exception", "traceback", "warn", "debug", "trace", "info", "notice")
+_GLOG = re.compile(r"\[?[EWDVI]\d{4} ", re.I)
+"""Lines with neither have no level: few lines of a training have one, and the patterns above take longer than all the rest."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def level(text: str) -> Level:
     """As far as words at the beginning of the line show it: Python's, glog's and the usual ones."""
-    head = _ANSI.sub("", text[:_EXAMINED])
+    head = text[:_EXAMINED]
+    if "\x1b" in head:
+        head = _ANSI.sub("", head)
+    lower = head.lower()
+    if not any(part in lower for part in _PARTS) and not _GLOG.match(head):
+        return ""
     return next((name for name, words in _WORDS if words.search(head)), "")
 
 
@@ -82,8 +91,12 @@ def message(source: Source, sequence: str, nanoseconds: int, raw: bytes) -> LogL
 def rfc3339(nanoseconds: int) -> str:
     if not nanoseconds:
         return ""
-    second = dt.datetime.fromtimestamp(nanoseconds // NANO, dt.UTC)
-    return f"{second:%Y-%m-%dT%H:%M:%S}.{nanoseconds % NANO:09d}Z"
+    return f"{_second(nanoseconds // NANO)}.{nanoseconds % NANO:09d}Z"
+
+
+@functools.lru_cache(maxsize=1024)
+def _second(seconds: int) -> str:
+    return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
