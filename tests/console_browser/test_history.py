@@ -80,7 +80,7 @@ def test_a_moment_of_a_deleted_job_is_linked(page: Page, deleted: str) -> None:
     expect(page.get_by_role("log")).to_contain_text("the data set is empty")
     page.goto(f"/jobs/default/jaxjob/{NAME}@{deleted}/logs?t=2020-01-01T00:00:00Z")
     expect(page.get_by_role("slider", name="Moment of the recording")).to_have_value("0")
-    expect(page.get_by_text("No output yet.")).to_be_visible()
+    expect(page.get_by_text("No lines have arrived yet.")).to_be_visible()
     page.get_by_role("slider", name="Moment of the recording").press("End")
     expect(page.get_by_role("log")).to_contain_text("the data set is empty")
     expect(page).to_have_url(re.compile("/logs$"))

@@ -81,6 +81,14 @@ def test_the_consensus_view_shows_a_line_of_all_replicas_once(page: Page) -> Non
     expect(log.get_by_text("3 agree").first).to_be_visible()
 
 
+def test_the_consensus_view_goes_on_with_the_log(page: Page) -> None:
+    page.goto(f"{LOGS}?mode=consensus")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("step")
+    shown = max(int(step) for step in re.findall(r"step (\d+) loss", log.inner_text()))
+    expect(log).to_contain_text(f"step {shown + 6} loss")
+
+
 def test_long_lines_are_wrapped(page: Page) -> None:
     page.goto(f"{LOGS}?wrap=1")
     log = page.get_by_role("log")

@@ -11,7 +11,7 @@ import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
 import { jobPath } from '../jobs/actions';
 import type { ChangeLogSearch } from './LogsTab';
 import { endOf } from './logEnd';
-import { type LogSearch, logQuery, MOST_OF_THE_PAST } from './logSearch';
+import { type LogSearch, logQuery, MOST_OF_THE_PAST, mayHaveOlder } from './logSearch';
 import { plainText } from './terminalLine';
 import type { Logs } from './useLogs';
 
@@ -45,7 +45,7 @@ export function LogFooter({ feed, search, change, chosen }: Props) {
       {whole && logs.lines.length >= MOST_OF_THE_PAST && <span className="quiet">{t('logs.older')}</span>}
       {logs.dropped > 0 && <span className="quiet">{t('logs.dropped', { count: logs.dropped })}</span>}
       {logs.skipped > 0 && <span className="quiet">{t('logs.skipped', { count: logs.skipped })}</span>}
-      {!whole && logs.lines.length > 0 && (
+      {mayHaveOlder(search, logs.received) && (
         <Button size="compact-xs" variant="subtle" onClick={() => change({ all: '1' })}>
           {t('logs.loadAll')}
         </Button>

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
 import { linesAt } from '../job/jobAt';
@@ -56,7 +56,10 @@ function LogView({ feed, search, change }: ViewProps) {
   const version = feed.window.lines.length + feed.window.dropped;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the window changes in place; its size says that it did.
   const received = useMemo(() => linesOf(feed, moment), [feed, moment, version]);
-  const folded = useMemo(() => (compared ? consensus(received) : []), [compared, received]);
+  // While lines come fast, they are compared when the page has nothing else to do.
+  const comparable = useDeferredValue(version);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above.
+  const folded = useMemo(() => (compared ? consensus(received) : []), [compared, received, comparable]);
   const lines: readonly LogLine[] = compared ? folded : received;
   const matcher = useMemo(() => matcherOf(search), [search]);
   const colors = useMemo(

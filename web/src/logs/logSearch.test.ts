@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineFragment, lineOfFragment, logQuery, matcherOf, readLogSearch } from './logSearch';
+import { lineFragment, lineOfFragment, logQuery, matcherOf, mayHaveOlder, readLogSearch } from './logSearch';
 
 test('what cannot be read is ignored', () => {
   expect(readLogSearch({ level: 'loud', q: '', regex: 'yes', t: 'then', replica: 'worker-0', all: 1 })).toEqual({
@@ -39,4 +39,16 @@ test('the run before has no window, and unknown views are ignored', () => {
   });
   expect(readLogSearch({ mode: 'split', wrap: '2' })).toEqual({});
   expect(logQuery({ previous: '1' }).toString()).toBe('previous=1');
+});
+
+test.each([
+  [{}, [10, 4999], false],
+  [{}, [10, 5000], true],
+  [{}, [], false],
+  [{ level: 'error' }, [3], true],
+  [{ q: 'nan' }, [], true],
+  [{ all: '1' }, [100_000], false],
+  [{ t: '2026-11-15T14:02:28Z' }, [100_000], false],
+] as const)('with %o and logs of %o lines, older lines may be there: %s', (search, counts, expected) => {
+  expect(mayHaveOlder(search, new Map(counts.map((count, at) => [`worker-${at}`, count])))).toBe(expected);
 });

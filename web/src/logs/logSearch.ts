@@ -63,6 +63,14 @@ export function logQuery(search: LogSearch, everything = false): URLSearchParams
   return query;
 }
 
+/** Whether a log may have lines before those that the view began with. The server selects from the last lines of each log. */
+export function mayHaveOlder(search: LogSearch, received: ReadonlyMap<string, number>): boolean {
+  if (search.all || search.t || search.previous) return false;
+  return (
+    search.level !== undefined || search.q !== undefined || [...received.values()].some((each) => each >= LAST_LINES)
+  );
+}
+
 /** Finds the text of the search in a line, or null if there is none or it is no regular expression. */
 export function matcherOf(search: LogSearch): RegExp | null {
   if (!search.q) return null;

@@ -19,6 +19,8 @@ export class LogWindow {
   dropped = 0;
   /** Lines that the console did not send. */
   skipped = 0;
+  /** How many lines of each log have arrived. */
+  readonly received = new Map<string, number>();
   private readonly last = new Map<string, string>();
   private readonly names = new Map<string, string>();
 
@@ -28,6 +30,7 @@ export class LogWindow {
     this.lines = [];
     this.sources.clear();
     this.last.clear();
+    this.received.clear();
     this.dropped = 0;
     this.skipped = 0;
   }
@@ -58,6 +61,7 @@ export class LogWindow {
     const before = this.last.get(line.source);
     if (before !== undefined && line.sequence <= before) return false;
     this.last.set(line.source, line.sequence);
+    this.received.set(line.source, (this.received.get(line.source) ?? 0) + 1);
     return true;
   }
 
