@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { Node, NodeDevices, NodeList } from '../api/contract.gen';
 import { asProblem } from '../api/http';
-import { say } from '../i18n/say';
+import { Sentence } from '../i18n/Sentence';
 import { SucceededIcon, WarningIcon } from '../icons';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
@@ -22,7 +22,9 @@ export function NodesPage() {
       <h1 className="page-title">{t('nodes.title')}</h1>
       {data?.notes.map((note) => (
         <p key={note} className="note warning">
-          {say(note)}
+          <span>
+            <Sentence text={note} />
+          </span>
         </p>
       ))}
       {!data && <Skeleton height={200} />}
@@ -33,7 +35,7 @@ export function NodesPage() {
               <tr>
                 <th>{t('columns.node')}</th>
                 <th>{t('columns.state')}</th>
-                <th>{t('wizard.cpu')}</th>
+                <th>{t('usage.cpu')}</th>
                 <th>{t('wizard.memory')}</th>
                 <th>{t('columns.devices')}</th>
                 <th>{t('jobs.title')}</th>

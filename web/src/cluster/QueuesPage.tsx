@@ -5,7 +5,7 @@ import type { Queue, QueuedJob, QueueList } from '../api/contract.gen';
 import { asProblem } from '../api/http';
 import { since } from '../format/time';
 import { useNow } from '../format/useNow';
-import { say } from '../i18n/say';
+import { Sentence } from '../i18n/Sentence';
 import { QueuedIcon, SucceededIcon, WarningIcon } from '../icons';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
@@ -27,7 +27,9 @@ export function QueuesPage() {
         .filter((note) => note !== '')
         .map((note) => (
           <p key={note} className="note warning">
-            {say(note)}
+            <span>
+              <Sentence text={note} />
+            </span>
           </p>
         ))}
       {data && data.unavailable === '' && data.queues.length === 0 && <p className="quiet">{t('queues.none')}</p>}

@@ -11,11 +11,13 @@ export function ShareBar({ share }: { readonly share: Share }) {
         <span className="share-asked" style={{ width: width(share.askedPart) }} />
         <span className="share-used" style={{ width: width(share.usedPart) }} />
       </span>
-      <span>
-        {share.used !== '' && <>{t('share.used', { amount: share.used })} · </>}
-        {share.total === ''
-          ? t('share.asked', { amount: share.asked || '0' })
-          : t('share.askedOf', { amount: share.asked || '0', total: share.total })}
+      <span className="share-text">
+        {share.used !== '' && <span>{t('share.used', { amount: share.used })}</span>}
+        <span>
+          {share.total === ''
+            ? t('share.asked', { amount: share.asked || '0' })
+            : t('share.askedOf', { amount: share.asked || '0', total: share.total })}
+        </span>
       </span>
     </div>
   );

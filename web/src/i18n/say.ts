@@ -25,12 +25,13 @@ export async function loadSentences(language: string): Promise<void> {
 
 export function learn(catalogue: Catalogue): void {
   known.clear();
-  // Of two templates that fit, the one with more words of its own.
-  const templates = Object.keys(catalogue).sort((a, b) => own(b) - own(a));
+  // Of two templates that fit, the one that begins with a word, then the one with more words of its own.
+  const templates = Object.keys(catalogue).sort((a, b) => open(a) - open(b) || own(b) - own(a));
   entries = templates.map((template) => ({ pattern: patternOf(template), text: catalogue[template] ?? template }));
 }
 
 const own = (template: string) => template.replaceAll(NAME, '').length;
+const open = (template: string) => Number(template.startsWith('{'));
 
 export function patternOf(template: string): RegExp {
   const seen = new Set<string>();
@@ -56,9 +57,32 @@ export function say(sentence: string): string {
 function translated(sentence: string): string {
   for (const { pattern, text } of entries) {
     const found = pattern.exec(sentence);
-    if (found) return text.replaceAll(NAME, (_, name: string) => found.groups?.[name] ?? '');
+    if (found) return text.replaceAll(NAME, (_, name: string) => spoken(name, found.groups?.[name] ?? ''));
   }
   return sentence;
+}
+
+/** A message inside of a sentence is a sentence, too. */
+function spoken(name: string, value: string): string {
+  return name === 'message' ? translated(value) : value;
+}
+
+export interface Part {
+  /** The place in the sentence. */
+  readonly at: number;
+  readonly text: string;
+  readonly code: boolean;
+}
+
+/** Words with which sentences of ours begin. A sentence may also begin with the name of a program, which stays as it is. */
+const FIRST = /^(a|all|an|its?|job|no|nothing|pods?|replicas?|some|the|this|workers?)(?= )/;
+
+/** The text of a sentence by itself, with a capital letter, and what is in backticks as code. */
+export function partsOf(sentence: string): Part[] {
+  const text = sentence.replace(FIRST, (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  const parts = text.split('`');
+  if (parts.length % 2 === 0) return [{ at: 0, text, code: false }];
+  return parts.map((part, at) => ({ at, text: part, code: at % 2 === 1 })).filter((part) => part.text !== '');
 }
 
 /** The page shows its sentences again when the language changes. */

@@ -24,7 +24,7 @@ export function EventTable({ events }: { readonly events: readonly Event[] }) {
     <table className="plain wide">
       <thead>
         <tr>
-          <th>{t('columns.age')}</th>
+          <th>{t('events.age')}</th>
           <th>{t('columns.type')}</th>
           <th>{t('columns.reason')}</th>
           <th>{t('columns.object')}</th>
@@ -50,7 +50,7 @@ export function EventTable({ events }: { readonly events: readonly Event[] }) {
             </td>
             <td>{event.reason}</td>
             <td>{event.replica !== '' ? event.replica : `${event.objectKind}/${event.objectName}`}</td>
-            <td className="wrap">{event.message}</td>
+            <td className="wrap message">{event.message}</td>
           </tr>
         ))}
       </tbody>

@@ -1,6 +1,7 @@
 import { Skeleton, Stack } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useIsAway, useJob } from '../api/topics';
 import { between, dateAndTime, since } from '../format/time';
@@ -128,6 +129,12 @@ function Tabs() {
     const tab = tabs[current + step];
     if (tab) void navigate({ to: tab.to, params, search });
   };
+  const bar = useRef<HTMLElement>(null);
+  // In a narrow window the tabs are scrolled.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is the current one.
+  useEffect(() => {
+    bar.current?.querySelector('.current')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   useHotkeys([
     ['[', () => go(-1)],
     [']', () => go(1)],
@@ -137,7 +144,7 @@ function Tabs() {
     events: job.events.length,
   };
   return (
-    <nav className="tabs" aria-label={t('job.tabs')}>
+    <nav className="tabs" aria-label={t('job.tabs')} ref={bar}>
       {tabs.map((tab, index) => (
         <Link
           key={tab.name}

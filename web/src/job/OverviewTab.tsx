@@ -4,7 +4,8 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Diagnosis, JobDetail } from '../api/contract.gen';
 import { since } from '../format/time';
-import { say, useSay } from '../i18n/say';
+import { Sentence } from '../i18n/Sentence';
+import { say } from '../i18n/say';
 import { Devices, JobProgress } from '../jobs/JobCell';
 import { ReplicaStatus } from '../jobs/StatusBadge';
 import { Card } from './Card';
@@ -59,10 +60,14 @@ function Why({ job }: { readonly job: JobDetail }) {
   return (
     <Card title={t('why.title')} {...(summary.stalled !== '' ? { tone: 'warning' as const } : {})}>
       <Stack gap={6}>
-        {diagnosis.causes.length === 0 && summary.stalled !== '' && <Text size="sm">{say(summary.stalled)}</Text>}
+        {diagnosis.causes.length === 0 && summary.stalled !== '' && (
+          <Text size="sm">
+            <Sentence text={summary.stalled} />
+          </Text>
+        )}
         {diagnosis.causes.length === 0 && summary.why && (
           <Text size="sm" className="wrap">
-            <strong>{summary.why.reason}</strong> {say(summary.why.message)}
+            <strong>{summary.why.reason}</strong> <Sentence text={summary.why.message} />
             {summary.why.since !== null && <span className="quiet"> {since(summary.why.since, now)}</span>}
           </Text>
         )}
@@ -78,12 +83,11 @@ function Why({ job }: { readonly job: JobDetail }) {
 }
 
 export function Sentences({ lines }: { readonly lines: readonly string[] }) {
-  const say = useSay();
   return (
     <>
       {lines.map((line) => (
         <Text size="sm" key={line} className="wrap">
-          {say(line)}
+          <Sentence text={line} />
         </Text>
       ))}
     </>

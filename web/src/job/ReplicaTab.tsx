@@ -39,7 +39,7 @@ export function ReplicaTab() {
         <strong>{replica.name}</strong>
         <ReplicaStatus state={replica.state} />
         {replica.rank !== null && <span>{t('ranks.rank', { rank: replica.rank })}</span>}
-        <span>{replica.node}</span>
+        {replica.node !== '' && <span>{t('failure.node', { node: replica.node })}</span>}
         <span className="quiet">{replica.pod}</span>
         <Link to="/jobs/$namespace/$kind/$name/logs" params={params} search={{ replica: replica.name, ...search }}>
           {t('tabs.logs')}
@@ -93,7 +93,9 @@ function ContainerState({ container, spec }: ContainerProps) {
         {ended && container.exitCode !== null && <span>{t('failure.exitCode', { code: container.exitCode })}</span>}
         {container.signal !== null && <span>{t('replica.signal', { signal: container.signal })}</span>}
         <span>{t('replica.restarts', { count: container.restarts })}</span>
-        {container.started !== null && <span className="quiet">{dateAndTime(container.started, i18n.language)}</span>}
+        {container.started !== null && (
+          <span className="quiet">{t('replica.started', { time: dateAndTime(container.started, i18n.language) })}</span>
+        )}
       </p>
       {container.message !== '' && <pre className="evidence">{container.message}</pre>}
       {spec && <Spec spec={spec} />}

@@ -53,13 +53,7 @@ function Gantt({ chart, moment }: GanttProps) {
   const height = HEAD + chart.rows.length * ROW;
   return (
     <div ref={ref} className="scrolls">
-      <svg
-        className="gantt"
-        viewBox={`0 0 ${width} ${height}`}
-        height={height}
-        role="img"
-        aria-label={t('timeline.label')}
-      >
+      <svg className="gantt" width={width} height={height} role="img" aria-label={t('timeline.label')}>
         {ticks(chart.start, chart.end).map((tick) => (
           <g key={tick} className="gantt-tick">
             <line x1={x(tick)} x2={x(tick)} y1={HEAD - 4} y2={height} />

@@ -38,10 +38,11 @@ function Status({ job, t }: Pick<Props, 'job' | 't'>) {
   );
 }
 
+/** When a job has succeeded, none is missing: the operator stops replicas that only wait, such as workers of an MPIJob. */
 function Replicas({ job, t }: Pick<Props, 'job' | 't'>) {
-  const { total, ready, succeeded } = job.replicas;
-  const done = job.status === 'Succeeded' ? succeeded : ready;
-  return <span title={t('jobs.replicaCounts', { ...job.replicas })}>{`${done}/${total}`}</span>;
+  const { total, ready } = job.replicas;
+  const text = job.status === 'Succeeded' ? String(total) : `${ready}/${total}`;
+  return <span title={t('jobs.replicaCounts', { ...job.replicas })}>{text}</span>;
 }
 
 export function Devices({ devices }: { readonly devices: Record<string, number> }) {

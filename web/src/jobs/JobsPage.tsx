@@ -106,9 +106,9 @@ function Jobs({ list }: { readonly list: JobList }) {
         <JobTable jobs={selected.jobs} search={search} change={change} marked={marked} setMarked={setMarked} />
       )}
       <footer className="list-footer">
-        <BulkActions jobs={markedJobs} clear={() => setMarked(new Set())} />
+        {selected.jobs.length > 0 && <BulkActions jobs={markedJobs} clear={() => setMarked(new Set())} />}
         <span className="grow" />
-        <span className="quiet" role="status">
+        <span className="quiet nowrap" role="status">
           {hasFilters(search)
             ? t('jobs.shown', { shown: selected.jobs.length, count: all.jobs.length })
             : t('jobs.total', { count: all.jobs.length })}

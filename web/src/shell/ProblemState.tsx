@@ -2,6 +2,7 @@ import { Button, Center, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ApiError } from '../api/contract.gen';
 import { CONSOLE_AWAY } from '../api/http';
+import { Sentence } from '../i18n/Sentence';
 import { say } from '../i18n/say';
 import { FailedIcon } from '../icons';
 import { ButtonLink } from './ButtonLink';
@@ -15,7 +16,7 @@ interface Props {
 export function ProblemState({ problem, retry }: Props) {
   const { t } = useTranslation();
   return (
-    <Center mih={320} p="xl" component="section" role="alert">
+    <Center mih={320} p="xl" component="section" role="alert" className="problem-page">
       <Stack align="center" gap="xs" maw={640}>
         <span className="problem-icon">
           <FailedIcon size={28} />
@@ -50,9 +51,9 @@ export function ProblemText({ problem }: { readonly problem: ApiError }) {
   const { t } = useTranslation();
   const right = problem.missingRight;
   return (
-    <Stack gap={4}>
+    <Stack gap={4} className="problem-text">
       <Text size="sm" className="wrap">
-        {problem.reason === CONSOLE_AWAY ? t('problem.awayStep') : say(problem.message)}
+        {problem.reason === CONSOLE_AWAY ? t('problem.awayStep') : <Sentence text={problem.message} />}
       </Text>
       {right && (
         <Text size="sm">
@@ -69,7 +70,7 @@ export function ProblemText({ problem }: { readonly problem: ApiError }) {
       ))}
       {problem.nextStep !== '' && (
         <Text size="sm" fw={600} className="wrap">
-          {say(problem.nextStep)}
+          <Sentence text={problem.nextStep} />
         </Text>
       )}
     </Stack>

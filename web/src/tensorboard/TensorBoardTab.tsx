@@ -105,7 +105,7 @@ function StartForm({ onStart }: { readonly onStart: (wanted: StartTensorBoard) =
   };
   return (
     <form onSubmit={submit}>
-      <p className="quiet">{t('tensorboard.hint')}</p>
+      <p className="hint">{t('tensorboard.hint')}</p>
       <div className="form-row">
         <TextInput
           label={t('tensorboard.logDirectory')}
@@ -120,7 +120,7 @@ function StartForm({ onStart }: { readonly onStart: (wanted: StartTensorBoard) =
           onChange={(event) => setImage(event.currentTarget.value)}
         />
       </div>
-      <Button type="submit" mt="sm">
+      <Button type="submit" size="xs" mt="sm">
         {t('tensorboard.start')}
       </Button>
     </form>
