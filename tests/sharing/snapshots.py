@@ -77,15 +77,15 @@ def snapshot(nodes: list[Node], pods: Iterable[PodInfo] = (), jobs: Iterable[Ela
     return ClusterSnapshot(tuple(nodes), (*pods, *own), jobs, policy=more.pop("policy", EAGER), **more)
 
 
-def applied(before: ClusterSnapshot, result: SharingDecision, now: dt.datetime = NOW) -> ClusterSnapshot:
-    """The snapshot after the decision has been carried out at once."""
+def applied(before: ClusterSnapshot, result: SharingDecision, now: dt.datetime = LONG_AGO) -> ClusterSnapshot:
+    """The snapshot after the decision has been carried out at once. now: since when new workers run."""
     jobs = []
     for job in before.jobs:
         allocation, known = result.jobs[job.uid], {each.index: each for each in job.members}
         members = []
         for index in allocation.members:
             surplus, node = index in allocation.surplus, allocation.node_hints.get(index)
-            new = Member(index, worker(job.uid, index, node or free_node(before), surplus=surplus), surplus, LONG_AGO)
+            new = Member(index, worker(job.uid, index, node or free_node(before), surplus=surplus), surplus, now)
             members.append(known.get(index) or new)
         jobs.append(dataclasses.replace(job, members=tuple(members)))
     others = [pod for pod in before.pods if pod.uid not in {m.pod.uid for job in before.jobs for m in job.members if m.pod}]

@@ -392,21 +392,39 @@ def test_a_job_of_horovod_is_productive_whatever_the_period_of_the_pending_pods(
     assert paused <= 0.1 * held
 
 
-@pytest.mark.parametrize("period", [60, 200, 600, 3600])
-def test_a_job_of_torchrun_keeps_three_quarters_of_its_time_whatever_the_period_of_the_pending_pods(period: int) -> None:
+@pytest.mark.parametrize(("period", "devices"), [(60, 4), (200, 4), (600, 4), (3600, 4), (600, 12)])
+def test_a_job_of_torchrun_is_productive_whatever_the_period_of_the_pending_pods(period: int, devices: int) -> None:
     """At every change all go back to the checkpoint. Between two changes no more is lost than was done."""
     cost = ResizeCost(20.0, 20.0, 150.0)
-    state = snapshot([gpu_node("a", 4)], [], [elastic_job("e", ["a"], cost=cost)], policy=SharingPolicy())
-    wave, lost, held, changed_at = pending_pods("wave", 3), 0.0, 0.0, 0
+    job = elastic_job("e", ["a"], cost=cost, max_replicas=devices)
+    state = snapshot([gpu_node("a", devices)], [], [job], policy=SharingPolicy())
+    wave, lost, held, changed_at = pending_pods("wave", devices - 1), 0.0, 0.0, 0
     for second in range(0, 6 * 3600, 5):
+        waits = second // period % 2 == 1
         pods = tuple(pod for pod in state.pods if pod not in wave)
-        state = dataclasses.replace(state, pods=(*pods, *(wave if second // period % 2 == 1 else [])))
+        state = dataclasses.replace(state, pods=(*pods, *(wave if waits else [])))
         before = len(state.jobs[0].members)
-        state = applied(state, allocate(state, after(second)))
+        state = applied(state, allocate(state, after(second)), after(second))
         workers = len(state.jobs[0].members)
         if workers != before:
             pause = cost.up if workers > before else cost.down
             lost += min(cost.redo, second - changed_at) * before + pause * min(before, workers)
             changed_at = second
         held += 5.0 * workers
-    assert lost <= 0.25 * held
+        assert not waits or workers == 1
+    assert held > 6 * 3600
+    assert lost <= 0.1 * held
+
+
+@pytest.mark.parametrize(("stayed", "charge"), [(100, 4 * 100 - 3 * 100 * 0.05), (600, 4 * 150 - 3 * 600 * 0.05), (8000, 0.0)])
+def test_a_job_pays_for_the_work_that_a_removal_throws_away_unless_its_workers_have_earned_it(stayed: int, charge: float) -> None:
+    """Horovod throws nothing away and pays nothing."""
+    for cost, expected in ((ResizeCost(20.0, 20.0, 150.0), charge), (ResizeCost(10.0, 5.0), 0.0)):
+        job = elastic_job("e", ["a"] * 4, cost=cost)
+        recent = tuple(dataclasses.replace(each, running_since=after(-stayed)) if each.surplus else each for each in job.members)
+        state = snapshot([gpu_node("a", 4)], pending_pods("c", 3), [dataclasses.replace(job, members=recent)])
+        before = allocate(dataclasses.replace(state, pods=state.pods[3:]), NOW)
+        result = allocate(dataclasses.replace(state, history=before.history), NOW)
+        assert count(result) == 1
+        paid = before.history.jobs["e"].credit - result.history.jobs["e"].credit
+        assert paid == pytest.approx(expected)

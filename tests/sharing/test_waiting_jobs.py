@@ -22,12 +22,12 @@ def after(seconds: float) -> Time:
     return NOW + dt.timedelta(seconds=seconds)
 
 
-def drained(bound: int, **more: int) -> ElasticJob:
+def drained(bound: int, name: str = "e", **more: int) -> ElasticJob:
     """A job of three workers, of which so many are left on their node after a drain."""
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": REFUSED}
     waiting = {"phase": "Pending", "conditions": [condition]}
-    job = elastic_job("e", ["a"] * bound, wanted=3, max_replicas=3, **more)
-    pods = [builders.pod(f"e-worker-{index}", requests={GPU: "1"}, status=waiting, age=60) for index in range(bound, 3)]
+    job = elastic_job(name, ["a"] * bound, wanted=3, max_replicas=3, **more)
+    pods = [builders.pod(f"{name}-worker-{index}", requests={GPU: "1"}, status=waiting, age=60) for index in range(bound, 3)]
     return dataclasses.replace(job, members=(*job.members, *(Member(int(pod.metadata.name[-1]), pod) for pod in pods)))
 
 
@@ -51,6 +51,20 @@ def test_a_job_that_runs_without_all_of_its_workers_says_what_the_others_wait_fo
     given = allocate(snapshot([gpu_node("a", 2), gpu_node("b", 4, spec=CORDONED)], [], [drained(2)]), NOW).jobs["e"]
     assert given.reason == "NoRoom"
     assert "2 of 3 workers have a node: 0/2 nodes are available" in given.message
+
+
+def test_two_jobs_below_their_minimum_take_nothing_from_each_other() -> None:
+    """Each has two of the three workers that it needs. Both say so, and nothing changes, whichever has the higher priority."""
+    jobs = [drained(2, "first", min_replicas=3), drained(2, "second", min_replicas=3, priority=5)]
+    state = snapshot([gpu_node("a", 4)], [], jobs)
+    for seconds in (0, 600, 7200):
+        result = allocate(state, after(seconds))
+        for given in result.jobs.values():
+            assert (sorted(given.members), dict(given.leaving), given.reason) == ([0, 1, 2], {}, "NoRoom")
+            assert "the job waits: 2 of the 3 workers that it needs have a node" in given.message
+        state = dataclasses.replace(state, history=result.history)
+    alone = allocate(dataclasses.replace(state, jobs=state.jobs[:1]), after(7260)).jobs["first"]
+    assert sorted(alone.members) == [0, 1, 2], "it keeps what it has when the other is suspended"
 
 
 def gang(pods: int) -> UnadmittedGang:

@@ -129,6 +129,8 @@ class JobHistory:
     """The same for workers up to the requested number."""
     leaving: Mapping[int, elastic_allocation.Removal] = dataclasses.field(default_factory=dict)
     """Why workers were removed whose pods still exist."""
+    last_removal_at: Time | None = None
+    """When workers on idle capacity were last removed for others."""
     imbalanced_since: Time | None = None
     """Since when another job could get a worker of this one."""
 

@@ -191,6 +191,9 @@ class _Decision:
     def _result(self) -> SharingDecision:
         for proposal in self._proposals.values():
             self._explain(proposal)
+            proposal.record = scale_up_limits.charged_for_removals(
+                proposal.record, proposal.job, proposal.reclaimed, self._policy, self._now
+            )
         result = {uid: proposal.allocation(pinned=self._policy.pin_surplus) for uid, proposal in self._proposals.items()}
         records = {
             uid: dataclasses.replace(proposal.record, wanted=proposal.job.wanted, leaving=dict(proposal.leaving))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.model.elastic_allocation import Allocation, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, RECLAIMED, Allocation, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import demands, scale_up_limits
@@ -25,6 +25,8 @@ class JobProposal:
         self.leaving: dict[int, Removal] = {
             index: removal for index, removal in record.leaving.items() if index in removed_members
         }
+        self.reclaimed: list[Member] = []
+        """The workers on idle capacity that this decision removes for others."""
         self.node_hints: dict[int, str] = {}
         self.evicted: dict[str, str] = {}
         self.unconditional = max(job.wanted - record.wanted, 0)
@@ -46,7 +48,9 @@ class JobProposal:
         )
 
     def remove(self, index: int, removal: Removal, policy: SharingPolicy, now: Time) -> None:
-        del self.members[index]
+        member = self.members.pop(index)
+        if member.surplus and removal.reason in (GAVE_BACK, RECLAIMED):
+            self.reclaimed.append(member)
         self.leaving[index] = removal
         self.record = scale_up_limits.with_cooldown(self.record, policy, now, removal)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from traincrew.apimachinery import backoff
@@ -12,7 +12,7 @@ from traincrew.kinds.elasticity import ResizeCost
 from traincrew.model.elastic_allocation import EVENED_OUT, GAVE_BACK, NOTICED, Removal
 from traincrew.model.meta import Time
 from traincrew.model.observed import RejectedWrite
-from traincrew.sharing.cluster_snapshot import ElasticJob, FailedScaleUp, JobHistory
+from traincrew.sharing.cluster_snapshot import ElasticJob, FailedScaleUp, JobHistory, Member
 from traincrew.sharing.policy import SharingPolicy
 
 NOT_CREATED = FailedScaleUp("NoRoom", "the pod of the last worker was not created")
@@ -70,6 +70,24 @@ def with_cooldown(record: JobHistory, policy: SharingPolicy, now: Time, cause: R
     return dataclasses.replace(record, cooldown_until=until, cooldown_cause=cause, capacity_since=None)
 
 
+def charged_for_removals(
+    record: JobHistory, job: ElasticJob, removed: Sequence[Member], policy: SharingPolicy, now: Time
+) -> JobHistory:
+    """After workers on idle capacity were removed for others: the job pays for the work that this throws away.
+
+    All its workers go back to the checkpoint. Those that were removed have earned credit for that as long as they ran.
+    """
+    running = [each.running_since for each in job.members if each.running_since is not None]
+    starts = [each.running_since for each in removed if each.running_since is not None]
+    if not starts or not job.cost.redo:
+        return record
+    changed_at = max([*running, record.last_removal_at or min(running)])
+    redone = min(job.cost.redo, (now - changed_at).total_seconds()) * len(running)
+    earned = policy.resize_budget * sum((now - since).total_seconds() for since in starts)
+    charge = max(redone - earned, 0.0) / max(len(running) - len(starts), 1)
+    return dataclasses.replace(record, credit=record.credit - charge, last_removal_at=now)
+
+
 def limit_during_removal(cause: Removal) -> ScalingLimit:
     """Why a job that workers are removed from is not scaled up."""
     return _limit_of_removal(cause, "workers are being removed")
@@ -116,6 +134,8 @@ def limit_before_scale_up(job: ElasticJob, record: JobHistory, policy: SharingPo
         until = now + dt.timedelta(seconds=lacking / policy.resize_budget)
         between = f"{scale_up_cost(job.cost) / policy.resize_budget:.0f} s of running time"
         message = f"the job may scale up once in {between} (resize budget {policy.resize_budget:.0%})"
+        if record.credit < 0:
+            message += f"; it pays until {_at(until)} for work that was thrown away when workers were removed"
         return ScalingLimit("CoolingDown", message, until)
     return None
 
