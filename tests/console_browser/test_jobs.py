@@ -73,9 +73,9 @@ def test_the_page_of_a_waiting_job_says_the_message_of_the_scheduler_once(page: 
     page.goto("/jobs/default/jaxjob/large-model")
     expect(page.get_by_role("region", name="What if")).to_contain_text("0 of 2")
     shown = page.get_by_role("main").inner_text()
-    message = re.search(r"0/1 nodes are available: [^.(]*", page.get_by_role("region", name="Diagnosis").inner_text())
+    message = re.search(r"0/1 nodes are available: .+?\.(?=\s|$)", page.get_by_role("region", name="Diagnosis").inner_text())
     assert message is not None
-    assert shown.count(message[0]) == 1
+    assert shown.count(message[0]) == 1, shown
 
 
 def test_the_overview_has_the_conditions_over_time(page: Page) -> None:

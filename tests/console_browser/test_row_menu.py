@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 from tests.console_browser.console_process import Machine
 from tests.console_browser.jax_jobs import jax_job
@@ -36,6 +37,7 @@ def test_the_menu_of_a_row_opens_logs_by_keyboard(page: Page) -> None:
     expect(page).to_have_url(re.compile("/jobs/default/pytorchjob/digits/logs"))
 
 
+@pytest.mark.one_machine  # metrics.k8s.io of a cluster needs metrics-server
 def test_replicas_have_their_usage_and_the_overview_the_sum(page: Page) -> None:
     page.goto("/jobs/default/pytorchjob/digits")
     usage = page.get_by_role("region", name="Resource use now")

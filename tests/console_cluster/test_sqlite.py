@@ -17,15 +17,17 @@ ON = ("console.enabled=true", "recorder.enabled=true", 'recorder.persistence.siz
 
 
 @pytest.fixture(scope="module", autouse=True)
-def installed(release: Release, machine: JoinedNode) -> None:
-    """With the job `gone`, which has failed and is deleted."""
+def installed(release: Release, machine: JoinedNode) -> int:
+    """With the job `gone`, which has failed and is deleted. Returns where the audit log of this release begins."""
     folder = machine.home / "volume"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)  # as a provisioner leaves it, whose volumes belong to the fsGroup
     machine.api.call("POST", "/api/v1/persistentvolumes", joined_node.volume("history", folder))
+    begin = machine.kube.audit_size()
     release.install(*ON)
     release.run_job("gone", "echo before the end; exit 3")
     release.delete_job("gone")
+    return begin
 
 
 def recorded(release: Release, name: str, text: str = "deleted") -> bool:
@@ -126,9 +128,11 @@ def recorded_log(release: Release, name: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_the_service_account_of_the_recorder_only_reads_and_the_console_asks_with_the_rights_of_users(release: Release) -> None:
+def test_the_service_account_of_the_recorder_only_reads_and_the_console_asks_with_the_rights_of_users(
+    release: Release, installed: int
+) -> None:
     kube = release.machine.kube
-    asked = audit.requests(kube, f"{NAMESPACE}:{RECORDER}")
+    asked = audit.requests(kube, f"{NAMESPACE}:{RECORDER}", installed)
     assert {each["verb"] for each in asked} == {"get", "list", "watch"}
     assert not [each for each in asked if each["responseStatus"]["code"] == 403]
-    assert audit.requests(kube, f"{NAMESPACE}:{CONSOLE}") == []
+    assert audit.requests(kube, f"{NAMESPACE}:{CONSOLE}", installed) == []

@@ -30,7 +30,13 @@ def nodes(say: Say) -> Iterator[Nodes]:
 
 @pytest.fixture
 def horovod(nodes: Nodes, tmp_path: pathlib.Path) -> Iterator[Nodes]:
-    """Seed 001's job, with its launcher on the first node and a worker on each."""
+    submit_ring(nodes.steady, tmp_path)
+    yield nodes
+    nodes.steady.delete(f"mpijob/{JOB}")
+
+
+def submit_ring(cluster: Cluster, folder: pathlib.Path) -> None:
+    """Submit seed 001's job, with its launcher on the first node and a worker on each, and wait until both train."""
     job = yaml.safe_load((EXAMPLES / "seeds/001-tensorflow-mnist-elastic-mpijob.yaml").read_text())
     job["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "yield"}
     roles = job["spec"]["mpiReplicaSpecs"]
@@ -38,11 +44,9 @@ def horovod(nodes: Nodes, tmp_path: pathlib.Path) -> Iterator[Nodes]:
     launcher["nodeSelector"] = {"kubernetes.io/hostname": "steady"}
     launcher["containers"][0]["env"] = [{"name": "EXAMPLE_BATCHES", "value": "1000000"}]
     spread(roles["Worker"]["template"])
-    create(nodes.steady, tmp_path, job)
-    launcher_logs.wait_for_training(nodes.steady, LAUNCHER, JOB, 2)
-    assert sorted(places(nodes.steady, JOB).values()) == ["spot", "steady"]
-    yield nodes
-    nodes.steady.delete(f"mpijob/{JOB}")
+    create(cluster, folder, job)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 2)
+    assert sorted(places(cluster, JOB).values()) == ["spot", "steady"]
 
 
 def spread(template: Object) -> None:
