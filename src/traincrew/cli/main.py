@@ -116,9 +116,15 @@ def traincrew() -> None:
 
 def main() -> None:
     try:
-        sys.exit(traincrew(standalone_mode=False, prog_name="traincrew"))
+        _run()
     except SystemExit as end:
         _exit(end)
+
+
+def _run() -> None:
+    """Ends with SystemExit."""
+    try:
+        sys.exit(traincrew(standalone_mode=False, prog_name="traincrew"))
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
