@@ -262,7 +262,7 @@ checklist: kube #: the compatibility checklist C1–C202 with the tests that pro
 bench: kube #: the benchmarks, each with its table
 	$(BIN)/python -m bench.operator
 	$(BIN)/python -m bench.apiserver
-	@$(BIN)/python -m tools.frameworks.build horovod-tensorflow
+	@$(BIN)/python -m tools.frameworks.build horovod-tensorflow torch
 	$(BIN)/python -m bench.elastic
 	$(BIN)/python -m bench.node
 	$(BIN)/python -m bench.sharing
