@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import signal
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS, write_manifests
 from tests.cluster import manifests
@@ -19,7 +21,7 @@ from traincrew.cli.jobs import log_streams, terminal_output
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.inspection import job_informer, job_references, replica_ends
-from traincrew.model import resources
+from traincrew.model import objects, resources
 
 TRAIN = """
 import os, pathlib, time
@@ -189,11 +191,17 @@ async def test_the_log_of_a_pod_that_is_deleted_before_it_is_read_is_read_from_t
             job = informer.observe()
             assert job is not None
             assert job.pods
+            stale = dataclasses.replace(
+                job, pods=tuple(msgspec.structs.replace(pod, status=objects.PodStatus()) for pod in job.pods)
+            )
+            (end,) = await replica_ends.read(client, stale)
+            assert "KeyError: 'label'" in end.output, "the watch of the pods has not shown the end yet"
             for pod in job.pods:
                 await client.delete(resources.PODS, "default", pod.name, grace=0)
-            (end,) = await replica_ends.read(client, job, machine.data / "logs")
-            assert "KeyError: 'label'" in end.output
-            assert await replica_ends.read(client, job) == (), "without the files of this machine there is no log"
+            for observed in (job, stale):
+                (end,) = await replica_ends.read(client, observed, machine.data / "logs")
+                assert "KeyError: 'label'" in end.output
+                assert await replica_ends.read(client, observed) == (), "without the files of this machine there is no log"
 
 
 async def test_why_names_a_replica_that_printed_an_exception_and_does_not_exit(machine: Machine) -> None:

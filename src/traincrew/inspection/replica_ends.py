@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from traincrew import errors
 from traincrew.client import pod_logs
 from traincrew.client.interfaces import LogReader
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection.observed_job import ObservedJob
+from traincrew.inspection.observed_job import ObservedJob, decode_pod
 from traincrew.kinds.replica import Role
-from traincrew.model import naming, objects
+from traincrew.model import naming, objects, resources
 from traincrew.model.status import Failure
 from traincrew.planner import recorded_ends
 
@@ -30,11 +30,28 @@ async def read(client: LogReader, job: ObservedJob, log_root: pathlib.Path | Non
     """
     if job.failure is None or job.failure.disruption:
         return ()
-    if log_root is not None and job.failure.uid not in {pod.metadata.uid for pod in job.pods}:
-        return await _read_kept(job, job.failure, log_root)
-    failed = sorted(_failed(job), key=lambda each: str(each[2].finished_at))[:MAX_PODS]
+    pods = await _with_ended_pod(client, job, job.failure)
+    failed = sorted(_failed(pods), key=lambda each: str(each[2].finished_at))[:MAX_PODS]
     ends = await asyncio.gather(*(_read(client, job, *each, log_root) for each in failed))
-    return tuple(end for end in ends if end is not None)
+    kept: tuple[ReplicaEnd, ...] = ()
+    if log_root is not None and not _has_ended(pods, job.failure):
+        kept = await _read_kept(job, job.failure, log_root)
+    return (*kept, *(end for end in ends if end is not None))
+
+
+async def _with_ended_pod(client: LogReader, job: ObservedJob, failure: Failure) -> Sequence[objects.Pod]:
+    """The pods, with the failed one as it is now: the watch of the pods can be later than that of the job."""
+    if _has_ended(job.pods, failure) or failure.uid not in {pod.metadata.uid for pod in job.pods}:
+        return job.pods
+    try:
+        pod = decode_pod(await client.get(resources.PODS, job.job.namespace, failure.pod))
+    except errors.ApiError:
+        return job.pods  # it is deleted meanwhile, or the user may not read it
+    return [pod if each.metadata.uid == pod.metadata.uid else each for each in job.pods]
+
+
+def _has_ended(pods: Iterable[objects.Pod], failure: Failure) -> bool:
+    return failure.uid in {pod.metadata.uid for pod, *_ in _failed(pods)}
 
 
 async def _read_kept(job: ObservedJob, failure: Failure, log_root: pathlib.Path) -> tuple[ReplicaEnd, ...]:
@@ -60,10 +77,10 @@ def _text(lines: Sequence[pod_logs.PodLogLine]) -> str:
     return "\n".join(line.text.decode(errors="replace") for line in lines)
 
 
-def _failed(job: ObservedJob) -> list[tuple[objects.Pod, objects.ContainerStatus, objects.Terminated]]:
+def _failed(pods: Iterable[objects.Pod]) -> list[tuple[objects.Pod, objects.ContainerStatus, objects.Terminated]]:
     """The containers that failed, in their current or in their previous run."""
     found = []
-    for pod in job.pods:
+    for pod in pods:
         for status in pod.status.container_statuses:
             ended = status.state.terminated or status.last_state.terminated
             if ended is not None and ended.exit_code:
