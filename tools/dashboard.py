@@ -33,8 +33,11 @@ PANELS = (
     Panel("Jobs deleted after their TTL", "Per hour", _per_hour("training_operator_jobs_deleted_total")),
     Panel(
         "Leader",
-        "1 for the replica that reconciles jobs. The sum must be 1.",
-        (("traincrew_is_leader", "{{pod}}"), ("sum(traincrew_is_leader)", "sum")),
+        "1 for the replica that reconciles jobs. The sum of each Lease must be 1.",
+        (
+            ("traincrew_is_leader", "{{pod}}"),
+            ("sum by (lease_namespace, lease) (traincrew_is_leader)", "{{lease_namespace}}/{{lease}} sum"),
+        ),
     ),
     Panel(
         "Other operators",

@@ -20,6 +20,7 @@ from tests.cluster.api import eventually
 from tools.kube import embedded
 
 from tools import prometheus
+from traincrew import settings
 
 MONITORING = pathlib.Path(__file__).parents[2] / "manifests" / "monitoring"
 LIMIT = 60.0
@@ -86,7 +87,8 @@ def test_prometheus_reads_the_metrics_of_an_operator_and_evaluates_the_alerts(
 ) -> None:
     with running(configuration(f"127.0.0.1:{operator.metrics_port}"), tmp_path) as server:
         eventually(lambda: server.targets() == [("up", "")], LIMIT)
-        eventually(lambda: server.values("traincrew_is_leader") == ["1"], LIMIT)
+        lease = f'lease_namespace="kubeflow",lease="{settings.Election.name}"'
+        eventually(lambda: server.values(f"traincrew_is_leader{{{lease}}}") == ["1"], LIMIT)
         assert server.values("count(process_resident_memory_bytes{job='traincrew'})") == ["1"]
 
         def rules() -> list[dict[str, Any]]:

@@ -67,7 +67,11 @@ class Metrics:
     def _register_operators(self) -> None:
         self.queue_depth = Gauge("traincrew_queue_depth", "Jobs in the work queue", registry=self.registry)
         self.leading = Gauge(
-            "traincrew_is_leader", "1 while this process holds the Lease of the leader election", registry=self.registry
+            "traincrew_is_leader",
+            "1 while this process reconciles jobs, 0 while it waits. The labels name the Lease of the leader election, which the "
+            "replicas of one release share",
+            ("lease_namespace", "lease"),
+            registry=self.registry,
         )
         self.other_operators = Gauge(
             "traincrew_other_operator_running",

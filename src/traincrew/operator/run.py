@@ -97,6 +97,7 @@ class Operator:
         self._sharing = SharingController(clients.work, self.observer, options, self._queue.add, metrics, now)
         metrics.before_scrape.append(WorkerSecondsMetrics(self.observer, metrics, lambda: self._active, now).refresh)
         self._controller = TrainingJobController(context, self._queue, self._others, now)
+        self._leading = metrics.leading.labels(options.election.namespace, options.election.name)
         self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 
     def unready_reason(self) -> str:
@@ -179,11 +180,11 @@ class Operator:
         self._active = True
         self._reconcile_all()
         workers = [asyncio.create_task(self._controller.run_worker()) for _ in range(self._options.workers)]
-        self._metrics.leading.set(1)
+        self._leading.set(1)
         try:
             yield workers
         finally:
-            self._metrics.leading.set(0)
+            self._leading.set(0)
             self._active = False
             await background_tasks.cancel(*workers)
 
