@@ -174,16 +174,63 @@ async def test_the_flag_reconciles_jobs_beside_a_go_operator(tmp_path: pathlib.P
             assert await on.pods() == ["j-master-0"]
 
 
+LEASE = settings.Election.name
+
+
+def elected(name: str = LEASE) -> settings.Operator:
+    election = settings.Election(enabled=True, name=name, namespace="kubeflow")
+    return settings.Operator(metrics_address="0", health_address="0", election=election)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        pytest.param(LEASE, [], id="by default"),
+        pytest.param("mine", ["--leader-election-id=mine"], id="of the same name"),
+        pytest.param("mine", ["-leader-election-id", "mine"], id="of the same name in another word"),
+    ],
+)
 @in_virtual_time
-async def test_leader_election_decides_if_both_take_part_in_it(tmp_path: pathlib.Path) -> None:
+async def test_leader_election_decides_if_both_take_part_in_the_same(tmp_path: pathlib.Path, name: str, flags: list[str]) -> None:
     """Otherwise the one would wait for the Lease, and the other for the end of the pod."""
-    election = settings.Election(enabled=True, namespace="kubeflow")
-    options = settings.Operator(metrics_address="0", health_address="0", election=election)
-    async with cluster(tmp_path) as on, running(on, options):
-        await start_go_operator(on, TRAINING, command=["/manager"], args=["--leader-elect"])
-        await train(on)
+    async with cluster(tmp_path) as on, running(on, elected(name)) as operator:
+        await start_go_operator(on, TRAINING, command=["/manager"], args=["--leader-elect", *flags])
+        await train_applied(on)
         await asyncio.sleep(3)
         assert await on.pods() == ["j-master-0"]
+
+        await write_status_as_go_operator(on)
+        await asyncio.sleep(3)
+        assert "field manager 'manager'" in operator.unready_reason(), "it does not wait for the Lease although it says so"
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        pytest.param("mine", [], id="because of its name"),
+        pytest.param(LEASE, ["--leader-election-id=other"], id="because of the name of the other"),
+        pytest.param("mine", ["--leader-election-id=mine", "--leader-elect=false"], id="because the other does not take part"),
+    ],
+)
+@in_virtual_time
+async def test_another_election_decides_nothing(tmp_path: pathlib.Path, name: str, flags: list[str]) -> None:
+    async with cluster(tmp_path) as on:
+        await start_go_operator(on, TRAINING, command=["/manager"], args=["--leader-elect", *flags])
+        async with running(on, elected(name)) as operator:
+            await train(on)
+            await asyncio.sleep(60)
+            assert await on.pods() == []
+            assert "pod kubeflow/training-operator-5d4f of training-operator exists" in operator.unready_reason()
+
+
+@in_virtual_time
+async def test_an_operator_without_leader_election_by_flag_shares_no_lease(tmp_path: pathlib.Path) -> None:
+    async with cluster(tmp_path) as on:
+        await start_go_operator(on, {"name": "pytorch-operator"}, args=["--leader-elect"])
+        async with running(on, elected()):
+            await train(on)
+            await asyncio.sleep(60)
+            assert await on.pods() == []
 
 
 def lease(renewed: dt.datetime) -> bytes:

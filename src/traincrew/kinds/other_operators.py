@@ -18,6 +18,10 @@ class OtherOperator:
     """Field managers of the statuses that it writes: the name of the program, or that of Go's HTTP client in older versions."""
     lease: str = ""
     """Name of the Lease that it always holds."""
+    election: str = ""
+    """Name of the Lease that it holds with --leader-elect, unless --leader-election-id names another. Empty: no such flag."""
+    webhooks: str = ""
+    """Name of the ValidatingWebhookConfiguration for jobs that its manifests install."""
     namespace: str = "kubeflow"
     """The namespace in which its manifests install it."""
 
@@ -27,5 +31,9 @@ class OtherOperator:
 
 
 TRAINING_OPERATOR = OtherOperator(
-    "training-operator", "control-plane=kubeflow-training-operator", ("Go-http-client", "manager", "training-operator")
+    "training-operator",
+    "control-plane=kubeflow-training-operator",
+    ("Go-http-client", "manager", "training-operator"),
+    election="1ca428e5.training-operator.kubeflow.org",
+    webhooks="validator.training-operator.kubeflow.org",
 )

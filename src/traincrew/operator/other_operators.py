@@ -46,7 +46,7 @@ class OtherOperators:
         now: Callable[[], dt.datetime],
     ) -> None:
         self._kinds, self._metrics, self._now = kinds, metrics, now
-        self._elected_in = options.election.namespace if options.election.enabled else ""
+        self._election = options.election
         ignored = options.ignore_other_operators
         self._operators = () if ignored else tuple(dict.fromkeys(each for kind in kinds for each in kind.other_operators))
         self.running: dict[OtherOperator, OperatorEvidence] = {}
@@ -60,6 +60,8 @@ class OtherOperators:
         self._settled = asyncio.Event()
         self._pods = {each: InformerStore(_decode_pod, self._pod_changed(each)) for each in self._operators}
         self._last_pod_ended: dict[OtherOperator, dt.datetime] = {}
+        self._started: dt.datetime | None = None
+        """When this operator began to act: with leader election, when it held the Lease."""
         leases = [each for each in self._operators if each.lease]
         stored_leases = {each: InformerStore(_decode_lease, self._lease_changed(each)) for each in leases}
         self._client, self._informers = client, list[Informer[Any]]()
@@ -100,7 +102,7 @@ class OtherOperators:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 for each in waits:
                     each.cancel()
-        self.status_writers.started = bool(self._operators)
+        self.status_writers.started, self._started = bool(self._operators), self._now()
         self._evaluate()
 
     def blocking(self, kind: JobKind) -> OperatorEvidence | None:
@@ -154,11 +156,14 @@ class OtherOperators:
     def _writer_pod_existed(self, write: StatusWrite) -> bool:
         """Whether a pod of the operator was there when it wrote: then the operator ends with its pods, and not minutes later.
 
-        The watch of jobs may deliver the last write after the watch of pods has delivered the end of the pod.
+        The watch of jobs may deliver the last write after the watch of pods has delivered the end of the pod. A pod that shares
+        the election ends its work when this operator starts: a later write is not explained by it.
         """
-        ended = self._last_pod_ended.get(write.operator)
-        before = ended is not None and write.time is not None and write.time <= ended
-        return before or any(not pod.has_ended for pod in self._pods[write.operator])
+        pods = [pod for pod in self._pods[write.operator] if not pod.has_ended]
+        sharing = [pod for pod in pods if evidence_of.shares_election(write.operator, pod, self._election)]
+        ended = (self._last_pod_ended.get(write.operator), self._started if sharing else None)
+        before = any(write.time is not None and end is not None and write.time <= end for end in ended)
+        return before or len(pods) > len(sharing)
 
     def _evaluate(self) -> None:
         loop = asyncio.get_running_loop()
@@ -175,7 +180,7 @@ class OtherOperators:
 
     def _evidence(self, operator: OtherOperator, time: float) -> OperatorEvidence | None:
         for pod in self._pods[operator]:
-            if (evidence := evidence_of.of_pod(operator, pod, self._elected_in)) is not None:
+            if (evidence := evidence_of.of_pod(operator, pod, self._election)) is not None:
                 return evidence
         # A Lease and a status count until a time.
         expiring = (self._held.get(operator), self._written.get(operator))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+from traincrew import settings
 from traincrew.kinds.other_operators import OtherOperator
 from traincrew.model.meta import Struct
 from traincrew.model.operator_pod import OperatorPod
@@ -16,22 +17,25 @@ class OperatorEvidence(Struct):
     remedy: str
 
 
-def of_pod(operator: OtherOperator, pod: OperatorPod, elected_in: str) -> OperatorEvidence | None:
-    """elected_in: the namespace in which this operator takes part in leader election; empty if it does not.
+def of_pod(operator: OtherOperator, pod: OperatorPod, election: settings.Election) -> OperatorEvidence | None:
+    """election: that of this operator.
 
     A pod that terminates is still running. One that waits to be scheduled may run at any time.
     """
-    meta = pod.metadata
-    if pod.has_ended or (meta.namespace == elected_in and _is_elected(pod)):
+    if pod.has_ended or shares_election(operator, pod, election):
         return None
+    meta = pod.metadata
     # mpi-operator has a Deployment of the same name, and so have the others.
     remedy = f"Run `kubectl -n {meta.namespace} scale deployment {operator.name} --replicas=0`."
     return OperatorEvidence(message=f"pod {meta.namespace}/{meta.name} of {operator.name} exists", remedy=remedy)
 
 
-def _is_elected(pod: OperatorPod) -> bool:
-    """The Go operator waits for the same Lease, so that leader election decides which of the two acts."""
-    return pod.spec.has_flag("leader-elect")
+def shares_election(operator: OtherOperator, pod: OperatorPod, election: settings.Election) -> bool:
+    """Whether the Go operator waits for the same Lease, so that leader election decides which of the two acts."""
+    if not (election.enabled and operator.election and pod.spec.has_flag("leader-elect")):
+        return False
+    given = pod.spec.flags("leader-election-id") or [operator.election]
+    return (pod.metadata.namespace, given[-1]) == (election.namespace, election.name)
 
 
 def of_lease(operator: OtherOperator, namespace: str) -> OperatorEvidence:
