@@ -13,8 +13,9 @@ from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import advice, pod_waiting_reasons, waiting_advice
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.model import objects
+from traincrew.model.meta import Time
 from traincrew.model.status import Failure
-from traincrew.planner import recorded_ends
+from traincrew.planner import first_failures, recorded_ends
 
 
 class Explained(NamedTuple):
@@ -27,6 +28,7 @@ def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | N
     failure = observed.failure
     if failure is None or failure.disruption:
         return None
+    ends = [end for end in ends if is_related(end.ended, failure)]
     known = recorded_ends.replica_end(failure)
     recorded = cause.diagnose([known])
     if recorded is not None and failure.cause:
@@ -42,6 +44,11 @@ def diagnose(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> Diagnosis | N
         return read
     # The pods of some victims may be deleted.
     return dataclasses.replace(read, victims=tuple(dict.fromkeys([*read.victims, *failure.victims])))
+
+
+def is_related(ended: Time | None, recorded: Failure) -> bool:
+    """Whether a replica that ended then may have failed of the same cause. A pod shows also ends that were retried hours ago."""
+    return ended is None or recorded.time is None or ended >= recorded.time - first_failures.RELATED
 
 
 def is_known_fault(observed: ObservedJob, ends: Sequence[ReplicaEnd]) -> bool:

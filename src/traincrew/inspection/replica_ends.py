@@ -6,11 +6,13 @@ import asyncio
 import dataclasses
 import pathlib
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from traincrew import errors
 from traincrew.client import pod_logs
 from traincrew.client.interfaces import LogReader
 from traincrew.diagnosis.replica_end import ReplicaEnd
+from traincrew.inspection import failures
 from traincrew.inspection.observed_job import ObservedJob, decode_pod
 from traincrew.kinds.replica import Role
 from traincrew.model import naming, objects, resources
@@ -23,6 +25,12 @@ LINES = 300
 """Lines of each log. Launchers print long reports after the exception that caused them."""
 
 
+class FailedContainer(NamedTuple):
+    pod: objects.Pod
+    status: objects.ContainerStatus
+    ended: objects.Terminated
+
+
 async def read(client: LogReader, job: ObservedJob, log_root: pathlib.Path | None = None) -> tuple[ReplicaEnd, ...]:
     """The ends of the failed replicas. Empty if the status of the job has no failure, or if no log can be read.
 
@@ -31,7 +39,7 @@ async def read(client: LogReader, job: ObservedJob, log_root: pathlib.Path | Non
     if job.failure is None or job.failure.disruption:
         return ()
     pods = await _with_ended_pod(client, job, job.failure)
-    failed = sorted(_failed(pods), key=lambda each: str(each[2].finished_at))[:MAX_PODS]
+    failed = failed_containers(pods, job.failure)[:MAX_PODS]
     ends = await asyncio.gather(*(_read(client, job, *each, log_root) for each in failed))
     kept: tuple[ReplicaEnd, ...] = ()
     if log_root is not None and not _has_ended(pods, job.failure):
@@ -51,7 +59,7 @@ async def _with_ended_pod(client: LogReader, job: ObservedJob, failure: Failure)
 
 
 def _has_ended(pods: Iterable[objects.Pod], failure: Failure) -> bool:
-    return failure.uid in {pod.metadata.uid for pod, *_ in _failed(pods)}
+    return failure.uid in {pod.metadata.uid for pod, *_ in failed_containers(pods, failure)}
 
 
 async def _read_kept(job: ObservedJob, failure: Failure, log_root: pathlib.Path) -> tuple[ReplicaEnd, ...]:
@@ -77,15 +85,19 @@ def _text(lines: Sequence[pod_logs.PodLogLine]) -> str:
     return "\n".join(line.text.decode(errors="replace") for line in lines)
 
 
-def _failed(pods: Iterable[objects.Pod]) -> list[tuple[objects.Pod, objects.ContainerStatus, objects.Terminated]]:
-    """The containers that failed, in their current or in their previous run."""
-    found = []
-    for pod in pods:
-        for status in pod.status.container_statuses:
-            ended = status.state.terminated or status.last_state.terminated
-            if ended is not None and ended.exit_code:
-                found.append((pod, status, ended))
-    return found
+def failed_containers(pods: Iterable[objects.Pod], failure: Failure) -> list[FailedContainer]:
+    """The containers that failed, in their current or in their previous run, the first first.
+
+    Earlier failures, which were retried, are left out.
+    """
+    found = [_failed(pod, status) for pod in pods for status in pod.status.container_statuses]
+    related = [each for each in found if each is not None and failures.is_related(each.ended.finished_at, failure)]
+    return sorted(related, key=lambda each: str(each.ended.finished_at))
+
+
+def _failed(pod: objects.Pod, status: objects.ContainerStatus) -> FailedContainer | None:
+    ended = status.state.terminated or status.last_state.terminated
+    return FailedContainer(pod, status, ended) if ended is not None and ended.exit_code else None
 
 
 async def _read(
