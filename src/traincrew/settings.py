@@ -70,7 +70,10 @@ class Sharing:
     resize_budget: float = 0.05
     """The fraction of its running time that a job may spend on scaling up, from 0 to 1."""
     notice_taints: tuple[str, ...] = ()
-    """Keys of the taints that announce the termination of a node. Empty: those of known cloud providers and autoscalers."""
+    """Keys of the taints that announce the termination of a node. Empty: those of known cloud providers and autoscalers.
+
+    Taints of nodes that do not respond (unreachable, out-of-service) count in any case.
+    """
     scaling_default: str = "manual"
     """The mode of elastic jobs without the annotation for it: manual, yield or idle."""
     autoscaled: str = "auto"

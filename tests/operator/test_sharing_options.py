@@ -38,9 +38,12 @@ def test_what_is_kept_free_is_not_grown_into(headroom: str, workers: int) -> Non
     assert len(result.jobs["e"].members) == workers
 
 
-def test_a_list_of_taints_replaces_the_default() -> None:
-    assert policy(settings.Operator(sharing=parsed(taints="a.b/c, d"))).notice_taints == {"a.b/c", "d"}
-    assert policy(settings.Operator()).notice_taints == frozenset(NOTICE_TAINTS)
+SILENT = {"node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service"}
+
+
+def test_a_list_of_taints_replaces_those_of_clouds_and_not_those_of_nodes_that_do_not_respond() -> None:
+    assert policy(settings.Operator(sharing=parsed(taints="a.b/c, d"))).notice_taints == {"a.b/c", "d"} | SILENT
+    assert policy(settings.Operator()).notice_taints == frozenset(NOTICE_TAINTS) | SILENT
     assert policy(settings.Operator(sharing=parsed())).resize_budget == 0.1
 
 

@@ -217,6 +217,23 @@ def test_limits_of_the_administrator_stop_growth(changes: dict[str, Any], reason
     assert (count(result), result.jobs["e"].reason) == (1, reason)
 
 
+@pytest.mark.parametrize(
+    ("name", "requested", "left", "text"),
+    [
+        ("cpu", "1", 500, "0.5 cpu"),
+        ("memory", "2Gi", 2**30, "1Gi of memory"),
+        ("ephemeral-storage", "2Gi", 2**30, "1Gi of ephemeral-storage"),
+        (GPU, "1", 0, f"0 {GPU}"),
+        (GPU, "1", -1, f"0 {GPU}"),
+    ],
+)
+def test_a_quota_that_stops_growth_is_given_in_its_unit(name: str, requested: str, left: int, text: str) -> None:
+    job = dataclasses.replace(elastic_job("e", ["a"]), worker_template=builders.pod("e-worker-9", requests={name: requested}))
+    node = builders.node("a", None, **{GPU: "4", "cpu": "64", "memory": "256Gi", "ephemeral-storage": "99Gi"})
+    given = allocate(snapshot([node], [], [job], quotas={"team": {name: left}}), NOW).jobs["e"]
+    assert (given.reason, given.message) == ("Quota", f"1 of 4 workers: the quota of namespace team leaves {text}")
+
+
 def test_only_allowed_sizes_are_taken() -> None:
     job = elastic_job("e", ["a"], sizes=frozenset({1, 2, 4}))
     assert count(allocate(snapshot([gpu_node("a", 3)], [], [job]), NOW)) == 2

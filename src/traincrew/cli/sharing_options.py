@@ -49,7 +49,8 @@ _OPTIONS = (
         "--notice-taints",
         default="",
         metavar="LIST",
-        help="Keys of taints that announce the termination of a node, in place of those of known clouds and autoscalers.",
+        help="Keys of taints that announce the termination of a node, in place of those of known clouds and autoscalers. "
+        "Workers leave nodes that do not respond in any case.",
     ),
     click.option(
         "--scaling-default",

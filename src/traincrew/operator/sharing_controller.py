@@ -38,7 +38,7 @@ from traincrew.sharing.cluster_snapshot import (
     SharingDecision,
     UnadmittedGang,
 )
-from traincrew.sharing.policy import NOTICE_TAINTS, SharingPolicy
+from traincrew.sharing.policy import NOTICE_TAINTS, UNRESPONSIVE_TAINTS, SharingPolicy
 
 log = logging.getLogger(__name__)
 
@@ -264,7 +264,7 @@ def policy(options: settings.Operator) -> SharingPolicy:
         headroom=given.headroom,
         headroom_fractions=given.headroom_fractions,
         overcommitted=frozenset(options.overcommitted),
-        notice_taints=frozenset(given.notice_taints or NOTICE_TAINTS),
+        notice_taints=frozenset((*(given.notice_taints or NOTICE_TAINTS), *UNRESPONSIVE_TAINTS)),
         autoscaled=given.autoscaled,
         pin_surplus=given.pin_surplus,
     )

@@ -46,7 +46,8 @@ class Demand:
 def amount(name: str, value: int) -> str:
     if name == "cpu":
         return f"{value / 1000:g} cpu"
-    return f"{value / 2**30:.3g}Gi of memory" if name == "memory" else f"{value} {name}"
+    is_size = name in ("memory", "ephemeral-storage") or name.startswith("hugepages-")
+    return f"{value / 2**30:.3g}Gi of {name}" if is_size else f"{value} {name}"
 
 
 def find(snapshot: ClusterSnapshot) -> list[Demand]:

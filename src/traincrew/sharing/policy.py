@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from traincrew import settings
 
+UNRESPONSIVE_TAINTS = ("node.kubernetes.io/out-of-service", "node.kubernetes.io/unreachable")
+"""Taints of nodes that do not respond. Kubernetes sets the second one itself, so they do not depend on the provider."""
 NOTICE_TAINTS = (
     "ToBeDeletedByClusterAutoscaler",
     "aws-node-termination-handler/asg-lifecycle-termination",
@@ -14,11 +16,9 @@ NOTICE_TAINTS = (
     "aws-node-termination-handler/spot-itn",
     "cloud.google.com/impending-node-termination",
     "karpenter.sh/disrupted",
-    "node.kubernetes.io/out-of-service",
-    "node.kubernetes.io/unreachable",
     "remediator.kubernetes.azure.com/unschedulable",
 )
-"""Taints that announce the termination of a node, or that Kubernetes sets when it does not respond."""
+"""Taints by which known clouds and autoscalers announce the termination of a node."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,4 +54,5 @@ class SharingPolicy:
     """The same as fractions of the allocatable resources of all nodes."""
     overcommitted: frozenset[str] = frozenset()
     """Resources of which other pods may request more than the node has. Workers on idle capacity never do."""
-    notice_taints: frozenset[str] = frozenset(NOTICE_TAINTS)
+    notice_taints: frozenset[str] = frozenset((*NOTICE_TAINTS, *UNRESPONSIVE_TAINTS))
+    """Taints of nodes that workers leave."""

@@ -106,7 +106,8 @@ class _Limits:
         left = self._quotas.get(pod.metadata.namespace, {})
         for name, value in {**pod.requests, "pods": 1}.items():
             if value > left.get(name, value):
-                return ScalingLimit("Quota", f"the quota of namespace {pod.metadata.namespace} leaves {left[name]} {name}")
+                unused = demands.amount(name, max(left[name], 0))
+                return ScalingLimit("Quota", f"the quota of namespace {pod.metadata.namespace} leaves {unused}")
         return None
 
     def consume(self, pod: PodInfo) -> None:
