@@ -96,10 +96,11 @@ def test_a_fork_bomb_is_stopped_at_the_process_limit_of_its_pod(limited: LocalCl
 
 
 def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() -> None:
-    # Far more than fills the disk, on top of what a pipe can hold while the node still reads.
-    written = 20_000
+    # Far more than fills the disk, on top of the 256 KiB that the pipe holds if the shim has not read yet. Those fit after the
+    # disk is freed: the lines are long, so that their timestamps do not count.
+    written, padding = 20_000, "x" * 200
     script = (
-        f"import os, time\nfor number in range({written}): print('line', number, flush=True)\n"
+        f"import os, time\nfor number in range({written}): print('line', number, '{padding}', flush=True)\n"
         "open('/notes/written', 'w').close()\n"
         "while not os.path.exists('/notes/freed'): time.sleep(0.02)\n"
         "print('more')"
@@ -119,7 +120,7 @@ def test_a_full_disk_drops_log_lines_reports_how_many_and_blocks_no_container() 
         if line.startswith("traincrew: "):
             expected += int(line.split()[1])
         else:
-            assert line == f"line {expected}"
+            assert line == f"line {expected} {padding}"
             kept, expected = kept + 1, expected + 1
     assert expected == written
     assert 0 < kept < written
