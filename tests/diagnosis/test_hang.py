@@ -74,7 +74,7 @@ def test_stacks_are_stronger_evidence_than_connections() -> None:
     ("minutes", "expected"),
     [
         pytest.param(1.9, "", id="not yet two minutes"),
-        pytest.param(2.1, "worker-1 has printed nothing for 2 min and uses no CPU; master-0 waits", id="two minutes"),
+        pytest.param(2.1, "worker-1 has printed nothing for 2 min and uses no CPU; master-0 uses CPU", id="two minutes"),
     ],
 )
 def test_a_replica_that_differs_is_reported_after_two_minutes(minutes: float, expected: str) -> None:
@@ -86,6 +86,22 @@ def test_the_majority_waits() -> None:
     assert message(*waiting, replica("worker-3", 3, cpu=1.0)) == (
         "worker-3 has printed nothing for 3 min and uses CPU; the others wait"
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "others"),
+    [
+        pytest.param({"cpu": 3.9}, "use CPU", id="they compute, or poll"),
+        pytest.param({"cpu": 0.0, "connections": 1}, "wait", id="they are idle"),
+        pytest.param({"connections": 1}, "have printed nothing either", id="CPU unknown"),
+        pytest.param({"cpu": 3.9, "stack": INIT}, "wait in init_process_group", id="their stacks"),
+    ],
+)
+def test_the_others_wait_only_if_something_shows_it(facts: dict[str, object], others: str) -> None:
+    coordinator = replica("master-0", 3, cpu=0.0, connections=0, stack=SLEEPS if "stack" in facts else ())
+    text = message(coordinator, *(replica(f"worker-{index}", 3, **facts) for index in range(3)))
+    assert text.startswith("master-0 has printed nothing for 3 min, uses no CPU")
+    assert text.endswith(f"; the others {others}")
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,13 @@ def _others(others: Sequence[ReplicaActivity], now: Time, limits: HangLimits) ->
     subject, one = ("the others", False) if len(others) > 1 else (others[0].replica, True)
     if any(each.prints and now - _since(each) < limits.one_differs for each in others):
         return f"{subject} {'continues' if one else 'continue'}"
-    call = _common_call(others)
-    return f"{subject} {'waits' if one else 'wait'}{f' in {call}' if call else ''}"
+    if call := _common_call(others):
+        return f"{subject} {'waits' if one else 'wait'} in {call}"
+    if all(waiting_call(each.stack) or _idle(each) is True for each in others):
+        return f"{subject} {'waits' if one else 'wait'}"
+    if all(_idle(each) is False for each in others):  # they compute, or poll as NCCL does
+        return f"{subject} {'uses' if one else 'use'} CPU"
+    return f"{subject} {_have(others)} printed nothing either"
 
 
 def _all_silent(running: Sequence[ReplicaActivity], ended: Sequence[ReplicaActivity], now: Time) -> Hang:
