@@ -9,6 +9,7 @@ from traincrew.model.elastic_allocation import GAVE_BACK, RESIZED, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import (
+    allowed_sizes,
     autoscaled_nodes,
     demands,
     gang_admission,
@@ -16,6 +17,7 @@ from traincrew.sharing import (
     quotas,
     rebalancing,
     removals,
+    requested_workers,
     scale_up,
     scale_up_limits,
     termination_notices,
@@ -64,7 +66,7 @@ class _Decision:
             self._satisfy(demand)
         left = quotas.release(self._snapshot, self._proposals.values(), self._policy, self._now)
         for proposal in self._proposals.values():
-            removals.round_to_allowed_size(proposal, self._policy, self._now)
+            allowed_sizes.round_down(proposal, self._policy, self._now)
         for pod in terminating:  # it uses its capacity until it is deleted
             self._capacity.add(pod)
         for proposal in self._proposals.values():
@@ -74,7 +76,8 @@ class _Decision:
         if self._deferred is None and not any(demand.required for demand in self._demands):
             rebalancing.rebalance(list(self._proposals.values()), self._capacity, self._policy, self._now)
         for proposal in self._proposals.values():
-            self._request_missing(proposal)
+            deferred = self._deferred is not None
+            requested_workers.request_missing(proposal, self._capacity, self._policy, self._now, deferred=deferred)
         if self._deferred is None:
             snapshot = dataclasses.replace(self._snapshot, quotas=left)
             scale_up.distribute(list(self._proposals.values()), self._capacity, snapshot, self._now)
@@ -159,26 +162,6 @@ class _Decision:
             candidates += [RemovalCandidate(uid, each, pod) for each, pod in pods if pod is not None]
         return victims.select(self._capacity, demand.pods, candidates, disruptions_allowed)
 
-    def _request_missing(self, proposal: JobProposal) -> None:
-        """Adds workers up to the requested number."""
-        job, lacking = proposal.job, proposal.job.wanted - len(proposal.members)
-        unconditional = max(proposal.unconditional, job.min_replicas - len(proposal.members))
-        for number in range(max(lacking, 0)):
-            if proposal.pod_count >= job.max_replicas:
-                return
-            if number < unconditional:
-                proposal.add(None, self._now, surplus=False)
-                continue
-            if proposal.record.cooldown_until is not None or self._deferred is not None:
-                self._requeue_times += [proposal.record.cooldown_until] if proposal.record.cooldown_until is not None else []
-                proposal.limit = scale_up_limits.limit_before_scale_up(job, proposal.record, self._policy, self._now)
-                return
-            placed = self._capacity.place(scale_up.new_worker(job, number))
-            if placed is None:
-                proposal.limit = scale_up_limits.ScalingLimit("NoRoom", self._capacity.unschedulable_reasons(job.worker_template))
-                return
-            proposal.add(placed, self._now, surplus=False)
-
     def _explain(self, proposal: JobProposal) -> None:
         """Sets the limit of jobs that were not considered for scaling up."""
         if proposal.limit is not None:
@@ -200,7 +183,11 @@ class _Decision:
             for uid, proposal in self._proposals.items()
         }
         for proposal in self._proposals.values():
-            times = [proposal.limit.until if proposal.limit is not None else None, *_expiries(proposal)]
+            times = [
+                proposal.limit.until if proposal.limit is not None else None,
+                proposal.record.cooldown_until,
+                *_expiries(proposal),
+            ]
             self._requeue_times += [time for time in times if time is not None and time > self._now]
         self._requeue_times += self._gangs.requeue_times
         return SharingDecision(

@@ -7,7 +7,7 @@ import datetime as dt
 
 from traincrew.model.elastic_allocation import EVENED_OUT, Removal
 from traincrew.model.meta import Time
-from traincrew.sharing import scale_up_limits
+from traincrew.sharing import allowed_sizes, scale_up_limits
 from traincrew.sharing.cluster_snapshot import Member
 from traincrew.sharing.free_capacity import FreeCapacity
 from traincrew.sharing.policy import SharingPolicy
@@ -46,6 +46,11 @@ def _would_rebalance(donor: JobProposal, recipient: JobProposal, capacity: FreeC
     ):
         return False
     if len(donor.members) <= donor.job.wanted or not recipient.job.wanted <= len(recipient.members) < recipient.job.max_replicas:
+        return False
+    if not (
+        allowed_sizes.is_allowed(donor.job, len(donor.members) - 1)
+        and allowed_sizes.is_allowed(recipient.job, len(recipient.members) + 1)
+    ):
         return False
     rounding = 1e-9 * donor.worker_share
     return (

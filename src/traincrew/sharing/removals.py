@@ -1,4 +1,4 @@
-"""Workers that are removed without demand: lost, unschedulable, on a terminating node, or above an allowed size."""
+"""Workers that are removed without demand: lost, unschedulable, or on a terminating node."""
 
 from __future__ import annotations
 
@@ -101,15 +101,3 @@ def _reclaimed(snapshot: ClusterSnapshot, pod: PodInfo) -> Removal:
         if any(each.status.nominated_node_name == pod.spec.node_name for each in demand.pods):
             return Removal(GAVE_BACK, demand.claimant, demand.message)
     return Removal(RECLAIMED, "", "pods on idle capacity were preempted or deleted")
-
-
-def round_to_allowed_size(proposal: JobProposal, policy: SharingPolicy, now: Time) -> None:
-    """Removes further workers until the job has an allowed size. Workers without a pod do not count: they may never come."""
-    present = sum(each.pod is not None for each in proposal.members.values())
-    sizes = [size for size in proposal.job.sizes if size <= present]
-    if not proposal.leaving or not sizes:
-        return
-    cause = next(iter(proposal.leaving.values()))
-    removable = [member for member in proposal.removable if member.pod is not None]
-    for member in removable[: present - max(sizes)]:
-        proposal.remove(member.index, cause, policy, now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import heapq
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ import msgspec
 
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.sharing import demands, queue_admission, scale_up_limits
+from traincrew.sharing import allowed_sizes, demands, queue_admission, scale_up_limits
 from traincrew.sharing.cluster_snapshot import ClusterSnapshot, ElasticJob
 from traincrew.sharing.free_capacity import FreeCapacity
 from traincrew.sharing.policy import SharingPolicy
@@ -36,8 +37,20 @@ def distribute(proposals: list[JobProposal], capacity: FreeCapacity, snapshot: C
         if limit is None and _wants_more(proposal):
             eligible.append(proposal)
     placed = _place(eligible, capacity, snapshot)
+    while unusable := [each for each in eligible if placed[each.job.uid] and not _allowed(each, len(placed[each.job.uid]))]:
+        for proposal in unusable:
+            proposal.limit = no_allowed_size(len(placed[proposal.job.uid]))
+            proposal.record = dataclasses.replace(proposal.record, capacity_since=None)
+        for pod in itertools.chain(*placed.values()):
+            capacity.remove(pod)
+        eligible = [each for each in eligible if each not in unusable]
+        placed = _place(eligible, capacity, snapshot)
     for proposal in eligible:
         _grant(proposal, placed[proposal.job.uid], snapshot, now)
+
+
+def no_allowed_size(fitting: int) -> ScalingLimit:
+    return ScalingLimit("NoRoom", f"{scale_up_limits.more_fit(fitting)}, but the job would not have an allowed size")
 
 
 def _wants_more(proposal: JobProposal) -> bool:
@@ -121,8 +134,6 @@ def _grant(proposal: JobProposal, placed: list[PodInfo], snapshot: ClusterSnapsh
     added = _allowed(proposal, len(placed))
     if not added:
         proposal.record = dataclasses.replace(proposal.record, capacity_since=None)
-        if placed:
-            proposal.limit = ScalingLimit("NoRoom", f"{len(placed)} more workers fit, but the job would not have an allowed size")
         return
     proposal.record = dataclasses.replace(proposal.record, capacity_since=proposal.record.capacity_since or now)
     proposal.limit = scale_up_limits.limit_of_scale_up(
@@ -150,7 +161,4 @@ def _indexes(proposal: JobProposal, added: int) -> Sequence[int | None]:
 
 def _allowed(proposal: JobProposal, added: int) -> int:
     """The number of additional workers with which the job has an allowed size."""
-    if not proposal.job.sizes:
-        return added
-    fitting = [size - len(proposal.members) for size in proposal.job.sizes if size <= len(proposal.members) + added]
-    return max(max(fitting, default=0), 0)
+    return allowed_sizes.added(proposal.job, len(proposal.members), added)

@@ -148,7 +148,7 @@ def limit_of_scale_up(
     settled = since + dt.timedelta(seconds=policy.settle)
     if now < settled:
         return ScalingLimit(
-            "Settling", f"{added} more workers fit; the job scales up at {_at(settled)} if the capacity stays idle", settled
+            "Settling", f"{more_fit(added)}; the job scales up at {_at(settled)} if the capacity stays idle", settled
         )
     present = max(len(job.members), 1)
     if mean_lifetime * added < 2 * scale_up_cost(job.cost) * present:
@@ -156,6 +156,10 @@ def limit_of_scale_up(
         lifetime = f"workers on idle capacity stay {mean_lifetime:.0f} s on average"
         return ScalingLimit("Unprofitable", f"{added} more workers are not worth the change: {cost}, and {lifetime}")
     return None
+
+
+def more_fit(number: int) -> str:
+    return "1 more worker fits" if number == 1 else f"{number} more workers fit"
 
 
 def charged(record: JobHistory, job: ElasticJob) -> JobHistory:
