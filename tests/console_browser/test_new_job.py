@@ -98,6 +98,42 @@ def test_every_field_of_the_form_reaches_the_job(wizard: Page, machine: Machine)
     assert launcher["command"] == ["sh", "-c", 'set -e\necho installed\nexec "$@"', "sh", "true"]
 
 
+def test_what_is_typed_key_by_key_is_what_the_job_gets(wizard: Page) -> None:
+    install = wizard.get_by_role("textbox", name="Install command")
+    install.press_sequentially("pip install -r a.txt\npip check ")
+    expect(install).to_have_value("pip install -r a.txt\npip check ")
+    environment = wizard.get_by_role("combobox", name="Runtime environment")
+    environment.press_sequentially("/opt/tf/")
+    expect(environment).to_have_value("/opt/tf/")
+    wizard.get_by_role("textbox", name="Name").focus()
+    expect(environment).to_have_value("/opt/tf")
+    expect(install).to_have_value("pip install -r a.txt\npip check")
+    expect(yaml_of(wizard)).to_contain_text("traincrew.kubeflow.org/environment: /opt/tf")
+    expect(yaml_of(wizard)).to_contain_text("pip install -r a.txt")
+
+
+def test_a_start_command_becomes_a_script_only_when_it_is_typed(wizard: Page) -> None:
+    start = wizard.get_by_role("textbox", name="Start command")
+    start.fill("")
+    start.press_sequentially("bash -c 'python train.py'")
+    expect(start).to_have_value("bash -c 'python train.py'")
+    wizard.get_by_role("textbox", name="Name").focus()
+    expect(start).to_have_value("python train.py")
+    expect(wizard.get_by_role("radio", name="bash")).to_be_checked()
+
+
+def test_the_amount_of_a_device_can_be_typed_anew(wizard: Page) -> None:
+    worker = wizard.get_by_role("group", name="Worker", exact=True)
+    worker.get_by_role("button", name="Add a device").click()
+    wizard.get_by_role("menuitem", name="nvidia.com/gpu", exact=True).click()
+    amount = worker.get_by_role("textbox", name="nvidia.com/gpu")
+    amount.press("End")
+    amount.press("Backspace")
+    amount.press_sequentially("4")
+    expect(amount).to_have_value("4")
+    expect(yaml_of(wizard)).to_contain_text('nvidia.com/gpu: "4"')
+
+
 def test_a_role_is_added_and_removed(wizard: Page) -> None:
     wizard.goto("/jobs/new?kind=tfjob")
     wizard.get_by_role("button", name="Add a role").click()

@@ -30,12 +30,44 @@ def test_a_job_is_saved_as_a_template_and_used(page: Page) -> None:
     expect(page.get_by_role("link", name="Use my evaluation")).to_have_count(0)
 
 
-def test_a_file_becomes_a_template(page: Page, tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("# mine\napiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: from-file}\nspec: {}\n")
+MINE = "# {comment}\napiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {{name: {name}}}\nspec: {{}}\n"
+
+
+def open_file(page: Page, file: pathlib.Path) -> None:
     page.goto("/templates")
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Open a file").click()
     chooser.value.set_files(file)
+
+
+def test_a_file_becomes_a_template(page: Page, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE.format(comment="mine", name="from-file"))
+    open_file(page, file)
     expect(page.get_by_role("textbox", name="Name")).to_have_value("from-file")
     expect(yaml_of(page)).to_contain_text("# mine")
+
+
+def test_a_file_never_replaces_a_template_unasked_and_is_shown_as_it_is(page: Page, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "train.yaml"
+    file.write_text(MINE.format(comment="first", name="first"))
+    open_file(page, file)
+    page.get_by_role("textbox", name="Name").fill("drafted")
+    expect(yaml_of(page)).to_contain_text("drafted")
+    file.write_text(MINE.format(comment="second", name="second"))
+    open_file(page, file)
+    dialog = page.get_by_role("dialog", name="Replace the template train?")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a file").click()
+    chooser.value.set_files(file)
+    dialog.get_by_role("button", name="Replace").click()
+    expect(page.get_by_role("textbox", name="Name")).to_have_value("second")
+    file.write_text(MINE.format(comment="third", name="third"))
+    open_file(page, file)
+    dialog.get_by_role("button", name="Keep both").click()
+    expect(page.get_by_role("textbox", name="Name")).to_have_value("third")
+    page.goto("/templates")
+    expect(page.get_by_role("link", name="Use train", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Use train-2")).to_be_visible()

@@ -1,5 +1,4 @@
-import { Button, FileButton, Group } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capabilities } from '../api/contract.gen';
@@ -12,20 +11,14 @@ import { totalOf } from '../wizard/checks';
 import { parse } from '../wizard/manifest';
 import { project } from '../wizard/projection';
 import type { Template } from './builtIn';
-import { allTemplates, deleteTemplate, loadSaved, nameOfFile, saveTemplate } from './saved';
+import { OpenFile } from './OpenFile';
+import { allTemplates, deleteTemplate, loadSaved } from './saved';
 
 export function TemplatesPage() {
   const { t } = useTranslation();
   useTitle(t('templates.title'));
   const { data: capabilities, error, refetch } = useCapabilitiesQuery();
-  const navigate = useNavigate();
   const [saved, setSaved] = useState(loadSaved);
-  const open = async (file: File | null) => {
-    if (!file) return;
-    const name = nameOfFile(file.name);
-    saveTemplate(name, await file.text());
-    void navigate({ to: '/jobs/new', search: { from: `template:${name}` } });
-  };
   if (error && !capabilities) return <ProblemState problem={asProblem(error)} retry={() => void refetch()} />;
   const all = capabilities ? allTemplates(capabilities, saved) : [];
   const remove = (name: string) => {
@@ -36,13 +29,7 @@ export function TemplatesPage() {
     <div className="page templates">
       <Group justify="space-between">
         <h1 className="page-title">{t('templates.title')}</h1>
-        <FileButton onChange={(file) => void open(file)} accept=".yaml,.yml,.json">
-          {(props) => (
-            <Button {...props} size="xs" variant="default">
-              {t('templates.fromFile')}
-            </Button>
-          )}
-        </FileButton>
+        <OpenFile />
       </Group>
       <p className="quiet">{t('templates.how')}</p>
       {capabilities && (

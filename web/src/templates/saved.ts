@@ -2,6 +2,7 @@
 
 import type { Capabilities } from '../api/contract.gen';
 import { userKey } from '../api/http';
+import { loadDrafts, originKey, storeDrafts, withoutDraft } from '../wizard/drafts';
 import { builtInTemplates, type Template } from './builtIn';
 
 const KEY = 'traincrew.templates';
@@ -24,8 +25,10 @@ function store(saved: Saved): void {
   localStorage.setItem(userKey(KEY), JSON.stringify(saved));
 }
 
+/** A draft that began with the template of this name began with another text: the form must show this one. */
 export function saveTemplate(name: string, text: string): void {
   store({ ...loadSaved(), [name]: text });
+  storeDrafts(withoutDraft(loadDrafts(), originKey({ from: `template:${name}` })));
 }
 
 export function deleteTemplate(name: string): void {
@@ -36,6 +39,14 @@ export function deleteTemplate(name: string): void {
 export function allTemplates(capabilities: Capabilities, saved: Saved): Template[] {
   const own = Object.entries(saved).map(([name, text]) => ({ name, text, builtIn: false }));
   return [...own, ...builtInTemplates(capabilities).filter((each) => !(each.name in saved))];
+}
+
+/** `mnist-2` if there is a template `mnist`. */
+export function freeName(wanted: string, saved: Saved): string {
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    if (!(name in saved)) return name;
+  }
 }
 
 /** `mnist` of `mnist.yaml`. */

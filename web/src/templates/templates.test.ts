@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Capabilities, KindInfo } from '../api/contract.gen';
 import { parse } from '../wizard/manifest';
 import { builtInTemplates } from './builtIn';
-import { allTemplates, nameOfFile, readSaved } from './saved';
+import { allTemplates, freeName, nameOfFile, readSaved } from './saved';
 
 const kind = (name: string, versions: string[]): KindInfo => ({
   kind: name.toLowerCase(),
@@ -35,6 +35,11 @@ test('a saved template comes before one of the same name that is built in', () =
 
 test.each([null, '7', '[]', '{"a": 1}', '{"'])('%j in the storage is no template', (stored) => {
   expect(readSaved(stored)).toEqual({});
+});
+
+test('a second template of a name has a number', () => {
+  expect(freeName('mnist', {})).toBe('mnist');
+  expect(freeName('mnist', { mnist: '', 'mnist-2': '' })).toBe('mnist-3');
 });
 
 test('a template has the name of its file', () => {

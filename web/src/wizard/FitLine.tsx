@@ -3,6 +3,8 @@ import { useTranslation } from 'react-i18next';
 import type { Fits } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
 import { FitText } from '../fit/FitText';
+import { Sentence } from '../i18n/Sentence';
+import { say } from '../i18n/say';
 import { useSettled } from './useSettled';
 
 const INTERVAL = 15_000;
@@ -32,7 +34,7 @@ export function FitLine({ text, namespace, enabled }: Props) {
     retry: false,
   });
   if (!enabled) return <p className="quiet">{t('fit.afterCheck')}</p>;
-  if (error) return <p className="quiet">{t('fit.unknown', { reason: asProblem(error).message })}</p>;
+  if (error) return <p className="quiet">{t('fit.unknown', { reason: say(asProblem(error).message) })}</p>;
   if (!data) return <p className="quiet">{t('fit.asking')}</p>;
   return (
     <div role="status">
@@ -42,7 +44,7 @@ export function FitLine({ text, namespace, enabled }: Props) {
       {data.estimate && <p className="quiet">{t('fit.estimate')}</p>}
       {data.notes.map((note) => (
         <p key={note} className="quiet">
-          {note}
+          <Sentence text={note} />
         </p>
       ))}
     </div>

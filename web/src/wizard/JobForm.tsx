@@ -1,5 +1,6 @@
 import { Stack } from '@mantine/core';
 import type { Capabilities, FieldError, KindInfo } from '../api/contract.gen';
+import { useSay } from '../i18n/say';
 import type { Path } from './manifest';
 import type { Form } from './projection';
 import { AdvancedSection } from './sections/AdvancedSection';
@@ -28,8 +29,11 @@ export function fieldName(path: Path): string {
 }
 
 export function JobForm({ findings, ...rest }: Props) {
-  const errorAt = (path: Path) =>
-    findings.find((each) => each.level === 'error' && each.path === fieldName(path))?.message;
+  const say = useSay();
+  const errorAt = (path: Path) => {
+    const found = findings.find((each) => each.level === 'error' && each.path === fieldName(path));
+    return found && say(found.message);
+  };
   const props: SectionProps = { ...rest, errorAt };
   return (
     <Stack gap="sm">

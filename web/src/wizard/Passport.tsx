@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobPassport, Passports } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
+import { say } from '../i18n/say';
 import { useSettled } from './useSettled';
 
 interface Props {
@@ -34,7 +35,7 @@ function Jobs({ text }: { readonly text: string }) {
     placeholderData: (before) => before,
     retry: false,
   });
-  if (error) return <p className="quiet">{asProblem(error).message}</p>;
+  if (error) return <p className="quiet">{say(asProblem(error).message)}</p>;
   return (
     <>
       <p className="quiet">{t('passport.hint')}</p>

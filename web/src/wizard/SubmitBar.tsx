@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../api/http';
+import { Sentence } from '../i18n/Sentence';
 import { say } from '../i18n/say';
 import { ProblemText } from '../shell/ProblemState';
 import { rememberImages } from './recentImages';
@@ -48,7 +49,7 @@ export function SubmitBar({ manifest, namespace, dryRun, children }: Props) {
         {dryRun.state === 'accepted' &&
           dryRun.findings.map((each) => (
             <p key={each.path + each.message} className="quiet">
-              {each.message}
+              <Sentence text={each.message} />
             </p>
           ))}
       </div>

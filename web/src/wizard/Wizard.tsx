@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capabilities } from '../api/contract.gen';
+import { useSay } from '../i18n/say';
 import { SaveTemplate } from '../templates/SaveTemplate';
 import type { Origin } from './drafts';
 import { JobForm } from './JobForm';
@@ -90,16 +91,19 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
 }
 
 function useMarks(manifest: Manifest, dryRun: DryRun): Mark[] {
+  const say = useSay();
+  const { i18n } = useTranslation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another language says the same in other words.
   return useMemo(
     () => [
       ...manifest.parsed.problems.map((problem) => ({ ...problem, level: 'error' as const })),
       ...dryRun.findings.map(({ line, message, path, level }) => ({
         line,
         level,
-        message: path ? `${path}: ${message}` : message,
+        message: path ? `${path}: ${say(message)}` : say(message),
       })),
     ],
-    [manifest.parsed, dryRun.findings],
+    [manifest.parsed, dryRun.findings, i18n.language],
   );
 }
 

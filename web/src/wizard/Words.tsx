@@ -1,6 +1,6 @@
 import { Textarea } from '@mantine/core';
-import { useEffect, useState } from 'react';
 import { joinWords, splitWords } from './shellWords';
+import { useTypedText } from './useTypedText';
 
 interface Props {
   readonly label: string;
@@ -9,16 +9,15 @@ interface Props {
   readonly disabled: boolean;
   readonly error?: string | undefined;
   readonly onChange: (words: string[]) => void;
+  readonly onFocus?: () => void;
+  readonly onBlur?: () => void;
 }
 
+const meaning = (text: string) => joinWords(splitWords(text));
+
 /** A command line. The text stays as it is typed, as long as it means the same words. */
-export function Words({ label, description, words, disabled, error, onChange }: Props) {
-  const [text, setText] = useState(() => joinWords(words));
-  const meaning = JSON.stringify(words);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other words are the reason to write the text anew.
-  useEffect(() => {
-    if (JSON.stringify(splitWords(text)) !== meaning) setText(joinWords(words));
-  }, [meaning]);
+export function Words({ label, description, words, disabled, error, onChange, onFocus, onBlur }: Props) {
+  const { text, type } = useTypedText(joinWords(words), meaning, (line) => onChange(splitWords(line)));
   return (
     <Textarea
       label={label}
@@ -31,10 +30,9 @@ export function Words({ label, description, words, disabled, error, onChange }: 
       maxRows={8}
       classNames={{ input: 'mono' }}
       spellCheck={false}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        onChange(splitWords(event.currentTarget.value));
-      }}
+      onFocus={onFocus}
+      onBlur={onBlur}
+      onChange={(event) => type(event.currentTarget.value)}
     />
   );
 }

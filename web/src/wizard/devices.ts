@@ -36,6 +36,11 @@ export function amount(role: RoleForm, name: string): string {
   return role.requests[name] ?? role.limits[name] ?? '';
 }
 
+/** The amount of a device that a text means. */
+export function amountOf(text: string): string {
+  return text === '' ? '0' : text;
+}
+
 export function deviceRows(role: RoleForm): [string, string][] {
   return Object.entries({ ...role.requests, ...role.limits }).filter(([name]) => !ORDINARY.includes(name));
 }

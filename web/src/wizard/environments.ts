@@ -2,7 +2,7 @@
 
 import type { KindInfo } from '../api/contract.gen';
 import type { Change } from './manifest';
-import { containerPath, type Form, type RoleForm, rolePath, text, tree } from './projection';
+import { containerPath, type Form, type RoleForm, rolePath, type Tree, text, tree } from './projection';
 import { preparation, readStart, type StartCommand, writeStart } from './startCommand';
 import { rolesWithCommand } from './starters';
 
@@ -35,6 +35,7 @@ export function beforeStart(kind: KindInfo, form: Form): Before {
 /** Roles without a start command of their own, the workers of an MPIJob, run it before they count as started. */
 export function setBeforeStart(kind: KindInfo, form: Form, before: Before): Change[] {
   const script = preparation(before);
+  const earlier = preparation(beforeStart(kind, form));
   return form.roles.flatMap((role): Change[] => {
     const path = containerPath(kind, role);
     if (rolesWithCommand(kind).includes(role.name)) {
@@ -44,14 +45,29 @@ export function setBeforeStart(kind: KindInfo, form: Form, before: Before): Chan
         [[...path, 'args'], args],
       ];
     }
-    const hook = script === '' ? undefined : { exec: { command: ['sh', '-c', `set -e\n${script}`] } };
-    return [[[...path, 'lifecycle', 'postStart'], hook]];
+    return hasOwnHook(role, earlier) ? [] : [[[...path, 'lifecycle', 'postStart'], hookOf(script)]];
   });
+}
+
+function hookOf(script: string): Tree | undefined {
+  return script === '' ? undefined : { exec: { command: ['sh', '-c', `set -e\n${script}`] } };
+}
+
+function hasOwnHook(role: RoleForm, earlier: string): boolean {
+  const { postStart } = tree(role.main.lifecycle);
+  return postStart !== undefined && JSON.stringify(postStart) !== JSON.stringify(hookOf(earlier));
+}
+
+/** The roles with a postStart hook that the form has not written, which it leaves alone: there, nothing runs before the start. */
+export function rolesWithOwnHook(kind: KindInfo, form: Form): string[] {
+  const script = preparation(beforeStart(kind, form));
+  const others = form.roles.filter((role) => !rolesWithCommand(kind).includes(role.name));
+  return script === '' ? [] : others.filter((role) => hasOwnHook(role, script)).map((role) => role.name);
 }
 
 /** The command that installs replaces the entrypoint of the image, so there must be a start command. */
 export function lacksStart(kind: KindInfo, form: Form): boolean {
-  const roles = commanded(kind, form).map(readStart);
+  const roles = commanded(kind, form).map((role) => readStart(role));
   return roles.some(
     (start) => preparation(start) !== '' && start.shell === '' && start.command.length + start.args.length === 0,
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deviceRows, PRESETS, presetChanges, presetOf, setAmount } from './devices';
-import { beforeStart, lacksStart, setBeforeStart, setEnvironment } from './environments';
+import { beforeStart, lacksStart, rolesWithOwnHook, setBeforeStart, setEnvironment } from './environments';
 import { type Change, edited, parse } from './manifest';
 import { form, MPI, role, starter } from './mpiManifest';
 import { type Form, policyPath } from './projection';
@@ -28,6 +28,19 @@ describe('what runs before the start command', () => {
     expect(role(installed, 'Worker').main.lifecycle).toEqual({
       postStart: { exec: { command: ['sh', '-c', 'set -e\npip install a'] } },
     });
+  });
+
+  test("leaves a worker's own postStart hook alone, and says so", () => {
+    const path = ['spec', 'mpiReplicaSpecs', 'Worker', 'template', 'spec', 'containers', 0, 'lifecycle', 'postStart'];
+    const hook = { exec: { command: ['sh', '-c', 'mount /data'] } };
+    let text = edited(starter, [[path, hook]]);
+    expect(rolesWithOwnHook(MPI, form(text))).toEqual([]);
+    for (const install of ['p', 'pip', '']) {
+      text = change(text, (each) => setBeforeStart(MPI, each, { environment: '', install }));
+      expect(role(text, 'Worker').main.lifecycle).toEqual({ postStart: hook });
+      expect(rolesWithOwnHook(MPI, form(text))).toEqual(install === '' ? [] : ['Worker']);
+    }
+    expect(rolesWithOwnHook(MPI, form(installed))).toEqual([]);
   });
 
   test('leaves nothing behind when it is removed', () => {
@@ -68,6 +81,12 @@ describe('a command as a script', () => {
     expect(writeStart(withShell(script, ''))).toEqual({ command: ['mpirun', '-np', '2', 'a b'], args: undefined });
   });
 
+  test('while it is typed, a program with a shell stays a program', () => {
+    const typed = { command: ['bash', '-c', 'python'], args: [] };
+    expect(readStart(typed, true)).toMatchObject({ shell: '', command: typed.command });
+    expect(writeStart(readStart(typed, true)).command).toEqual(typed.command);
+  });
+
   test('a script of another shell or with arguments is a program', () => {
     expect(readStart({ command: ['zsh', '-c', 'x'], args: [] }).shell).toBe('');
     expect(readStart({ command: ['sh', '-c', 'x'], args: ['y'] }).shell).toBe('');
@@ -98,6 +117,17 @@ describe('volumes', () => {
     for (const row of volumeRows(worker()).reverse()) apply(removeVolume(MPI, worker(), row));
     expect(parse(text).document.toJS()).toEqual(parse(starter).document.toJS());
   });
+});
+
+test('only an emptyDir in memory is shared memory: a path that is typed through /dev/shm keeps its row', () => {
+  let text = edited(starter, addVolume(MPI, role(starter, 'Worker'), 'hostPath'));
+  for (const path of ['/dev/shm', '/dev/shm/cache']) {
+    const [row] = volumeRows(role(text, 'Worker'));
+    if (!row) throw new Error('no row');
+    text = edited(text, changeVolume(MPI, role(text, 'Worker'), row, { path }));
+    expect(volumeRows(role(text, 'Worker')).map((each) => each.path)).toEqual([path]);
+    expect(sharedMemory(role(text, 'Worker'))).toBe('');
+  }
 });
 
 describe('resources', () => {

@@ -4,8 +4,9 @@ import type { KindInfo } from '../api/contract.gen';
 import { processesOf } from './checks';
 import { ORDINARY } from './devices';
 import type { Change } from './manifest';
-import { containerPath, type Form, podPath, QUEUE, type RoleForm, rolePath, tree } from './projection';
+import { containerPath, type Form, podPath, type RoleForm, rolePath, tree } from './projection';
 import { numberOf } from './quantities';
+import { withoutQueue } from './queues';
 import { readStart, writeStart } from './startCommand';
 
 /** What the machine has. Null: it is not known; requests are then left out. */
@@ -26,7 +27,7 @@ export function shrunk(kind: KindInfo, form: Form, capacity: Capacity): Change[]
     ...placement(kind, role),
     ...resources(kind, role, capacity, total),
   ]);
-  return [...changes, ...processes(kind, form), ...elastic(form), ...queue(form)];
+  return [...changes, ...processes(kind, form), ...elastic(form), ...withoutQueue(form)];
 }
 
 function placement(kind: KindInfo, role: RoleForm): Change[] {
@@ -101,8 +102,4 @@ function elastic(form: Form): Change[] {
   return ['minReplicas', 'maxReplicas'].flatMap((name): Change[] =>
     Number(policy[name] ?? 0) > MOST ? [[['spec', 'elasticPolicy', name], MOST]] : [],
   );
-}
-
-function queue(form: Form): Change[] {
-  return form.labels[QUEUE] === undefined ? [] : [[['metadata', 'labels', QUEUE], undefined]];
 }

@@ -26,13 +26,17 @@ function shellOf(words: readonly string[]): Shell {
   return (program === 'sh' || program === 'bash') && words[1] === '-c' ? program : '';
 }
 
-export function readStart({ command, args }: Pick<RoleForm, 'command' | 'args'>): StartCommand {
+/** asProgram: the words are shown as words, even if they are those of a shell with a script. */
+export function readStart(
+  { command, args }: Pick<RoleForm, 'command' | 'args'>,
+  asProgram: boolean = false,
+): StartCommand {
   const script = command[2] ?? '';
   const before = shellOf(command) !== '' && command.length >= 4 && script.startsWith(BEGIN) && script.endsWith(END);
   const lines = before ? script.slice(BEGIN.length, -END.length).trimEnd().split('\n') : [];
   const environment = unquoted(PATH_LINE.exec(lines[0] ?? '')?.[1] ?? '');
   const program = before ? command.slice(4) : command;
-  const shell = program.length === 3 && args.length === 0 ? shellOf(program) : '';
+  const shell = program.length === 3 && args.length === 0 && !asProgram ? shellOf(program) : '';
   return {
     environment,
     install: lines.slice(environment === '' ? 0 : 1).join('\n'),
@@ -55,7 +59,18 @@ export function writeStart(start: StartCommand): { command: string[] | undefined
 /** What runs before the start command, without the start command. */
 export function preparation({ environment, install }: Pick<StartCommand, 'environment' | 'install'>): string {
   const path = environment === '' ? [] : [`export PATH=${joinWords([environment])}/bin:"$PATH"`];
-  return [...path, ...(install.trim() === '' ? [] : [install.trimEnd()])].join('\n');
+  const kept = installOf(install);
+  return [...path, ...(kept === '' ? [] : [kept])].join('\n');
+}
+
+/** The install command that a text means. */
+export function installOf(text: string): string {
+  return text.trimEnd();
+}
+
+/** The directory that a text means. */
+export function directoryOf(text: string): string {
+  return text.replace(/\/+$/, '');
 }
 
 function unquoted(word: string): string {

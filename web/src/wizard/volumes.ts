@@ -22,6 +22,8 @@ export interface VolumeRow {
   readonly source: string;
   readonly path: string;
   readonly readOnly: boolean;
+  /** An emptyDir in memory at /dev/shm, which has a field of its own. */
+  readonly sharedMemory: boolean;
   readonly volume: number;
   readonly mount: number;
 }
@@ -40,19 +42,19 @@ function allRows(role: RoleForm): VolumeRow[] {
       source: type === '' ? '' : text(tree(volume[type])[SOURCES[type]]),
       path: text(mount.mountPath),
       readOnly: mount.readOnly === true,
+      sharedMemory: text(mount.mountPath) === SHARED_MEMORY && text(tree(volume.emptyDir).medium) === 'Memory',
       volume: at,
       mount: index,
     };
   });
 }
 
-/** Shared memory has a field of its own. */
 export function volumeRows(role: RoleForm): VolumeRow[] {
-  return allRows(role).filter((row) => row.path !== SHARED_MEMORY);
+  return allRows(role).filter((row) => !row.sharedMemory);
 }
 
 export function sharedMemory(role: RoleForm): string {
-  return allRows(role).find((row) => row.path === SHARED_MEMORY)?.source ?? '';
+  return allRows(role).find((row) => row.sharedMemory)?.source ?? '';
 }
 
 function volumeOf(name: string, type: VolumeType, source: string): Record<string, unknown> {
@@ -105,7 +107,7 @@ export function changeVolume(kind: KindInfo, role: RoleForm, row: VolumeRow, par
 
 /** An empty size removes the volume: the container runtime's 64 MB remain. */
 export function setSharedMemory(kind: KindInfo, role: RoleForm, size: string): Change[] {
-  const row = allRows(role).find((each) => each.path === SHARED_MEMORY);
+  const row = allRows(role).find((each) => each.sharedMemory);
   if (row) return size === '' ? removeVolume(kind, role, row) : changeVolume(kind, role, row, { source: size });
   const volume = { name: freeName(role, 'shm'), emptyDir: { medium: 'Memory', sizeLimit: size } };
   return size === '' ? [] : added(kind, role, volume, SHARED_MEMORY);

@@ -2,6 +2,7 @@ import { Select, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../NumberField';
 import { DESCRIPTION, podPath, policyPath, policyText, QUEUE, SCALING, text, tree } from '../projection';
+import { queueOf, setQueue } from '../queues';
 import { sharedBy } from '../shared';
 import { PairRows } from './PairRows';
 import { QueueField } from './QueueField';
@@ -88,10 +89,10 @@ function Scheduling({ form, kind, capabilities, disabled, errorAt, edit }: Secti
   return (
     <div className="form-row">
       <QueueField
-        value={form.labels[QUEUE] ?? ''}
+        chosen={queueOf(form)}
         namespace={form.namespace || capabilities.namespace}
         disabled={disabled}
-        onChange={(queue) => edit([['metadata', 'labels', QUEUE], queue || undefined])}
+        onChange={(name, queues) => edit(...setQueue(form, name, queues))}
       />
       {(['priorityClassName', 'schedulerName'] as const).flatMap((field) =>
         sharedBy(form.roles, (role) => role.pod[field]).map((shared) => (

@@ -1,4 +1,5 @@
 import { Alert, Autocomplete, Button, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { withoutSecondRunner } from '../checks';
 import type { Change } from '../manifest';
@@ -115,7 +116,9 @@ export function startChanges(props: SectionProps, roles: readonly RoleForm[], st
 function StartFields(props: SharedProps) {
   const { t } = useTranslation();
   const { shared, kind, disabled, errorAt, edit } = props;
-  const start = readStart(shared.first);
+  // `bash -c '…'` becomes a script when the field is left: while it is typed, the field must not be replaced by another.
+  const [typing, setTyping] = useState(false);
+  const start = readStart(shared.first, typing);
   const set = (part: Partial<StartCommand>) => edit(...startChanges(props, shared.roles, { ...start, ...part }));
   const label = labelOf(t, t('wizard.startCommand'), shared);
   const error = errorAt([...containerPath(kind, shared.first), 'command']);
@@ -141,6 +144,8 @@ function StartFields(props: SharedProps) {
             disabled={disabled}
             error={error}
             onChange={(command) => set({ command })}
+            onFocus={() => setTyping(true)}
+            onBlur={() => setTyping(false)}
           />
           <Words
             label={labelOf(t, t('wizard.arguments'), shared)}

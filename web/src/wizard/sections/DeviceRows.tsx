@@ -1,13 +1,15 @@
 import { Button, Menu, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { PlusIcon } from '../../icons';
-import { DEVICES, deviceRows, setAmount } from '../devices';
+import { amountOf, DEVICES, deviceRows, setAmount } from '../devices';
 import { containerPath } from '../projection';
+import { useTypedText } from '../useTypedText';
 import { Row } from './Row';
 import type { RoleProps } from './section';
 
 /** GPUs, shares of GPUs and other extended resources, one row each. */
-export function DeviceRows({ kind, role, disabled, edit, errorAt }: RoleProps) {
+export function DeviceRows(props: RoleProps) {
+  const { kind, role, disabled, edit } = props;
   const { t } = useTranslation();
   const rows = deviceRows(role);
   const free = DEVICES.filter((name) => !rows.some(([each]) => each === name));
@@ -21,13 +23,7 @@ export function DeviceRows({ kind, role, disabled, edit, errorAt }: RoleProps) {
           onRemove={() => edit(...setAmount(kind, role, name, ''))}
         >
           <code className="entry-key">{name}</code>
-          <TextInput
-            aria-label={name}
-            w={90}
-            value={value}
-            error={errorAt([...containerPath(kind, role), 'resources', 'limits', name])}
-            onChange={(event) => edit(...setAmount(kind, role, name, event.currentTarget.value || '0'))}
-          />
+          <DeviceAmount {...props} name={name} value={value} />
         </Row>
       ))}
       <Menu>
@@ -48,5 +44,25 @@ export function DeviceRows({ kind, role, disabled, edit, errorAt }: RoleProps) {
         </Menu.Dropdown>
       </Menu>
     </div>
+  );
+}
+
+interface AmountProps extends RoleProps {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A row without an amount would be no row: an empty field means 0. */
+function DeviceAmount({ kind, role, edit, errorAt, name, value }: AmountProps) {
+  const { text, type, leave } = useTypedText(value, amountOf, (typed) => edit(...setAmount(kind, role, name, typed)));
+  return (
+    <TextInput
+      aria-label={name}
+      w={90}
+      value={text}
+      error={errorAt([...containerPath(kind, role), 'resources', 'limits', name])}
+      onChange={(event) => type(event.currentTarget.value)}
+      onBlur={leave}
+    />
   );
 }

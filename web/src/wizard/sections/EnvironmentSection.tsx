@@ -5,9 +5,18 @@ import type { EnvironmentList } from '../../api/contract.gen';
 import { request } from '../../api/http';
 import { PlusIcon } from '../../icons';
 import { ENVIRONMENT_MOUNT, environmentClaim, setEnvironmentClaim } from '../environmentClaims';
-import { beforeStart, environmentOf, lacksStart, setBeforeStart, setEnvironment } from '../environments';
+import {
+  beforeStart,
+  environmentOf,
+  lacksStart,
+  rolesWithOwnHook,
+  setBeforeStart,
+  setEnvironment,
+} from '../environments';
 import { containerPath, text, tree, trees } from '../projection';
 import { type Shared, sharedBy } from '../shared';
+import { directoryOf, installOf } from '../startCommand';
+import { useTypedText } from '../useTypedText';
 import { Row } from './Row';
 import { forRoles, labelOf, type SectionProps } from './section';
 
@@ -16,6 +25,10 @@ export function EnvironmentSection(props: SectionProps) {
   const { t } = useTranslation();
   const { form, kind, disabled, edit } = props;
   const before = beforeStart(kind, form);
+  const install = useTypedText(before.install, installOf, (value) =>
+    edit(...setBeforeStart(kind, form, { ...before, install: value })),
+  );
+  const hooked = rolesWithOwnHook(kind, form);
   return (
     <>
       <h2 className="card-title">{t('wizard.environment')}</h2>
@@ -24,16 +37,18 @@ export function EnvironmentSection(props: SectionProps) {
         label={t('wizard.install')}
         description={t('wizard.installHint')}
         placeholder={'pip install -r requirements.txt'}
-        value={before.install}
+        value={install.text}
         disabled={disabled}
         autosize
         minRows={1}
         maxRows={8}
         classNames={{ input: 'mono' }}
         spellCheck={false}
-        onChange={(event) => edit(...setBeforeStart(kind, form, { ...before, install: event.currentTarget.value }))}
+        onChange={(event) => install.type(event.currentTarget.value)}
+        onBlur={install.leave}
       />
       {lacksStart(kind, form) && <Alert color="yellow">{t('wizard.installNeedsCommand')}</Alert>}
+      {hooked.length > 0 && <Alert color="yellow">{t('wizard.ownHook', { roles: hooked.join(', ') })}</Alert>}
       {sharedBy(form.roles, (role) => role.main.env).map((shared) => (
         <Variables key={shared.role} {...props} shared={shared} />
       ))}
@@ -54,14 +69,15 @@ function useEnvironments(namespace: string) {
   }).data;
 }
 
-const withoutSlash = (directory: string) => directory.replace(/\/+$/, '');
-
 /** Those of `traincrew image list`, and any other directory. */
 function LocalEnvironment({ form, kind, capabilities, disabled, edit }: SectionProps) {
   const { t } = useTranslation();
   const known = useEnvironments(form.namespace || capabilities.namespace)?.environments ?? [];
   const images = new Map(known.map((each) => [each.directory, each.images.join(', ')]));
   const [first] = form.roles;
+  const directory = useTypedText(first ? environmentOf(first) : '', directoryOf, (value) =>
+    edit(...setEnvironment(kind, form, value)),
+  );
   return (
     <Autocomplete
       label={t('wizard.runtimeEnvironment')}
@@ -74,9 +90,10 @@ function LocalEnvironment({ form, kind, capabilities, disabled, edit }: SectionP
           {option.value} <span className="quiet">{images.get(option.value)}</span>
         </span>
       )}
-      value={first ? environmentOf(first) : ''}
+      value={directory.text}
       disabled={disabled}
-      onChange={(value) => edit(...setEnvironment(kind, form, withoutSlash(value)))}
+      onChange={directory.type}
+      onBlur={directory.leave}
     />
   );
 }
@@ -86,6 +103,9 @@ function VolumeEnvironment({ form, kind, capabilities, disabled, edit }: Section
   const { t } = useTranslation();
   const claims = useEnvironments(form.namespace || capabilities.namespace)?.claims ?? [];
   const before = beforeStart(kind, form);
+  const directory = useTypedText(before.environment, directoryOf, (environment) =>
+    edit(...setBeforeStart(kind, form, { ...before, environment })),
+  );
   return (
     <div className="form-row">
       <Select
@@ -102,11 +122,10 @@ function VolumeEnvironment({ form, kind, capabilities, disabled, edit }: Section
         label={t('wizard.runtimeEnvironment')}
         description={t('wizard.environmentVolume')}
         placeholder={`${ENVIRONMENT_MOUNT}/torch`}
-        value={before.environment}
+        value={directory.text}
         disabled={disabled}
-        onChange={(event) =>
-          edit(...setBeforeStart(kind, form, { ...before, environment: withoutSlash(event.currentTarget.value) }))
-        }
+        onChange={(event) => directory.type(event.currentTarget.value)}
+        onBlur={directory.leave}
       />
     </div>
   );

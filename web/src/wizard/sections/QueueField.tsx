@@ -1,40 +1,38 @@
 import { TextInput } from '@mantine/core';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { QueueList } from '../../api/contract.gen';
+import type { Queue, QueueList } from '../../api/contract.gen';
 import { freeQuota, queuesOf } from '../../cluster/freeQuota';
 import { useClusterList, useObjection } from '../../cluster/useCluster';
+import type { QueueSystem } from '../queues';
 
 interface Props {
-  readonly value: string;
+  readonly chosen: { readonly system: QueueSystem; readonly name: string } | null;
   readonly namespace: string;
   readonly disabled: boolean;
-  readonly onChange: (queue: string) => void;
+  /** The queues that the namespace has say to which system the name belongs. */
+  readonly onChange: (name: string, queues: readonly Queue[]) => void;
 }
 
 /** The name of a queue. If the cluster has queues, those of the namespace are offered, and what is free in the chosen one is said. */
 export function QueueField(props: Props) {
-  return useObjection('queues') === '' ? <KnownQueues {...props} /> : <Field {...props} free="" names={[]} />;
+  return useObjection('queues') === '' ? <KnownQueues {...props} /> : <Field {...props} free="" queues={[]} />;
 }
 
 function KnownQueues(props: Props) {
   const { t } = useTranslation();
   const { data } = useClusterList<QueueList>('queues');
-  const queues = queuesOf(data?.queues ?? [], props.namespace);
-  const chosen = queues.find((each) => each.name === props.value);
-  const amount = chosen === undefined ? '' : freeQuota(chosen);
-  return (
-    <Field
-      {...props}
-      free={amount === '' ? '' : t('wizard.freeQuota', { amount })}
-      names={queues.map((each) => each.name)}
-    />
-  );
+  const { chosen, namespace } = props;
+  const queues = queuesOf(data?.queues ?? [], namespace);
+  const found = queues.find((each) => each.name === chosen?.name && each.system === chosen.system);
+  const amount = found === undefined ? '' : freeQuota(found);
+  return <Field {...props} free={amount === '' ? '' : t('wizard.freeQuota', { amount })} queues={queues} />;
 }
 
-function Field({ value, disabled, onChange, free, names }: Props & { free: string; names: readonly string[] }) {
+function Field({ chosen, disabled, onChange, free, queues }: Props & { free: string; queues: readonly Queue[] }) {
   const { t } = useTranslation();
   const id = useId();
+  const names = [...new Set(queues.map((each) => each.name))];
   return (
     <>
       <TextInput
@@ -42,10 +40,10 @@ function Field({ value, disabled, onChange, free, names }: Props & { free: strin
         placeholder={t('wizard.noQueue')}
         description={free === '' ? undefined : free}
         inputWrapperOrder={['label', 'input', 'description']}
-        value={value}
+        value={chosen?.name ?? ''}
         disabled={disabled}
         {...(names.length > 0 ? { list: id } : {})}
-        onChange={(event) => onChange(event.currentTarget.value)}
+        onChange={(event) => onChange(event.currentTarget.value, queues)}
       />
       {names.length > 0 && (
         <datalist id={id}>
