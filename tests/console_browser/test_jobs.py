@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.console_browser.console_process import Machine
 
 
@@ -44,6 +44,34 @@ def test_a_job_is_opened_with_the_keyboard_alone(page: Page) -> None:
     page.keyboard.type("evalu")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="evaluate")).to_be_visible()
+
+
+def test_keys_act_on_the_same_job_when_another_comes_before_it(page: Page, machine: Machine) -> None:
+    page.goto("/jobs?sort=name")
+    page.get_by_role("link", name="broken").wait_for()
+    page.keyboard.press("j")
+    expect(page.locator(".table-row.current")).to_contain_text("broken")
+    evaluate = machine.api.get("tfjobs", "default", "evaluate")
+    machine.create([{**evaluate, "metadata": {"name": "a-new-one"}, "status": {}}])
+    expect(page.get_by_role("row", name="a-new-one")).to_be_visible()
+    expect(page.locator(".table-row.current")).to_contain_text("broken")
+    page.keyboard.press("x")
+    expect(page.get_by_role("checkbox", name="Select broken")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="broken")).to_be_visible()
+    machine.api.delete("tfjobs", "default", "a-new-one")
+
+
+def test_the_search_keeps_what_is_typed_in_its_middle(page: Page) -> None:
+    page.goto("/jobs")
+    search = page.get_by_role("searchbox")
+    search.press_sequentially("bren")
+    search.press("ArrowLeft")
+    search.press("ArrowLeft")
+    search.press_sequentially("ok")
+    expect(search).to_have_value("broken")
+    expect(page).to_have_url(re.compile("q=broken"))
+    expect(page.get_by_role("link", name="broken")).to_be_visible()
 
 
 def test_two_keys_go_to_every_page(page: Page) -> None:
@@ -126,3 +154,33 @@ def test_the_page_speaks_chinese(page: Page) -> None:
     page.get_by_role("button", name="语言").click()
     page.get_by_role("menuitem", name="English").click()
     expect(page.get_by_role("region", name="First failure")).to_be_visible()
+
+
+def test_a_second_try_reruns_only_the_jobs_that_failed(page: Page, machine: Machine) -> None:
+    sent = list[str]()
+
+    def interrupt(route: Route) -> None:
+        name = route.request.url.rpartition("/")[2]
+        sent.append(name)
+        if sent.count("broken:rerun") == 1 and name == "broken:rerun":
+            route.abort("internetdisconnected")
+        else:
+            route.continue_()
+
+    before = {kind: machine.api.names(kind, "default") for kind in ("tfjobs", "pytorchjobs")}
+    page.route("**/*:rerun", interrupt)
+    page.goto("/jobs")
+    for name in ("evaluate", "broken"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Rerun").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Rerun").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    expect(dialog.get_by_role("listitem")).to_have_count(1)
+    expect(dialog.get_by_role("heading", name="Rerun 1 job?")).to_be_visible()
+    dialog.get_by_role("button", name="Rerun").click()
+    expect(dialog).to_have_count(0)
+    assert sorted(sent) == ["broken:rerun", "broken:rerun", "evaluate:rerun"]
+    for kind, names in before.items():
+        for name in machine.api.names(kind, "default") - names:
+            machine.api.delete(kind, "default", name)

@@ -94,3 +94,17 @@ def test_long_lines_are_wrapped(page: Page) -> None:
     log = page.get_by_role("log")
     expect(log).to_contain_text("loss")
     assert log.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+def test_wrapped_lines_stay_where_the_keyboard_has_moved_them(page: Page) -> None:
+    page.set_viewport_size({"width": 900, "height": 420})
+    page.goto(f"{LOGS}?wrap=1")
+    log = page.get_by_role("log")
+    page.wait_for_function("each => each.scrollHeight > 3 * each.clientHeight", arg=log.element_handle())
+    log.press("PageUp")
+    expect(page.get_by_role("switch", name="Follow")).not_to_be_checked()
+    top, height = log.evaluate("each => [each.scrollTop, each.scrollHeight]")
+    page.wait_for_function("([each, before]) => each.scrollHeight > before", arg=[log.element_handle(), height])
+    assert log.evaluate("each => each.scrollTop") == top
+    page.get_by_role("button", name="To the end").click()
+    expect(page.get_by_role("switch", name="Follow")).to_be_checked()

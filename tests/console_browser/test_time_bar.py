@@ -111,6 +111,17 @@ def test_a_linked_moment_is_that_of_all_tabs(chromium: Browser, link: str) -> No
         expect(page.get_by_role("log")).to_contain_text("step 2")
 
 
+def test_another_view_of_the_yaml_keeps_the_moment(chromium: Browser, link: str) -> None:
+    with tab(chromium, link) as page:
+        expect(slider(page)).to_be_visible()
+        page.goto(f"{page.url.partition('?')[0]}/yaml?t=2026-11-18T07:30:25Z")
+        expect(slider(page)).to_have_value("25")
+        for view in ("As submitted", "Full object"):
+            page.get_by_role("radiogroup").get_by_text(view, exact=True).click()
+            expect(page).to_have_url(re.compile(r"t=2026-11-18T07(:|%3A)30"))
+            expect(slider(page)).to_have_value("25")
+
+
 def test_the_time_bar_in_chinese(chromium: Browser, link: str) -> None:
     with tab(chromium, link, locale="zh-CN") as page:
         page.get_by_role("slider", name="录制的时刻").press("Home")

@@ -13,6 +13,7 @@ import { YamlEditor } from '../yaml/YamlEditor';
 import { useCurrentJob, useJobAddress } from './jobContext';
 
 const FROM = '/jobs/$namespace/$kind/$name/yaml';
+type View = 'diff' | 'submitted';
 
 export function YamlTab() {
   const { t } = useTranslation();
@@ -36,7 +37,10 @@ export function YamlTab() {
           aria-label={t('yaml.view')}
           value={view ?? 'full'}
           onChange={(value) =>
-            void navigate({ search: value === 'full' ? {} : { view: value as 'diff' | 'submitted' }, replace: true })
+            void navigate({
+              search: ({ view: _, ...before }) => (value === 'full' ? before : { ...before, view: value as View }),
+              replace: true,
+            })
           }
           data={[
             { value: 'full', label: t('yaml.full') },

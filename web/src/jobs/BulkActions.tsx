@@ -16,9 +16,10 @@ const ACTIONS = [
 interface Props {
   readonly jobs: readonly JobSummary[];
   readonly clear: () => void;
+  readonly unmark: (jobs: readonly JobSummary[]) => void;
 }
 
-export function BulkActions({ jobs, clear }: Props) {
+export function BulkActions({ jobs, clear, unmark }: Props) {
   const { t } = useTranslation();
   const [asked, setAsked] = useState<ListAction | null>(null);
   if (jobs.length === 0) return <span className="quiet">{t('jobs.selectHint')}</span>;
@@ -46,6 +47,7 @@ export function BulkActions({ jobs, clear }: Props) {
           jobs={jobs.filter((job) => isUseful(asked, job))}
           onClose={() => setAsked(null)}
           onDone={clear}
+          onPart={unmark}
         />
       )}
     </Group>

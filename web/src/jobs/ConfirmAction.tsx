@@ -17,16 +17,21 @@ interface Props {
   readonly jobs: readonly JobSummary[];
   readonly onClose: () => void;
   readonly onDone?: (results: readonly ActionResult[]) => void;
+  /** Some are done, others have failed. */
+  readonly onPart?: (done: readonly JobSummary[]) => void;
 }
 
 const LISTED = 8;
 
 /** Asks before it acts. To delete a job that still runs, its name must be typed; of several, their number. */
-export function ConfirmAction({ action, jobs, onClose, onDone }: Props) {
+export function ConfirmAction({ action, jobs: given, onClose, onDone, onPart }: Props) {
   const { t } = useTranslation();
   const [typed, setTyped] = useState('');
   const [busy, setBusy] = useState(false);
   const [problems, setProblems] = useState<readonly ApiError[]>([]);
+  const [failed, setFailed] = useState<ReadonlySet<string> | null>(null);
+  // A second try is for those that failed: to rerun the others again would create more copies.
+  const jobs = failed === null ? given : given.filter((job) => failed.has(jobId(job)));
   const required = wordToType(action, jobs);
 
   const submit = async (event: FormEvent) => {
@@ -39,12 +44,17 @@ export function ConfirmAction({ action, jobs, onClose, onDone }: Props) {
     }
     setBusy(true);
     const results = await Promise.allSettled(jobs.map((job) => act(action, job)));
-    const failed = results.flatMap((each) => (each.status === 'rejected' ? [asProblem(each.reason)] : []));
+    const problems = results.flatMap((each) => (each.status === 'rejected' ? [asProblem(each.reason)] : []));
     const done = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const isDone = (_: JobSummary, at: number) => results[at]?.status === 'fulfilled';
     setBusy(false);
-    if (done.length > 0) notifications.show({ message: done.map((each) => each.message).join('\n') });
-    setProblems(failed);
-    if (failed.length > 0) return;
+    if (done.length > 0) notifications.show({ message: done.map((each) => say(each.message)).join('\n') });
+    setProblems(problems);
+    if (problems.length > 0) {
+      setFailed(new Set(jobs.filter((job, at) => !isDone(job, at)).map(jobId)));
+      onPart?.(jobs.filter(isDone));
+      return;
+    }
     onDone?.(done);
     onClose();
   };

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Checkbox, Menu, TextInput, Tooltip } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { useMemo, useRef } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobList, JobSummary } from '../api/contract.gen';
 import { ChevronIcon, CloseIcon, ColumnsIcon, SearchIcon } from '../icons';
@@ -30,23 +30,10 @@ const SINCE = ['1h', '1d', '7d', '30d'] as const;
 
 export function FilterBar({ list, counts, search, change }: Props) {
   const { t } = useTranslation();
-  const input = useRef<HTMLInputElement>(null);
-  useHotkeys([['/', () => input.current?.focus()]]);
   const values = useMemo(() => valuesOf(list.jobs), [list.jobs]);
   return (
     <div className="filters">
-      <TextInput
-        ref={input}
-        className="search"
-        size="xs"
-        type="search"
-        aria-label={t('jobs.search')}
-        placeholder={t('jobs.search')}
-        leftSection={<SearchIcon size={14} />}
-        value={search.q ?? ''}
-        onChange={(event) => change({ q: event.currentTarget.value })}
-        onKeyDown={(event) => event.key === 'Escape' && input.current?.blur()}
-      />
+      <SearchField search={search} change={change} />
       {CHOICES.map((name) => (
         <Choice key={name} name={name} values={values[name]} search={search} change={change} />
       ))}
@@ -82,6 +69,33 @@ export function FilterBar({ list, counts, search, change }: Props) {
       <Columns search={search} change={change} />
       <StatusChips counts={counts} search={search} change={change} />
     </div>
+  );
+}
+
+/** While it has the focus, it shows what is typed: the address follows a moment later. */
+function SearchField({ search, change }: Pick<Props, 'search' | 'change'>) {
+  const { t } = useTranslation();
+  const input = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState<string | null>(null);
+  useHotkeys([['/', () => input.current?.focus()]]);
+  const type = (text: string) => {
+    setTyped(text);
+    change({ q: text });
+  };
+  return (
+    <TextInput
+      ref={input}
+      className="search"
+      size="xs"
+      type="search"
+      aria-label={t('jobs.search')}
+      placeholder={t('jobs.search')}
+      leftSection={<SearchIcon size={14} />}
+      value={typed ?? search.q ?? ''}
+      onChange={(event) => type(event.currentTarget.value)}
+      onBlur={() => setTyped(null)}
+      onKeyDown={(event) => event.key === 'Escape' && input.current?.blur()}
+    />
   );
 }
 

@@ -5,6 +5,8 @@ import { useTranslation } from 'react-i18next';
 import type { JobList } from '../api/contract.gen';
 import { jobId } from '../api/patches';
 import { useIsAway, useJobs } from '../api/topics';
+import { Sentence } from '../i18n/Sentence';
+import { say } from '../i18n/say';
 import { PlusIcon, WarningIcon } from '../icons';
 import { OpenRecording } from '../recordings/OpenRecording';
 import { ButtonLink } from '../shell/ButtonLink';
@@ -90,14 +92,16 @@ function Jobs({ list }: { readonly list: JobList }) {
         <div className="note warning" key={`${each.kind}/${each.namespace}`}>
           <WarningIcon />
           <span>
-            {t('jobs.unreadable', { kind: each.kind })} {each.message}
+            {t('jobs.unreadable', { kind: each.kind })} <Sentence text={each.message} />
           </span>
         </div>
       ))}
       {(deleted.error || deleted.truncated) && (
         <div className="note warning" role="status">
           <WarningIcon />
-          <span>{deleted.error ? `${t('jobs.deletedUnknown')} ${deleted.error.message}` : t('jobs.deletedMore')}</span>
+          <span>
+            {deleted.error ? `${t('jobs.deletedUnknown')} ${say(deleted.error.message)}` : t('jobs.deletedMore')}
+          </span>
         </div>
       )}
       {selected.jobs.length === 0 ? (
@@ -106,7 +110,13 @@ function Jobs({ list }: { readonly list: JobList }) {
         <JobTable jobs={selected.jobs} search={search} change={change} marked={marked} setMarked={setMarked} />
       )}
       <footer className="list-footer">
-        {selected.jobs.length > 0 && <BulkActions jobs={markedJobs} clear={() => setMarked(new Set())} />}
+        {selected.jobs.length > 0 && (
+          <BulkActions
+            jobs={markedJobs}
+            clear={() => setMarked(new Set())}
+            unmark={(done) => setMarked((before) => without(before, done.map(jobId)))}
+          />
+        )}
         <span className="grow" />
         <span className="quiet nowrap" role="status">
           {hasFilters(search)
@@ -116,6 +126,10 @@ function Jobs({ list }: { readonly list: JobList }) {
       </footer>
     </>
   );
+}
+
+function without(marked: ReadonlySet<string>, ids: readonly string[]): ReadonlySet<string> {
+  return new Set([...marked].filter((id) => !ids.includes(id)));
 }
 
 function withoutUndefined(search: { [K in keyof JobSearch]: JobSearch[K] | undefined }): JobSearch {

@@ -43,7 +43,7 @@ export function deleteLater(jobs: readonly JobSummary[], t: TFunction): void {
 
 async function send(jobs: readonly JobSummary[], t: TFunction): Promise<void> {
   const results = await Promise.allSettled(jobs.map((job) => act('delete', job)));
-  const done = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value.message] : []));
+  const done = results.flatMap((each) => (each.status === 'fulfilled' ? [say(each.value.message)] : []));
   if (done.length > 0) notifications.show({ message: done.join('\n') });
   for (const each of results)
     if (each.status === 'rejected') {

@@ -1,26 +1,28 @@
 import { useHotkeys } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { type RefObject, useState } from 'react';
+import { type RefObject, useMemo, useState } from 'react';
 import type { JobSummary } from '../api/contract.gen';
 import { jobId } from '../api/patches';
 import { ROW } from './JobRows';
+import { type Cursor, moved, rowOf } from './listCursor';
 import { isRecorded } from './recorded';
 
 const HEAD = 34;
 
-/** Moves through the list, marks and opens with keys. The index of the row that they act on; -1 before the first key. */
+/** Moves through the list, marks and opens with keys. The row of the job that they act on; -1 if there is none. */
 export function useListKeys(
   jobs: readonly JobSummary[],
   scroller: RefObject<HTMLElement | null>,
   mark: (id: string) => void,
 ): number {
   const navigate = useNavigate();
-  const [at, setAt] = useState(-1);
+  const [cursor, setCursor] = useState<Cursor | null>(null);
+  const at = useMemo(() => rowOf(jobs, cursor), [jobs, cursor]);
   const current = jobs[at];
-  const move = (step: number) => {
-    const next = Math.max(0, Math.min(jobs.length - 1, at + step));
-    setAt(next);
-    if (scroller.current) reveal(scroller.current, next * ROW);
+  const move = (step: 1 | -1) => {
+    const next = moved(jobs, cursor, step);
+    setCursor(next);
+    if (scroller.current && next) reveal(scroller.current, next.at * ROW);
   };
   useHotkeys([
     ['j', () => move(1)],

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { LogPage, LogSource, Replica } from '../api/contract.gen';
 import { asProblem, download, request } from '../api/http';
 import { clockOfLine } from '../format/time';
+import { say } from '../i18n/say';
 import { CopyIcon, DownloadIcon, LinkIcon } from '../icons';
 import { linesAt } from '../job/jobAt';
 import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
@@ -66,7 +67,7 @@ function hasEnded(source: LogSource, replicas: readonly Replica[]): boolean {
 function SourceEnd({ source }: { readonly source: LogSource }) {
   const { t } = useTranslation();
   const job = useCurrentJob();
-  if (source.error !== '') return <span className="status warning">{`${source.source}: ${source.error}`}</span>;
+  if (source.error !== '') return <span className="status warning">{`${source.source}: ${say(source.error)}`}</span>;
   if (!source.ended || source.exitCode === null) return null;
   const end = endOf(source, job);
   if (end === 'stopped') return <span className="tag">{t('logs.stopped', { replica: source.replica })}</span>;
@@ -91,7 +92,7 @@ function Matches({ search }: { readonly search: LogSearch }) {
     enabled: search.q !== undefined,
   });
   if (search.q === undefined) return null;
-  if (error) return <span className="status warning">{asProblem(error).message}</span>;
+  if (error) return <span className="status warning">{say(asProblem(error).message)}</span>;
   return data ? <strong role="status">{t('logs.matches', { count: data.matches })}</strong> : null;
 }
 
@@ -138,7 +139,7 @@ function Downloads({ search }: Pick<Props, 'search'>) {
     try {
       await download(`${jobPath(address)}/logs?${query}`, name);
     } catch (error) {
-      notifications.show({ color: 'red', message: asProblem(error).message });
+      notifications.show({ color: 'red', message: say(asProblem(error).message) });
     }
   };
   return (

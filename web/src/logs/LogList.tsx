@@ -1,12 +1,11 @@
-import { Button } from '@mantine/core';
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
-import { ArrowDownIcon } from '../icons';
+import { followAfter } from './followScroll';
 import { LogRow, ROW } from './LogRow';
+import { ToEnd } from './ToEnd';
 
 const OVERSCAN = 20;
-const AT_END = 40;
 
 export interface ListProps {
   readonly lines: readonly LogLine[];
@@ -45,11 +44,9 @@ export function LogList(props: ListProps) {
   const scrolled = () => {
     const element = scroller.current;
     if (!element) return;
-    const movedUp = element.scrollTop < view.top;
+    const next = followAfter(view.top, element);
     setView({ top: element.scrollTop, height: element.clientHeight });
-    const distance = element.scrollHeight - element.scrollTop - element.clientHeight;
-    if (movedUp && distance > AT_END) setFollow(false);
-    else if (distance <= 1) setFollow(true);
+    if (next !== null) setFollow(next);
   };
 
   const first = Math.max(0, Math.floor(view.top / ROW) - OVERSCAN);
@@ -79,11 +76,7 @@ export function LogList(props: ListProps) {
           ))}
         </div>
       </div>
-      {!follow && lines.length > 0 && (
-        <Button className="to-end" size="xs" leftSection={<ArrowDownIcon size={13} />} onClick={() => setFollow(true)}>
-          {t('logs.toEnd')}
-        </Button>
-      )}
+      {!follow && <ToEnd onClick={() => setFollow(true)} />}
     </div>
   );
 }

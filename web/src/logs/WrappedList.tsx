@@ -1,8 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { followAfter } from './followScroll';
 import { isChosen, type ListProps } from './LogList';
 import { LogRow, ROW } from './LogRow';
+import { ToEnd } from './ToEnd';
 
 /** Lines that are as high as their text needs. Only those in view are measured. */
 export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoose, matcher, target }: ListProps) {
@@ -23,12 +25,22 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
     if (target) rows.scrollToIndex(target.index, { align: 'center' });
   }, [target, rows]);
 
+  // Rows become higher when they are measured: the end moves away although nobody scrolls, so the way up counts.
+  const top = useRef(0);
+  const scrolled = () => {
+    const element = scroller.current;
+    if (!element) return;
+    const next = followAfter(top.current, element);
+    top.current = element.scrollTop;
+    if (next !== null) setFollow(next);
+  };
+
   return (
     <div className="log-box">
       <div
         className="log-scroller wrapped"
         ref={scroller}
-        onWheel={(event) => event.deltaY < 0 && setFollow(false)}
+        onScroll={scrolled}
         role="log"
         aria-live="off"
         aria-label={t('tabs.logs')}
@@ -61,6 +73,7 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
           })}
         </div>
       </div>
+      {!follow && <ToEnd onClick={() => setFollow(true)} />}
     </div>
   );
 }
