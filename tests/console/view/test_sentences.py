@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import json
 import pathlib
 import re
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
 from traincrew import errors
-from traincrew.console import cluster_queries, handlers, history_handlers, recording_handlers
+from traincrew.console import (
+    cluster_queries,
+    handlers,
+    history_handlers,
+    job_actions,
+    log_requests,
+    object_queries,
+    recorded_jobs,
+    recording_handlers,
+    simulation,
+    usage_sampler,
+)
 from traincrew.console.contract.problems import MissingRight
 from traincrew.console.sign_in import LinkAuthenticator, ProxyAuthenticator, TokenAuthenticator
-from traincrew.console.view import job_details, problems
+from traincrew.console.stream import metrics_topic
+from traincrew.console.view import job_details, job_pods, problems, scheduling_fit, series
 from traincrew.diagnosis import cause, exit_codes
 from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.inspection import advice, waiting_advice
 from traincrew.model.status import Failure
+from traincrew.validation import manifest_review
 
 FILE = pathlib.Path(__file__).parents[3] / "web" / "src" / "i18n" / "sentences.zh-CN.json"
 CATALOGUE: dict[str, str] = json.loads(FILE.read_text())
@@ -101,3 +118,74 @@ def spoken() -> Iterator[str]:
 @pytest.mark.parametrize("sentence", sorted(set(filter(None, spoken()))))
 def test_a_sentence_of_the_server_fits_a_template(sentence: str) -> None:
     assert any(each.fullmatch(sentence) for each in PATTERNS)
+
+
+MODULES = (
+    *(job_actions, log_requests, object_queries, simulation),
+    *(metrics_topic, job_pods, scheduling_fit, series),
+)
+RAISED = {"SettingsError", "ManifestError", "NoJob", "Conflict", "_result"}
+"""Calls with a sentence for the user."""
+
+
+def written(node: ast.expr) -> list[str]:
+    """The sentences that an expression can make, with a job in place of values."""
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
+    if isinstance(node, ast.IfExp):
+        return [*written(node.body), *written(node.orelse)]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(parts) for parts in itertools.product(*map(written, node.values))]
+    if isinstance(node, ast.FormattedValue):
+        return written(node.value) if isinstance(node.value, ast.IfExp) else ["pytorchjob/a"]
+    return []
+
+
+def sentences_of(module: ModuleType) -> Iterator[str]:
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in RAISED and node.args:
+                yield from written(node.args[-1])
+        if isinstance(node, ast.Assign | ast.Return) and isinstance(node.value, ast.JoinedStr | ast.IfExp):
+            names = {each.id for each in getattr(node, "targets", ()) if isinstance(each, ast.Name)}
+            if names == {"message"} or module is scheduling_fit:
+                yield from (each for each in written(node.value) if " " in each)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_what_an_action_or_a_request_answers_is_in_the_catalogue(module: ModuleType) -> None:
+    found = sorted(set(sentences_of(module)))
+    assert found
+    assert [each for each in found if not any(pattern.fullmatch(each) for pattern in PATTERNS)] == []
+
+
+MANIFESTS = """
+apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {name: Not-A-Name}
+spec:
+  runPolicy: {cleanPodPolicy: Some, backoffLimt: 3, ttlSecondsAfterFinished: soon}
+  tfReplicaSpecs:
+    Worker: {replicas: -1, template: {spec: {containers: [{name: other, resources: {limits: {cpu: many}}}]}}}
+    Wroker: {replicas: 0, template: {spec: {containers: []}}}
+---
+apiVersion: kubeflow.org/v7
+kind: MPIJob
+metadata: {name: a}
+---
+- nothing
+"""
+
+
+def test_findings_of_the_dry_run_are_in_the_catalogue() -> None:
+    found = {each.message for each in manifest_review.review(MANIFESTS).findings} | {
+        each.message for each in manifest_review.review("").findings
+    }
+    assert len(found) > 8, found
+    assert [each for each in sorted(found) if not any(pattern.fullmatch(each) for pattern in PATTERNS)] == []
+
+
+@pytest.mark.parametrize("sentence", [usage_sampler.NO_SERVER, recorded_jobs.NO_SAMPLES])
+def test_why_there_are_no_metrics_is_in_the_catalogue(sentence: str) -> None:
+    assert sentence in CATALOGUE

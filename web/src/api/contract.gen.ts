@@ -166,8 +166,8 @@ export interface ElasticLimits {
 export interface End {
   type: "end"
   topic: string
-  /** Deleted: the job was deleted. Finished: all logs have ended, and no replica will start again. */
-  reason: "Deleted" | "Finished" | "Unsubscribed"
+  /** Deleted: the job was deleted. Finished: all logs have ended, and no replica will start again. Limited: there are lines after those around the moment that was asked for. */
+  reason: "Deleted" | "Finished" | "Limited" | "Unsubscribed"
   message: string
 }
 
@@ -503,7 +503,7 @@ export interface LogBatch {
   lines: LogLine[]
   /** Logs that are new, ended or cannot be read since the message before. */
   sources: LogSource[]
-  /** Lines before these that were not sent, because the page reads slower than the job writes. */
+  /** Lines before these that were not sent: the page reads slower than the job writes, or the last lines are more than the console keeps. */
   skipped: number
 }
 

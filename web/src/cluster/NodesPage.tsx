@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Node, NodeDevices, NodeList } from '../api/contract.gen';
 import { asProblem } from '../api/http';
 import { Sentence } from '../i18n/Sentence';
+import { say } from '../i18n/say';
 import { SucceededIcon, WarningIcon } from '../icons';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
@@ -92,7 +93,7 @@ function NodeState({ node }: { readonly node: Node }) {
   const { t } = useTranslation();
   if (!node.ready)
     return (
-      <span className="status failed" title={node.message}>
+      <span className="status failed" title={say(node.message)}>
         <WarningIcon size={14} />
         {t('nodes.notReady')}
       </span>

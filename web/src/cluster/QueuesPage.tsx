@@ -6,6 +6,7 @@ import { asProblem } from '../api/http';
 import { since } from '../format/time';
 import { useNow } from '../format/useNow';
 import { Sentence } from '../i18n/Sentence';
+import { say } from '../i18n/say';
 import { QueuedIcon, SucceededIcon, WarningIcon } from '../icons';
 import { ProblemState } from '../shell/ProblemState';
 import { useTitle } from '../shell/useTitle';
@@ -55,7 +56,7 @@ function QueueCard({ queue }: { readonly queue: Queue }) {
         <span>{t('queues.counts', { admitted: queue.admitted, pending: queue.pending })}</span>
         <span className="quiet">{[queue.system, ...facts].join(' · ')}</span>
       </p>
-      {queue.message !== '' && <p className="note warning">{queue.message}</p>}
+      {queue.message !== '' && <p className="note warning">{say(queue.message)}</p>}
       {queue.resources.map((each) => (
         <div key={each.flavor + each.resource} className="queue-resource">
           <span>
@@ -101,7 +102,7 @@ function QueuedRow({ job }: { readonly job: QueuedJob }) {
           {job.admitted ? t('queues.admitted') : t('queues.position', { position: job.position ?? '?' })}
         </span>
       </td>
-      <td className="wrap">{[job.reason, job.message].filter((each) => each !== '').join(': ')}</td>
+      <td className="wrap">{[job.reason, say(job.message)].filter((each) => each !== '').join(': ')}</td>
       <td>{since(job.since, now)}</td>
     </tr>
   );

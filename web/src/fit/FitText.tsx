@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { JobFit } from '../api/contract.gen';
+import { say } from '../i18n/say';
 
 /** The scheduler then says the same again, about preemption. */
 const PREEMPTION = ' preemption: ';
@@ -24,7 +25,7 @@ export function FitText({ fit, said = '' }: Props) {
       </p>
       {unsaid.map((each) => (
         <p key={each.message} className="quiet wrap">
-          {replicaNames(each.replicas)}: {each.message}
+          {replicaNames(each.replicas)}: {say(each.message)}
         </p>
       ))}
     </>

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Holder, JobSummary, Simulation, WhatIf as Wanted } from '../api/contract.gen';
 import { asProblem, request } from '../api/http';
+import { say } from '../i18n/say';
 import { Card } from '../job/Card';
 import { jobPath } from '../jobs/actions';
 import { NumberField } from '../wizard/NumberField';
@@ -47,7 +48,7 @@ export function WhatIf({ job, said }: { readonly job: JobSummary; readonly said:
             <FitText fit={then.data.fit} />
           </div>
         )}
-        {isChanged && then.error && <p className="quiet">{asProblem(then.error).message}</p>}
+        {isChanged && then.error && <p className="quiet">{say(asProblem(then.error).message)}</p>}
         {now.data.estimate && <p className="quiet">{t('fit.estimate')}</p>}
       </div>
     </Card>

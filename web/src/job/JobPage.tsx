@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useIsAway, useJob } from '../api/topics';
 import { between, dateAndTime, since } from '../format/time';
+import { say } from '../i18n/say';
 import { WarningIcon } from '../icons';
 import { statusOf } from '../jobs/jobFilters';
 import { plainName, recordedName } from '../jobs/recorded';
@@ -53,7 +54,7 @@ export function JobPage() {
           <div className="note warning" role="status">
             <WarningIcon />
             <span>
-              {t('job.deleted')} {end.message} <Link to="/jobs">{t('notFound.step')}</Link>{' '}
+              {t('job.deleted')} {say(end.message)} <Link to="/jobs">{t('notFound.step')}</Link>{' '}
               <Link to={BASE} params={{ ...address, name: recordedName(data.summary) }}>
                 {t('job.openRecord')}
               </Link>

@@ -27,7 +27,7 @@ export function ScaleDialog({ job, onClose }: Props) {
     setBusy(true);
     try {
       const result = await act('scale', job.summary, { replicas: count, force });
-      notifications.show({ message: result.message });
+      notifications.show({ message: say(result.message) });
       onClose();
     } catch (error) {
       setProblem(asProblem(error));

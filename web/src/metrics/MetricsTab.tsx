@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMetrics } from '../api/topics';
 import { saveText } from '../format/saveText';
+import { Sentence } from '../i18n/Sentence';
 import { DownloadIcon } from '../icons';
 import { Card } from '../job/Card';
 import { metricsAt } from '../job/jobAt';
@@ -46,7 +47,7 @@ export function MetricsTab() {
         .filter((each) => each !== '')
         .map((each) => (
           <p key={each} className="note warning">
-            {each}
+            <Sentence text={each} />
           </p>
         ))}
       {charts.length === 0 && <Text c="dimmed">{t('metrics.none')}</Text>}

@@ -2,6 +2,7 @@ import { Button, Code, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ApiError } from '../api/contract.gen';
+import { say } from '../i18n/say';
 import type { SignInProps } from './SignInPage';
 
 /** The whole link may be pasted, or the token alone. */
@@ -29,7 +30,7 @@ export function LinkForm({ signIn, problem }: Props) {
         <TextInput
           label={t('signIn.link')}
           value={text}
-          error={failed?.message}
+          error={failed && say(failed.message)}
           onChange={(event) => setText(event.currentTarget.value)}
           autoComplete="off"
         />

@@ -65,7 +65,7 @@ export function ProblemText({ problem }: { readonly problem: ApiError }) {
       {problem.fields.map((field) => (
         <Text size="sm" key={`${field.path}:${field.line}:${field.message}`} className="wrap">
           {field.line > 0 && `${t('problem.line', { line: field.line })}: `}
-          {field.path !== '' && <Code>{field.path}</Code>} {field.message}
+          {field.path !== '' && <Code>{field.path}</Code>} {say(field.message)}
         </Text>
       ))}
       {problem.nextStep !== '' && (

@@ -2,6 +2,7 @@ import { ActionIcon, Menu, Text, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { asProblem, currentSession, request } from '../api/http';
+import { say } from '../i18n/say';
 import { UserIcon } from '../icons';
 import { useCapabilities } from './useCapabilities';
 
@@ -12,7 +13,7 @@ async function signOut(): Promise<void> {
     await request('GET', 'session');
   } catch (error) {
     const problem = asProblem(error);
-    if (problem.reason !== 'SignInRequired') notifications.show({ color: 'red', message: problem.message });
+    if (problem.reason !== 'SignInRequired') notifications.show({ color: 'red', message: say(problem.message) });
   }
 }
 

@@ -50,7 +50,7 @@ export function TensorBoardTab() {
           {data?.state === 'starting' ? (
             <Group role="status">
               <p>{t('tensorboard.starting')}</p>
-              <p className="quiet">{data.message}</p>
+              <p className="quiet">{say(data.message)}</p>
               <Stop onStop={() => void change('DELETE')} />
             </Group>
           ) : (

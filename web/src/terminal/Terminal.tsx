@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TerminalInput, TerminalOutput } from '../api/contract.gen';
 import { apiUrl, csrfToken } from '../api/http';
+import { say } from '../i18n/say';
 import { styleNonce } from '../nonce';
 
 interface Props {
@@ -51,15 +52,15 @@ export function Terminal({ path, label }: Props) {
     fit.fit();
     screen.textarea?.setAttribute('aria-label', label);
     const socket = connect(path, screen);
-    const say = (message: TerminalInput) =>
+    const send = (message: TerminalInput) =>
       socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
     const encoder = new TextEncoder();
     screen.onData((text) => socket.readyState === WebSocket.OPEN && socket.send(encoder.encode(text)));
-    screen.onResize(({ cols, rows }) => say({ type: 'resize', columns: cols, rows }));
+    screen.onResize(({ cols, rows }) => send({ type: 'resize', columns: cols, rows }));
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (data instanceof ArrayBuffer) return screen.write(new Uint8Array(data));
       const message = JSON.parse(data) as TerminalOutput;
-      setEnd(message.type === 'exit' ? t('failure.exitCode', { code: message.code }) : message.error.message);
+      setEnd(message.type === 'exit' ? t('failure.exitCode', { code: message.code }) : say(message.error.message));
     };
     socket.onclose = () => setEnd((before) => before || t('terminal.closed'));
     const observer = new ResizeObserver(() => fit.fit());
