@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -19,6 +20,8 @@ from tools.kube import build, cluster
 ROOT = pathlib.Path(__file__).parents[2]
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 """Language and lines. Blocks with a language are not commands."""
+GO_SELECTOR = ",".join(f"{key}={value}" for key, value in GO_LABELS.items())
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 NEED_A_KUBELET = {
     """kubectl -n kubeflow logs -l app.kubernetes.io/name=traincrew --tail=-1 | grep '"job": "default/mnist"'""",
     "kubectl -n kubeflow port-forward deployment/traincrew 8081",
@@ -82,10 +85,26 @@ def test_the_commands_of_the_page_on_migrating(kube: cluster.Cluster, shell: dic
     api = Api(kube.kubeconfig)
     installed_operators.apply(kube, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
     installed_operators.apply(kube, deployment("training-operator", GO_LABELS))
-    eventually(lambda: api.all("pods", NAMESPACE, "control-plane=kubeflow-training-operator"))
+    eventually(lambda: api.all("pods", NAMESPACE, GO_SELECTOR))
 
-    run_all(commands("migrating.md"), shell)
+    lines = commands("migrating.md")
+    removal = next(number for number, line in enumerate(lines) if line.startswith("kubectl delete"))
+    back = lines.index("traincrew migrate --back --apply")
+    run_all(lines[:back], shell)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        done = pool.submit(run_all, lines[back:removal], shell)
+        eventually(lambda: replicas(api, "training-operator") == 1 or done.done())
+        FakeKubelet(api, NAMESPACE).run(eventually(lambda: api.all("pods", NAMESPACE, GO_SELECTOR))[0]["metadata"]["name"])
+        done.result()
+    assert replicas(api, "training-operator") == 1
+    assert replicas(api, "traincrew") == 0
 
-    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
-    assert api.call("GET", f"{path}/training-operator")["spec"]["replicas"] == 1
-    assert api.call("GET", f"{path}/traincrew")["spec"]["replicas"] == 0
+    before = kube.kubectl("get", "crd,ns,pytorchjobs", "-A", "-o", "name").stdout
+    run_all(lines[removal:], shell)
+    assert [each["metadata"]["name"] for each in api.call("GET", DEPLOYMENTS)["items"]] == ["traincrew"]
+    assert kube.kubectl("get", "crd,ns,pytorchjobs", "-A", "-o", "name").stdout == before
+    assert "pytorchjob.kubeflow.org/mnist" in before
+
+
+def replicas(api: Api, name: str) -> int:
+    return int(api.call("GET", f"{DEPLOYMENTS}/{name}")["spec"]["replicas"])

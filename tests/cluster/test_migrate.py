@@ -55,9 +55,18 @@ def start_webhook(api: Api) -> None:
         "clientConfig": {"service": service},
     }
     hook |= {"failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 1}
+    tolerant = {**hook, "name": "tolerant.training-operator.kubeflow.org", "failurePolicy": "Ignore"}
     meta = {"name": WEBHOOK}
     body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": meta}
-    api.call("POST", WEBHOOKS, {**body, "webhooks": [hook]})
+    api.call("POST", WEBHOOKS, {**body, "webhooks": [hook, tolerant]})
+
+
+def failure_policies(api: Api) -> list[str]:
+    return [each["failurePolicy"] for each in api.call("GET", f"{WEBHOOKS}/{WEBHOOK}")["webhooks"]]
+
+
+def replicas(api: Api, name: str) -> int:
+    return int(api.call("GET", f"{DEPLOYMENTS}/{name}")["spec"]["replicas"])
 
 
 @contextlib.contextmanager
@@ -86,11 +95,36 @@ def test_jobs_are_taken_over_when_the_go_operator_is_gone_and_given_back(kube: c
             "default", jobs_with_leader.job("PyTorchJob", 1, name="later")
         )  # a webhook without a server does not reject it
 
-    back = installed_operators.traincrew(kube, "migrate", "--back", "--apply")
-    assert back.returncode == 0, back.stderr
-    assert api.call("GET", f"{DEPLOYMENTS}/traincrew")["spec"]["replicas"] == 0
-    assert api.call("GET", f"{DEPLOYMENTS}/training-operator")["spec"]["replicas"] == 1
-    assert api.call("GET", f"{WEBHOOKS}/{WEBHOOK}")["webhooks"][0]["failurePolicy"] == "Fail"
+        assert failure_policies(api) == ["Ignore", "Ignore"]
+        assert 'docs/migrating.md, "Remove the Go operator"' in result.stdout
+
+        installed_operators.apply(kube, deployment("mpi-operator", {"app": "mpi-operator"}, replicas=0))
+        back = pool.submit(installed_operators.traincrew, kube, "migrate", "--back", "--apply")
+        go_pod = pod_of(api, GO_LABELS)
+        consistently(lambda: failure_policies(api) == ["Ignore", "Ignore"], 3)
+        assert not back.done(), "the Go operator is not ready"
+        kubelet.run(go_pod)
+        done = back.result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert failure_policies(api) == ["Fail", "Ignore"]
+    assert [replicas(api, each) for each in ("traincrew", "training-operator", "mpi-operator")] == [0, 1, 0]
+    assert "migration" not in str(api.call("GET", f"{WEBHOOKS}/{WEBHOOK}")["metadata"].get("annotations"))
+    assert "migration" not in str(api.call("GET", f"{DEPLOYMENTS}/training-operator")["metadata"].get("annotations"))
+
+
+def test_the_go_operator_to_start_is_named_if_migrate_has_stopped_none(kube: cluster.Cluster, api: Api) -> None:
+    installed_operators.apply(kube, deployment("training-operator", GO_LABELS, replicas=0))
+    asked = installed_operators.traincrew(kube, "migrate", "--back", "--apply")
+    assert asked.returncode == 1
+    assert "has stopped none of kubeflow/training-operator. Name it: --start NAMESPACE/NAME." in asked.stderr
+    assert replicas(api, "training-operator") == 0
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        back = pool.submit(installed_operators.traincrew, kube, "migrate", "--back", "--apply", "--start", "training-operator")
+        FakeKubelet(api, NAMESPACE).run(pod_of(api, GO_LABELS))
+        done = back.result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert replicas(api, "training-operator") == 1
 
 
 def test_without_apply_nothing_is_changed(kube: cluster.Cluster, api: Api) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from traincrew import errors
-from traincrew.cli.installation import deployments, migration_plan
+from traincrew.cli.installation import deployments, migration_plan, webhooks
 from traincrew.cli.installation.deployments import DEPLOYMENTS, Deployment
 from traincrew.cli.installation.migration_plan import REPLICAS, MigrationBlocked, MigrationStep
 from traincrew.client import interfaces
@@ -19,11 +19,6 @@ from traincrew.model import naming, resources
 from traincrew.model.resources import Resource
 from traincrew.validation import crds, outdated_crds
 
-WEBHOOKS = Resource(
-    "admissionregistration.k8s.io", "v1", migration_plan.WEBHOOKS, "ValidatingWebhookConfiguration", namespaced=False
-)
-WEBHOOK_NAMES = ("validator.training-operator.kubeflow.org",)
-"""Configurations of webhooks for jobs that the Go operators install."""
 POLL, TIMEOUT = 1.0, 180.0
 """Seconds."""
 
@@ -32,11 +27,14 @@ class MigrationFailed(errors.TraincrewError):
     """A step did not succeed. All steps can be repeated."""
 
 
-async def steps(client: interfaces.Client, back: bool) -> list[MigrationStep] | MigrationBlocked:
-    installed, webhooks = await deployments.find(client), await _webhooks(client)
-    if back:
-        return migration_plan.to_go(installed, webhooks)
-    return migration_plan.to_traincrew(installed, bool(await _outdated(client)), webhooks)
+async def steps(client: interfaces.Client) -> list[MigrationStep] | MigrationBlocked:
+    installed, configured = await deployments.find(client), await webhooks.find(client)
+    return migration_plan.to_traincrew(installed, bool(await _outdated(client)), configured)
+
+
+async def steps_back(client: interfaces.Client, named: Sequence[str]) -> list[MigrationStep] | MigrationBlocked:
+    """named: Deployments of Go operators to start in place of those that a migration has stopped."""
+    return migration_plan.to_go(await deployments.find(client), await webhooks.find(client), named)
 
 
 async def summary(client: interfaces.Reader) -> str:
@@ -67,13 +65,15 @@ async def execute(client: interfaces.Client, step: MigrationStep) -> None:
         case "update-crds":
             await _update_crds(client)
         case "failure-policy":
-            await _set_failure_policy(client, step.name, step.value)
+            await webhooks.ignore_failures(client, step.name)
+        case "restore-failure-policy":
+            await webhooks.restore(client, step.name)
         case "scale":
             await _scale(client, _deployment(step), int(step.value))
         case "wait-gone":
             await _wait(lambda: _is_gone(client, _deployment(step)), f"{step.text}: they still exist")
         case "wait-ready":
-            await _wait(lambda: _is_ready(client, _deployment(step)), f"{step.text}: read its log and /readyz")
+            await _wait(lambda: _is_ready(client, _deployment(step)), f"{step.text}: read its events, its log and /readyz")
 
 
 def _deployment(step: MigrationStep) -> Deployment:
@@ -100,9 +100,9 @@ async def _is_ready(client: interfaces.Client, deployment: Deployment) -> bool:
 
 async def _scale(client: interfaces.Client, deployment: Deployment, replicas: int) -> None:
     meta = deployment.metadata
-    body: dict[str, Any] = {"metadata": {"uid": meta.uid}, "spec": {"replicas": replicas}}
-    if replicas == 0:
-        body["metadata"]["annotations"] = {REPLICAS: str(deployment.spec.replicas)}
+    # Null removes it: a Deployment that others stop later is not started again.
+    recorded = {REPLICAS: None if replicas else str(deployment.spec.replicas)}
+    body = {"metadata": {"uid": meta.uid, "annotations": recorded}, "spec": {"replicas": replicas}}
     await client.patch(DEPLOYMENTS, meta.namespace, meta.name, msgspec.json.encode(body))
 
 
@@ -139,22 +139,6 @@ async def _update_crds(client: interfaces.Client) -> None:
             await client.create(resources.CRDS, None, msgspec.json.encode(definition))
         else:
             await client.replace(resources.CRDS, None, name, msgspec.json.encode({**stored, "spec": definition["spec"]}))
-
-
-async def _webhooks(client: interfaces.Client) -> dict[str, str]:
-    found = {}
-    for name in WEBHOOK_NAMES:
-        with contextlib.suppress(errors.NotFound):
-            configuration = msgspec.json.decode(await client.get(WEBHOOKS, None, name))
-            policies = {each.get("failurePolicy", "Fail") for each in configuration.get("webhooks") or ()}
-            found[name] = policies.pop() if len(policies) == 1 else "mixed"
-    return found
-
-
-async def _set_failure_policy(client: interfaces.Client, name: str, policy: str) -> None:
-    stored = msgspec.json.decode(await client.get(WEBHOOKS, None, name))
-    webhooks = [{**each, "failurePolicy": policy} for each in stored.get("webhooks") or ()]
-    await client.replace(WEBHOOKS, None, name, msgspec.json.encode({**stored, "webhooks": webhooks}))
 
 
 async def _list(

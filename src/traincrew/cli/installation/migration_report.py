@@ -37,6 +37,13 @@ class MigrationReport:
         for pod in ended:
             self.sentence(f"not running any more: {pod}")
 
+    def removal(self) -> None:
+        """After the Go operator has been stopped for good, its manifests are the obvious and the wrong thing to delete."""
+        self.sentence("")
+        self.sentence("The Go operator is stopped, not removed. Do not remove it with `kubectl delete` of its manifests or with")
+        self.sentence("`helm uninstall`: they contain the CRDs, and all jobs are deleted with them. How to remove it by name:")
+        self.sentence('docs/migrating.md, "Remove the Go operator".')
+
     def close(self) -> None:
         if self._form in ("json", "yaml"):
             serialization.show(self._document, self._form)
