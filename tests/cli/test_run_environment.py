@@ -18,6 +18,7 @@ from tests.cli.cluster_fixture import COMMAND, write_manifests
 from tests.cluster import manifests
 
 from traincrew.cli.jobs import python_environment
+from traincrew.inspection import package_installation
 
 WHERE = "import sys; print('prefix', sys.prefix)\n"
 MODULE = "traincrew_test_framework"
@@ -46,9 +47,12 @@ class Caller:
         made = (directory or self.work) / name
         venv.create(made, symlinks=True)
         for module in modules:
-            (packages := next(made.glob("lib/python3*/site-packages")) / module).mkdir()
-            (packages / "__init__.py").write_text(f"name = {name!r}\n")
+            self.module(made, module)
         return made
+
+    def module(self, environment: pathlib.Path, name: str) -> None:
+        (package := next(environment.glob("lib/python3*/site-packages")) / name).mkdir()
+        (package / "__init__.py").write_text(f"name = {environment.name!r}\n")
 
     def activated(self, environment: pathlib.Path) -> dict[str, str]:
         return {"VIRTUAL_ENV": str(environment), "PATH": f"{environment}/bin:{self.env['PATH']}"}
@@ -89,6 +93,55 @@ def test_without_an_activated_environment_a_job_runs_with_the_python_of_the_path
     other = caller.environment("other")
     code, out, err = job(caller, "python", "where.py", variables={"PATH": f"{other}/bin:{caller.env['PATH']}"})
     assert (code, out) == (0, f"[master-0] prefix {other}\n"), err
+
+
+def only_python3(caller: Caller, name: str, *modules: str) -> pathlib.Path:
+    """As on Debian."""
+    made = caller.environment(name, *modules)
+    (made / "bin" / "python3").unlink()
+    (made / "bin" / "python").rename(made / "bin" / "python3")
+    return made
+
+
+def path_of_debian(caller: Caller, environment: pathlib.Path) -> dict[str, str]:
+    """No other directory has a Python under the name `python`."""
+    tools = caller.work / "tools"
+    if not tools.exists():
+        tools.mkdir()
+        for program in ("sh", "env"):
+            (tools / program).symlink_to(shutil.which(program) or "")
+    return {"PATH": f"{environment}/bin:{tools}:{sys.prefix}/bin"}
+
+
+def test_the_python_of_the_command_names_the_environment_and_not_that_of_traincrew_at_the_end_of_the_path(caller: Caller) -> None:
+    mine = only_python3(caller, "debian", "of_debian")
+    (caller.work / "debian.py").write_text("import of_debian, sys; print('prefix', sys.prefix)\n")
+    variables = path_of_debian(caller, mine)
+    code, out, err = job(caller, "python3", "debian.py", variables=variables)
+    assert (code, out) == (0, f"[master-0] prefix {mine}\n"), err
+    assert f"of the virtual environment {mine}.\n" in err
+    code, out, err = job(caller, "sh", "-c", "python3 debian.py", variables=variables)
+    assert (code, out) == (0, f"[master-0] prefix {mine}\n"), err
+
+
+def test_a_python_that_only_traincrew_has_stops_the_job_with_that_of_the_user(caller: Caller) -> None:
+    mine = only_python3(caller, "debian-too")
+    variables = path_of_debian(caller, mine)
+    code, out, err = job(caller, "python", "where.py", variables=variables)
+    assert (code, out) == (2, "")
+    assert f"python in the PATH is only that of traincrew ({sys.prefix}/bin/python), and the job would run with Python" in err
+    assert f"Use python3 for your own Python, or --env-dir {sys.prefix} for that of traincrew." in err
+    assert (
+        "\n  traincrew run --kind KIND --workers 2 -- python3 where.py\n" in caller.run("run", "where.py", variables=variables)[2]
+    )
+    code, out, err = job(caller, "python", "where.py", options=("--env-dir", sys.prefix), variables=variables)
+    assert (code, out) == (0, f"[master-0] prefix {sys.prefix}\n"), err
+
+
+def test_the_environment_of_traincrew_is_that_of_the_caller_if_it_comes_first(caller: Caller) -> None:
+    variables = {"PATH": f"{sys.prefix}/bin:{caller.env['PATH']}"}
+    code, out, err = job(caller, "python", "where.py", variables=variables)
+    assert (code, out) == (0, f"[master-0] prefix {sys.prefix}\n"), err
 
 
 def test_env_dir_selects_an_environment(caller: Caller) -> None:
@@ -138,6 +191,27 @@ def test_a_missing_framework_stops_the_job_with_the_command_that_has_it(caller: 
     assert "No jobs found" in caller.run("ls")[2]
     code, out, err = caller.run(*command.split()[1:], variables=caller.activated(bare))
     assert (code, out) == (0, "[master-0] framework\n"), err
+
+
+def test_an_environment_with_the_framework_alone_stops_the_job_with_what_it_lacks(caller: Caller) -> None:
+    built = caller.environment("alone", "xgboost")
+    assert caller.run("image", "set", "traincrew/alone", "--env-dir", str(built))[0] == 0
+    (caller.work / "both.py").write_text("import xgboost\nimport needed_too\nprint('both')\n")
+    variables = caller.activated(caller.environment("without-both"))
+    code, out, err = job(caller, "python", "both.py", variables=variables)
+    assert (code, out) == (2, "")
+    assert "The command imports needed_too, xgboost." in err
+    assert (
+        "image traincrew/alone has xgboost and lacks needed_too. Nothing was created. Install what provides needed_too:\n  "
+        in err
+    )
+    install, _, command = [line.strip() for line in err.splitlines()[-3:]]
+    assert install == package_installation.command(str(built))
+    assert command == "traincrew run --image traincrew/alone --rm --kind PyTorchJob -- python both.py"
+    assert "No jobs found" in caller.run("ls")[2]
+    caller.module(built, "needed_too")
+    code, out, err = caller.run(*command.split()[1:], variables=variables)
+    assert (code, out) == (0, "[master-0] both\n"), err
 
 
 def test_the_advice_about_a_missing_module_names_the_image_that_has_it(caller: Caller) -> None:

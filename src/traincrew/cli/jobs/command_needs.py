@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Sequence
 
 from traincrew.cli.jobs import python_imports
 
+_PYTHON = re.compile(r"python(3(\.\d+)?)?")
 MAX_FILES = 200
 """Local modules that are read. More do not make the result better."""
 
@@ -19,35 +21,44 @@ class CommandNeeds:
     modules: tuple[str, ...] = ()
     interpreter: str = ""
     """The Python that the command names by its path."""
+    python: str = ""
+    """The name of the Python that the command names without a path, such as `python3`."""
     certain: bool = True
     """False: the code changes sys.path, so that it may find its modules elsewhere."""
 
 
 def find(commands: Iterable[Sequence[str]], directory: str) -> CommandNeeds:
     """directory: in which the commands run."""
-    programs, modules, interpreter, certain = list[str](), set[str](), "", True
+    programs, modules, pythons, certain = list[str](), set[str](), list[str](), True
     for command in commands:
+        pythons += _pythons(command)
         programs += [word for word in (command[0], *_pythons(command)) if "/" not in word]
-        interpreter = interpreter or next((os.path.join(directory, word) for word in _pythons(command) if "/" in word), "")
         imports = _imports(python_imports.of_command(command), pathlib.Path(directory))
         modules |= imports.modules
         certain &= not imports.changes_path
-    return CommandNeeds(tuple(dict.fromkeys(programs)), tuple(sorted(modules)), interpreter, certain)
+    interpreter = next((os.path.join(directory, word) for word in pythons if "/" in word), "")
+    return CommandNeeds(tuple(dict.fromkeys(programs)), tuple(sorted(modules)), interpreter, _name(pythons), certain)
 
 
 def of_code(commands: Iterable[Sequence[str]]) -> CommandNeeds:
     """What the code of `python -c CODE` needs, for commands whose files are in an image."""
+    commands = list(commands)
+    python = _name(word for command in commands if command for word in _pythons(command))
     code = (source for command in commands for source in python_imports.of_command(command).code)
     imports = [python_imports.of_source(source) for source in code]
     modules = sorted({name for each in imports for name in each.modules})
-    return CommandNeeds(modules=tuple(modules), certain=not any(each.changes_path for each in imports))
+    return CommandNeeds(modules=tuple(modules), python=python, certain=not any(each.changes_path for each in imports))
 
 
 def _pythons(command: Sequence[str]) -> list[str]:
     """The interpreter is the first word, or follows a launcher such as mpirun."""
     if command[0].rpartition("/")[2] in ("sh", "bash"):
         return []
-    return [word for word in command if word.rpartition("/")[2] in ("python", "python3")][:1]
+    return [word for word in command if _PYTHON.fullmatch(word.rpartition("/")[2]) and not os.path.isdir(word)][:1]
+
+
+def _name(pythons: Iterable[str]) -> str:
+    return next((word for word in pythons if "/" not in word), "")
 
 
 def _imports(code: python_imports.PythonCode, directory: pathlib.Path) -> python_imports.Imports:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from traincrew.cli.jobs import command_manifest, command_needs, command_scripts
+from traincrew.cli.jobs import command_manifest, command_needs, command_scripts, python_environment
 from traincrew.kinds import KINDS, job_from_command
 
 PROGRAMS = {".py": "python", ".sh": "bash"}
@@ -22,7 +22,7 @@ def suggest(words: Sequence[str]) -> str:
     """An error message with the complete command, if the words are a command and not manifests; else empty."""
     first = pathlib.Path(words[0])
     if first.suffix in PROGRAMS:
-        what, command = f"{first} is a script, not a manifest", (PROGRAMS[first.suffix], *words)
+        what, command = f"{first} is a script, not a manifest", (_program(first.suffix), *words)
     elif not first.exists() and shutil.which(words[0]):
         what, command = f"{first} is a program, not a manifest", tuple(words)
     elif not first.exists() and not first.suffix and len(words) > 1 and not any(map(os.path.exists, words)):
@@ -33,6 +33,14 @@ def suggest(words: Sequence[str]) -> str:
     others = "" if kind else f"\nKIND is one of {', '.join(each.kind for each in KINDS)}."
     suggested = shlex.join(("traincrew", "run", "--kind", kind or "KIND", "--workers", "2", "--", *command))
     return f"{what}. To run it as a job with two workers, use:\n  {suggested}{others}"
+
+
+def _program(suffix: str) -> str:
+    """The user's own Python may only be called python3, as on Debian."""
+    program = PROGRAMS[suffix]
+    if program != "python" or (shutil.which(program) and not python_environment.only_of_traincrew(program, os.environ)):
+        return program
+    return "python3"
 
 
 class KindGuess(NamedTuple):

@@ -1,4 +1,4 @@
-"""The environment of a job that `traincrew run` creates on the cluster of this machine, and whether it can run the command."""
+"""The environment of a job that `traincrew run` creates on the cluster of this machine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import dataclasses
 import os
 import pathlib
 import shlex
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 
 from traincrew import errors
@@ -67,15 +65,21 @@ def choose(choice: Choice, needs: CommandNeeds, data: data_directory.DataDirecto
     if choice.env_dir:
         python = python_environment.in_directory(os.path.abspath(os.path.expanduser(choice.env_dir)), environ, needs.modules)
     elif choice.requirements:
-        base = python_environment.of_caller(environ)
+        base = python_environment.of_caller(environ, program=_callers_python(needs, environ))
         report = lambda text: terminal.echo(text, err=True)  # noqa: E731
         directory = requirements_environment.build(choice.requirements, base, report)
         python = python_environment.in_directory(directory, environ, needs.modules)
     elif needs.interpreter:
         python = python_environment.of_interpreter(needs.interpreter, environ, needs.modules)
     else:
-        python = python_environment.of_caller(environ, needs.modules)
+        python = python_environment.of_caller(environ, needs.modules, _callers_python(needs, environ))
     return JobEnvironment(python, for_pods(python, environ))
+
+
+def _callers_python(needs: CommandNeeds, environ: Mapping[str, str]) -> str:
+    """The Python of the command, if the caller has it. `check` reports commands whose Python only traincrew has. The command of
+    a manifest is not that of the caller."""
+    return "" if needs.programs and python_environment.only_of_traincrew(needs.python, environ) else needs.python
 
 
 def for_pods(python: python_environment.PythonEnvironment, environ: Mapping[str, str]) -> PodEnvironment:
@@ -120,81 +124,3 @@ def _not_mapped(image: str, known: Sequence[str]) -> str:
 
 def _last_part(image: str) -> str:
     return image.rpartition("/")[2].partition(":")[0]
-
-
-def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data_directory.DataDirectory) -> list[str]:
-    """Warnings. Raise SettingsError if the command cannot run in the environment."""
-    others = environments.mapped(data.data)
-    path = os.pathsep.join((os.path.join(found.python.prefix, "bin"), os.environ.get("PATH", ""), *process_config.PATH))
-    missing = found.python.missing if "PYTHONPATH" not in choice.variables and needs.certain else ()
-    suitable = environments.with_modules(others, missing) if missing else []
-    for program in needs.programs:
-        if not suitable and shutil.which(program, path=path) is None:
-            raise errors.SettingsError(_no_program(program, found, path, others, needs.modules))
-    if not missing:
-        return []
-    what = f"The command imports {', '.join(missing)}. {found} does not have {_it(missing)}"
-    if suitable:
-        raise errors.SettingsError(f"{what}, but image {suitable[0].image} does. {_run_instead(suitable[0])}")
-    remedy = "Install what is missing, or choose another environment with --env-dir, --requirements or --image."
-    return [" ".join(filter(None, (f"warning: {what}. {remedy}", framework_environments.on_modules(missing))))]
-
-
-def missing_modules_of_image(image: str, found: JobEnvironment, data: data_directory.DataDirectory) -> str:
-    """A warning about an image without a mapping whose command imports modules that the environment does not have.
-
-    Raise SettingsError if an environment of this machine has them.
-    """
-    missing = found.python.missing
-    what = f"The command of image {image} imports {', '.join(missing)}, and {found} does not have {_it(missing)}"
-    mapping = f"traincrew image set {shlex.quote(image)} --env-dir"
-    for each in environments.with_modules(environments.mapped(data.data), missing):
-        raise errors.SettingsError(
-            f"{what}, but the environment of image {each.image} does. Nothing was created. Map the image to it, and run again:\n"
-            f"  {mapping} {shlex.quote(each.directory)}"
-        )
-    remedy = f"Install what is missing there, or map the image to another environment: `{mapping} DIR`."
-    return " ".join(filter(None, (f"warning: {what}. {remedy}", framework_environments.on_modules(missing))))
-
-
-def _it(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
-
-
-def _no_program(
-    program: str,
-    found: JobEnvironment,
-    path: str,
-    others: Sequence[environments.ImageEnvironment],
-    modules: Sequence[str],
-) -> str:
-    if program.partition("=")[0].isidentifier() and "=" in program:
-        return f"{program} is not a program. Write `--env {program}` before `--` to set a variable."
-    what = f"{program} is not in the PATH of {found}"
-    if program == "python" and shutil.which("python3", path=path):
-        return f"{what}. Use python3."
-    suitable = next((each for each in others if each.has_program(program)), None)
-    if suitable:
-        return f"{what}, but image {suitable.image} has it. {_run_instead(suitable)}"
-    build = framework_environments.on_program(program, modules)
-    return f"{what}. Install it there." if not build else f"{what}. Install it there, or build an environment: {build}"
-
-
-def _run_instead(environment: environments.ImageEnvironment) -> str:
-    return f"Nothing was created. Run:\n  {command_with_image(sys.argv, environment.image)}"
-
-
-def command_with_image(argv: Sequence[str], image: str) -> str:
-    """The command line of this process with another environment."""
-    program = argv[0] if os.path.basename(argv[0]) == "traincrew" else "traincrew"
-    words, skip = [program, argv[1], "--image", image], False
-    options = list(argv[2:])
-    end = options.index("--") if "--" in options else len(options)
-    for word in options[:end]:
-        if skip or word.startswith(("--image=", "--env-dir=", "--requirements=")):
-            skip = False
-        elif word in ("--image", "--env-dir", "--requirements"):
-            skip = True
-        else:
-            words.append(word)
-    return shlex.join((*words, *options[end:]))

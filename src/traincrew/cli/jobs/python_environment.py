@@ -52,21 +52,39 @@ class PythonEnvironment:
         return f"Python {self.version}{interpreter} of {self.kind} {home_paths.abbreviate(self.prefix)}"
 
 
-def of_caller(environ: Mapping[str, str], modules: Sequence[str] = ()) -> PythonEnvironment:
-    path = environ.get("PATH", os.defpath)
-    if root := _activated(environ):
+def of_caller(environ: Mapping[str, str], modules: Sequence[str] = (), program: str = "") -> PythonEnvironment:
+    """program: the name of the interpreter in the command, which is found as a shell does. Else the first Python of the PATH."""
+    named = shutil.which(program, path=environ.get("PATH", os.defpath)) if program else None
+    python = named or _first(environ) or sys.executable
+    if root := _activated(python, environ):
         kind = "conda" if root == environ.get("CONDA_PREFIX") else "virtual"
         return in_directory(root, environ, modules, f"the activated {kind} environment")
-    python = next((found for name in PROGRAMS if (found := shutil.which(name, path=path))), sys.executable)
     return of_interpreter(python, environ, modules)
 
 
-def _activated(environ: Mapping[str, str]) -> str:
-    """The activated environment, if its Python is the first one in PATH."""
+def only_of_traincrew(program: str, environ: Mapping[str, str]) -> str:
+    """The path of the interpreter if only the environment of traincrew has it, after another Python in the PATH. Else empty.
+
+    Debian has no `python`. Where PATH ends with the environment of traincrew, `python` is its Python, and `python3` the user's.
+    """
+    python = shutil.which(program, path=environ.get("PATH", os.defpath)) if program else None
+    if python is None or sys.prefix == sys.base_prefix or os.path.dirname(_first(environ)) == os.path.dirname(python):
+        return ""
+    own = os.path.join(sys.prefix, "bin")
+    return python if os.path.realpath(os.path.dirname(python)) == os.path.realpath(own) else ""
+
+
+def _first(environ: Mapping[str, str]) -> str:
+    """The first Python of the PATH, under any of its names. Empty: none."""
+    directories = environ.get("PATH", os.defpath).split(os.pathsep)
+    found = (shutil.which(name, path=directory) for directory in directories if directory for name in PROGRAMS)
+    return next(filter(None, found), "")
+
+
+def _activated(python: str, environ: Mapping[str, str]) -> str:
+    """The activated environment, if the Python belongs to it."""
     roots = {os.path.join(root, "bin"): root for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if (root := environ.get(name))}
-    entries = [os.path.normpath(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    first = next((entry for entry in entries if any(os.access(os.path.join(entry, name), os.X_OK) for name in PROGRAMS)), "")
-    return roots.get(first, "")
+    return roots.get(os.path.normpath(os.path.dirname(python)), "")
 
 
 def in_directory(

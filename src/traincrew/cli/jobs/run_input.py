@@ -17,6 +17,7 @@ from traincrew.cli.jobs import (
     command_manifest,
     command_needs,
     command_suggestion,
+    environment_check,
     job_environment,
     manifest_files,
     pod_environment,
@@ -119,7 +120,7 @@ def _set_environment(
     command_files.reject_hidden(commands, [directory for directory in (job.directory, *mounts) if directory], local)
     if found is None:
         return None, []
-    warnings = job_environment.check(found, choice, needs, local)
+    warnings = environment_check.check(found, choice, needs, local)
     if found.pods is not None:
         pod_environment.add(document, job.kind, found.pods)
     return found, warnings

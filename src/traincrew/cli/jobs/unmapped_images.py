@@ -62,7 +62,7 @@ class ImageEnvironments:
 
     def _add_environment(self, document: dict[str, Any], wanted: ManifestObject, unmapped: Mapping[str, Any]) -> str:
         """Raise SettingsError if the code of a command cannot run there, and another environment has its modules."""
-        from traincrew.cli.jobs import command_needs, job_environment
+        from traincrew.cli.jobs import command_needs, environment_check, job_environment
 
         assert wanted.job is not None
         commands = [[*(each.get("command") or ()), *(each.get("args") or ())] for each in unmapped.values()]
@@ -71,7 +71,7 @@ class ImageEnvironments:
         if found is None or found.pods is None:
             return ""
         if found.python.missing and needs.certain:
-            self.report(job_environment.missing_modules_of_image(next(iter(unmapped)), found, self.directory))
+            self.report(environment_check.of_unmapped_image(next(iter(unmapped)), found, self.directory))
         pod_environment.add(document, wanted.job, found.pods, unmapped)
         return str(found)
 

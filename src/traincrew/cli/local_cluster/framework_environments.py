@@ -46,15 +46,30 @@ def on_image(image: str) -> str:
     if found is None:
         return ""
     use = "run again" if found.image in names else f"use --image {found.image}"
-    return f"The environment is not built yet. Run `{found.command}` in the clone of traincrew (docs/frameworks.md), then {use}."
+    return (
+        f"The environment is not built yet. Run `{found.command}` in the clone of traincrew (docs/frameworks.md), then {use}. "
+        f"Without a clone, use --requirements FILE with the packages of the job, or --env-dir DIR with an environment that has "
+        f"{', '.join(found.modules)}."
+    )
 
 
 def on_modules(modules: Sequence[str]) -> str:
     """How to get the frameworks among the modules. Empty: they have none, or no environment has all of them."""
+    known = frameworks(modules)
+    found = next((each for each in ENVIRONMENTS if set(known) <= set(each.modules)), None) if known else None
+    if found is None:
+        return ""
+    return f"{_advice(found, ', '.join(known))} Without a clone, use --requirements FILE with a file that names {_them(known)}."
+
+
+def frameworks(modules: Sequence[str]) -> tuple[str, ...]:
+    """The frameworks among the modules, sorted."""
     names = {module.partition(".")[0] for module in modules}
-    known = {name for each in ENVIRONMENTS for name in each.modules} & names
-    found = next((each for each in ENVIRONMENTS if known <= set(each.modules)), None) if known else None
-    return _advice(found, ", ".join(sorted(known))) if found is not None else ""
+    return tuple(sorted({name for each in ENVIRONMENTS for name in each.modules} & names))
+
+
+def _them(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else "them"
 
 
 def on_program(program: str, modules: Sequence[str]) -> str:
@@ -62,7 +77,8 @@ def on_program(program: str, modules: Sequence[str]) -> str:
     names = {module.partition(".")[0] for module in modules}
     suitable = [each for each in ENVIRONMENTS if program in each.programs]
     found = max(suitable, key=lambda each: len(names & set(each.modules)), default=None)
-    return _advice(found, program) if found is not None else ""
+    without = f"Without a clone, use --env-dir DIR with an environment that has {program}."
+    return f"{_advice(found, program)} {without}" if found is not None else ""
 
 
 def _advice(environment: FrameworkEnvironment, has: str) -> str:
