@@ -15,15 +15,17 @@ from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
 from traincrew.embedded.kubelet.images import environment_access
 from traincrew.embedded.kubelet.images.environment import Environment
-from traincrew.inspection import waiting_advice
-from traincrew.model import resources
-from traincrew.planner import failure_summary
+from traincrew.inspection import scaling_advice, waiting_advice
+from traincrew.model import elastic_allocation, resources
+from traincrew.planner import elastic_members, failure_summary
 
 JOB = "pytorchjob/j"
 GENERAL = waiting_advice.on_waiting("NoSuchReason", "", JOB)
 SOURCE = pathlib.Path(traincrew.__file__).parent
 POSITIONS = {"WaitingReason": 0, "with_since": 1, "status_only": 1}
 """Calls that set the reason of a job, and the position of the reason among their arguments."""
+LIMITS = ("ScalingLimit", "FailedScaleUp")
+"""Calls with the reason why an elastic job does not have more workers."""
 SHAPE = re.compile(r"(?:Err|Failed|Invalid)[A-Z]\w+|[A-Z]\w*(?:Error|BackOff|Failed|Unavailable|Schedulable|Gated|schedulable)")
 """How Kubernetes names reasons of pods that do not start."""
 NO_WAITING = {
@@ -71,8 +73,29 @@ def reasons_in_the_planner() -> set[str]:
             elif (name := getattr(reason, "id", getattr(reason, "attr", ""))) in named:
                 found.add(named[name])
     rejected = {f"FailedCreate{resource.kind}" for resource in written()}
-    # NotShared explains the number of workers of an elastic job, and its message has the remedy.
-    return (found | rejected | {*failure_summary.ENDINGS.values(), failure_summary.REPLICA, "QuotaExceeded"}) - {"NotShared"}
+    found |= rejected | {*failure_summary.ENDINGS.values(), failure_summary.REPLICA, "QuotaExceeded"}
+    return found - {elastic_members.NOT_SHARED}  # of status.elastic
+
+
+def reasons_of_elastic_jobs() -> set[str]:
+    """Why they do not have more workers, from every place that decides it, and why workers leave."""
+    found = {elastic_members.NOT_SHARED}
+    for module in (*parsed("sharing"), ast.parse((SOURCE / "operator" / "sharing_snapshot.py").read_text())):
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LIMITS and node.args:
+                found |= strings(node.args[0])
+            elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
+                found |= strings(node.value.elts[0])
+    removals = {
+        each for each in vars(elastic_allocation).values() if isinstance(each, str) and re.fullmatch(r"[A-Z][A-Za-z]+", each)
+    }
+    return found | removals - {elastic_allocation.GREW}
+
+
+def strings(value: ast.expr) -> set[str]:
+    """The reasons in an expression such as `reason or "Autoscaler"`."""
+    values = (node.value for node in ast.walk(value) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {each for each in values if each}
 
 
 def written() -> list[resources.Resource]:
@@ -105,6 +128,25 @@ def test_every_reason_of_a_job_has_a_remedy_of_its_own(reason: str) -> None:
     assert remedy.endswith(".")
     assert "{" not in remedy
     assert remedy != GENERAL
+
+
+def test_the_reasons_of_elastic_jobs_are_found() -> None:
+    assert {
+        "AtMaximum", "NoRoom", "Headroom", "Quota", "Rejected", "Settling", "Starting", "Yielding", "Noticed", "CoolingDown",
+        "Unprofitable", "Autoscaler", "Queue", "NothingAsked", "NotShared", "GaveBack", "EvenedOut",
+    } <= reasons_of_elastic_jobs()  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", sorted(reasons_of_elastic_jobs()))
+def test_every_reason_of_an_elastic_job_has_a_remedy_of_its_own(reason: str) -> None:
+    remedy = scaling_advice.on_scaling(reason, "", JOB)
+    assert remedy.endswith(".")
+    assert "{" not in remedy
+    assert remedy != GENERAL
+
+
+def test_no_remedy_is_for_a_reason_that_elastic_jobs_do_not_have() -> None:
+    assert set(scaling_advice.BY_REASON) <= reasons_of_elastic_jobs()
 
 
 def test_a_closed_directory_is_opened(tmp_path: pathlib.Path) -> None:

@@ -12,7 +12,7 @@ from tests.cli.test_render import NOW, PYTORCH, THEN, pod
 from tests.cluster import manifests
 
 from traincrew.cli.render import cluster_status, description, tables
-from traincrew.inspection import explanation, observed_job, scaling_limits
+from traincrew.inspection import explanation, observed_job, scaling_limits, waiting_advice
 from traincrew.kinds import KINDS
 
 GPU = "nvidia.com/gpu"
@@ -29,6 +29,7 @@ ELASTIC: dict[str, Any] = {
     "scaling": "idle", "min": 1, "wanted": 1, "max": 4, "members": "0-1", "surplus": 1, "workers": "2 (1-4)", "why": NO_ROOM,
     "lastResize": RESIZE, "leaving": [{"index": 2, "reason": "GaveBack", "for": "Pod a/b"}],
 }  # fmt: skip
+KEEP = "Wait until there is capacity again. `traincrew scale pytorchjob/j manual` keeps the number of workers of the spec."
 USED = {"asked": 3600, "surplus": 120, "leaving": 5, "workers": {"asked": 1}, "until": THEN}
 
 
@@ -83,6 +84,14 @@ def test_why_explains_the_number_of_workers() -> None:
     assert f"2 (1-4) workers, idle: 0/2 nodes are available: 2 Insufficient {GPU} (NoRoom)" in text
     assert f"scaled from 3 to 2 workers: Pod a/b waits for 1 {GPU} (GaveBack)" in text
     assert "worker 2 leaves for Pod a/b (GaveBack)" in text
+
+
+def test_why_says_what_to_do_for_more_workers() -> None:
+    remedies = explanation.explain(observed(), explanation.Evidence(), NOW).remedies
+    assert remedies == (waiting_advice.on_waiting("FailedScheduling", NO_ROOM["message"], ""), KEEP)
+    full = observed(why={"reason": "AtMaximum", "message": "the job has the maximum of 2 workers"}, leaving=[])
+    (remedy,) = explanation.explain(full, explanation.Evidence(), NOW).remedies
+    assert "`traincrew scale pytorchjob/j idle`" in remedy
 
 
 def test_status_says_what_is_lent_and_what_is_held_back() -> None:

@@ -20,6 +20,7 @@ from traincrew.inspection import (
     memory_limits,
     pod_waiting_reasons,
     replica_activity,
+    scaling_advice,
     waiting_advice,
 )
 from traincrew.inspection.observed_job import ObservedJob, since
@@ -155,6 +156,8 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
         causes += over
         remedies.append(advice.on_unenforced_limit())
     causes += _elastic(observed)
+    if observed.job.status.elastic is not None:
+        remedies += scaling_advice.remedies(observed.job.status.elastic, observed.reference)
     causes += evidence.resource_usage
     failed = observed.failure.pod if observed.failure is not None else ""
     image_message = image_events.message(evidence.events, failed)

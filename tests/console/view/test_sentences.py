@@ -33,7 +33,7 @@ from traincrew.console.view import job_details, job_pods, problems, scheduling_f
 from traincrew.diagnosis import cause, exit_codes
 from traincrew.diagnosis.recognizers import RECOGNIZERS
 from traincrew.diagnosis.replica_end import ReplicaEnd
-from traincrew.inspection import advice, waiting_advice
+from traincrew.inspection import advice, scaling_advice, waiting_advice
 from traincrew.model.status import Failure
 from traincrew.validation import manifest_review
 
@@ -55,6 +55,7 @@ def templates() -> Iterator[str]:
         yield from (recognizer.advice, recognizer.cause)
     for remedies in waiting_advice.BY_REASON.values():
         yield from (remedies.default, *(each.remedy for each in remedies.by_message))
+    yield from scaling_advice.BY_REASON.values()
     for _, remedy in exit_codes.START_ERRORS:
         yield remedy
     yield from problems.NEXT_STEPS.values()
