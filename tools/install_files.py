@@ -5,13 +5,13 @@ python -m tools.install_files
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tools import values_schema
 from traincrew import __version__
 from traincrew.cli.commands import manifests
 from traincrew.kinds import KINDS
@@ -43,7 +43,7 @@ def main() -> None:
     _write_rbac()
     _write_policies()
     _write_versions()
-    _write_kinds_of_schema()
+    values_schema.write(CHART / "values.schema.json")
     _copy_monitoring()
     shutil.copyfile(ROOT / "examples" / "pytorch-minimal.yaml", CHART / "files" / "first-job.yaml")
 
@@ -114,13 +114,6 @@ def _write_versions() -> None:
         text, count = re.subn(pattern, rf"\g<1>{__version__}", path.read_text())
         assert count, f"{path} has no version"
         path.write_text(text)
-
-
-def _write_kinds_of_schema() -> None:
-    path = CHART / "values.schema.json"
-    schema = json.loads(path.read_text())
-    schema["properties"]["enabledKinds"]["items"]["enum"] = [kind.kind for kind in KINDS]
-    path.write_text(json.dumps(schema, indent=2) + "\n")
 
 
 def _copy_monitoring() -> None:

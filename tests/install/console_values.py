@@ -10,6 +10,10 @@ from tests.install.helm import Object
 Objects = dict[tuple[str, str], Object]
 NAME = "traincrew-console"
 ON = "console.enabled=true"
+PROMETHEUS = {
+    "ports": [{"port": 9090, "protocol": "TCP"}],
+    "to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+}
 BY_PROXY = 'console={"enabled": true, "proxy": {"userHeader": "X-User", "addresses": ["10.0.0.7/32"], "groups": ["ops"]}}'
 
 
@@ -61,5 +65,8 @@ EFFECTS: dict[str, tuple[Any, str, Callable[[Objects], Any], Any]] = {
     "console.networkPolicy.from": (
         [{"podSelector": {}}], ON,
         lambda found: found["NetworkPolicy", NAME]["spec"]["ingress"][0]["from"], [{"podSelector": {}}],
+    ),
+    "console.networkPolicy.extraEgress": (
+        [PROMETHEUS], ON, lambda found: found["NetworkPolicy", NAME]["spec"]["egress"][1:], [PROMETHEUS],
     ),
 }  # fmt: skip

@@ -270,8 +270,9 @@ def test_every_value_has_a_test_of_its_effect_and_a_type_in_the_schema() -> None
     for path in leaves(values()):
         node = schema
         for key in path.split("."):
+            node = schema["definitions"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
             if node.get("properties") is None:
-                break  # a map or an object of Kubernetes
+                break  # a map
             assert node["additionalProperties"] is False, path
             node = node["properties"][key]
 
@@ -332,11 +333,54 @@ def test_a_value_of_an_optional_object_has_its_effect(helm: Helm, path: str) -> 
         pytest.param("image.pullPolicy=Often", r"at '/image/pullPolicy': value must be one of", id="an unknown policy"),
         pytest.param("livenessProbe.periodSeconds=0", r"at '/livenessProbe/periodSeconds': minimum", id="too small"),
         pytest.param("extraEnv[0].value=x", r"at '/extraEnv/0': missing property 'name'", id="a variable without a name"),
+        pytest.param("podSecurityContext.runAsNonRot=true", r"at '/podSecurityContext': .* 'runAsNonRot'", id="of the pod"),
+        pytest.param(
+            "securityContext.readOnlyRootFileSystem=true", r"at '/securityContext': .* 'readOnlyRoot", id="of a container"
+        ),
+        pytest.param("affinity.nodeAfinity.a=b", r"at '/affinity': .* 'nodeAfinity'", id="an affinity"),
+        pytest.param("tolerations[0].operater=Exists", r"at '/tolerations/0': .* 'operater'", id="a toleration"),
+        pytest.param("console.resources.limit.memory=1Gi", r"at '/console/resources': .* 'limit'", id="of the console"),
+        pytest.param("recorder.resources.limits.memory=1GiB", r"at '/recorder/resources/limits/memory': '1GiB'", id="a quantity"),
+        pytest.param("networkPolicy.metricsFrom[0].pods=x", r"at '/networkPolicy/metricsFrom/0': .* 'pods'", id="a peer"),
+        pytest.param("console.networkPolicy.extraEgress[0].port=1", r"at '/console/networkPolicy/extraEgress/0'", id="an egress"),
         pytest.param("replicas=2,leaderElection.enabled=false", r"more than one replica needs leaderElection", id="two leaders"),
     ],
 )
 def test_a_wrong_value_is_rejected_with_its_path(helm: Helm, flag: str, expected: str) -> None:
     assert re.search(expected, helm.failure(f"--set={flag}"))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param(
+            "podSecurityContext", {"supplementalGroupsPolicy": "Strict", "seLinuxChangePolicy": "Recursive"}, id="a pod"
+        ),
+        pytest.param(
+            "securityContext", {"appArmorProfile": {"type": "RuntimeDefault"}, "procMount": "Default"}, id="a container"
+        ),
+        pytest.param(
+            "resources", {"limits": {"cpu": 0.5, "memory": "1.5Gi"}, "claims": [{"name": "a", "request": "b"}]}, id="claims"
+        ),
+        pytest.param(
+            "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+            [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}, "mismatchLabelKeys": ["c"]}],
+            id="labels of pods",
+        ),
+        pytest.param(
+            "networkPolicy.extraEgress",
+            [
+                {
+                    "ports": [{"port": 1, "endPort": 9}, {"port": "dns"}],
+                    "to": [{"ipBlock": {"cidr": "::/0", "except": ["fd00::/8"]}}],
+                }
+            ],
+            id="network policies",
+        ),
+    ],
+)
+def test_rare_and_new_fields_of_kubernetes_are_accepted(helm: Helm, path: str, value: Any) -> None:
+    assert helm.render("--set=crds.install=false", f"--set-json={path}={json.dumps(value)}")
 
 
 def test_watched_namespaces_get_roles_and_the_cluster_gets_none_for_the_operator(helm: Helm) -> None:

@@ -18,6 +18,7 @@ from tools.kube import build, cluster
 
 from traincrew import __version__
 from traincrew.kinds import KINDS
+from traincrew.validation import required_permissions
 
 PROMETHEUS = pathlib.Path(__file__).parent / "crds" / "prometheus-operator.yaml"
 EVERYTHING = (
@@ -95,6 +96,10 @@ def test_the_notes_are_commands_that_fit_the_values(on_kube: Helm) -> None:
     assert "\nkubectl get -n team-a pytorchjob first -o wide\n" in other
     assert "kubectl -n other port-forward service/" in other
     assert "-console 8470:80\n" in other
+    mirrored = notes(helm, "--set=imageRegistry=mirror.local:5000")
+    images = re.findall(r" image: (\S+)", mirrored)
+    assert len(images) == len(re.findall(r" image: (\S+)", usual)) > 0
+    assert {each.split("/")[0] for each in images} == {"mirror.local:5000"}
     secure = ("--set=console.tlsSecret=tls", "--set=console.publicUrl=https://console.example.com")
     only = notes(helm, "--set=enabledKinds={MPIJob}", "--set=console.enabled=true", *secure)
     assert "pytorchjob" not in only.lower()
@@ -166,6 +171,21 @@ def test_definitions_of_others_stop_the_installation_unless_they_are_taken_over(
     on_kube.succeed("uninstall", "traincrew")
     assert len(api.all("customresourcedefinitions", "")) == len(KINDS)
     assert api.find("namespaces", "", "kubeflow")
+
+
+def test_an_older_helm_leaves_definitions_and_roles_of_others_alone(kube: cluster.OwnCluster, on_kube: Helm, api: Api) -> None:
+    """Without --take-ownership. Kubeflow has ClusterRoles of the same names."""
+    applied = kube.kubectl("apply", "--server-side", "-k", str(CHART.parents[1] / "manifests" / "crds"))
+    assert applied.returncode == 0, applied.stderr
+    for level in required_permissions.USER_LEVELS:
+        name = f"kubeflow-training-{level}"
+        assert kube.kubectl("create", "clusterrole", name, "--verb=get", "--resource=pods").returncode == 0
+    refused = on_kube("install", "traincrew", CHART, IMAGE, "--set=crds.install=false")
+    assert re.search('ClusterRole "kubeflow-training-.*invalid ownership metadata', refused.stderr)
+    on_kube.succeed("install", "traincrew", CHART, IMAGE, "--set=crds.install=false,rbac.userRoles=false")
+    on_kube.succeed("uninstall", "traincrew")
+    assert len(api.all("customresourcedefinitions", "")) == len(KINDS)
+    assert kube.kubectl("get", "clusterrole", "kubeflow-training-view").returncode == 0
 
 
 def test_the_release_may_be_in_the_namespace_of_the_operator(kube: cluster.OwnCluster, on_kube: Helm, api: Api) -> None:

@@ -114,6 +114,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- /* The manifest of the first job, with its images in the registry of the cluster. */ -}}
+{{- define "traincrew.firstJob" -}}
+{{- $job := .Files.Get "files/first-job.yaml" | trim -}}
+{{- range regexFindAll "image: \\S+" $job -1 | uniq -}}
+{{- $name := trimPrefix "image: " . -}}
+{{- $job = replace . (printf "image: %s" (include "traincrew.inRegistry" (dict "registry" $.Values.imageRegistry "name" $name))) $job -}}
+{{- end -}}
+{{- $job -}}
+{{- end -}}
+
 {{- define "traincrew.initImage" -}}
 {{- if .Values.initImages.default -}}
 {{- include "traincrew.inRegistry" (dict "registry" .Values.imageRegistry "name" .Values.initImages.default) -}}
