@@ -167,14 +167,15 @@ class JobCluster:
         await self.do(self.kubelet.restart, pod, self._restarts[pod], code)
         await old.end()
 
-    async def succeed(self, *pods: str) -> None:
+    async def succeed(self, *pods: str, log_ends: bool = True) -> None:
+        """log_ends=False: the node still serves lines of the log."""
         for pod in pods:
-            await self._end(pod, "Succeeded", 0, "")
+            await self._end(pod, "Succeeded", 0, "", log_ends)
 
     async def fail(self, pod: str, code: int, message: str = "") -> None:
         await self._end(pod, "Failed", code, message)
 
-    async def _end(self, pod: str, phase: str, code: int, message: str) -> None:
+    async def _end(self, pod: str, phase: str, code: int, message: str, log_ends: bool = True) -> None:
         ended = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message, "finishedAt": now()}
         status = {
             "name": "pytorch",
@@ -186,7 +187,8 @@ class JobCluster:
         }
         status["restartCount"] = self._restarts.get(pod, 0)
         await self.do(self.kubelet.status, pod, {"phase": phase, "containerStatuses": [status]})
-        await self.container(pod).end()
+        if log_ends:
+            await self.container(pod).end()
 
     async def delete_pod(self, pod: str) -> None:
         """Delete the pod at once with its log. Its replacement has its own log."""

@@ -82,6 +82,41 @@ async def test_a_further_signal_ends_the_wait_for_terminating_pods(job_cluster: 
     assert "still terminating" in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupt_after_the_end_of_the_job_ends_its_output_and_keeps_it(
+    job_cluster: JobCluster, tmp_path: pathlib.Path, number: signal.Signals
+) -> None:
+    """As while the rest of long logs is printed."""
+    running = await job_cluster.start("run", write_manifests(tmp_path, _job("j")))
+    await job_cluster.run("j-master-0")
+    await job_cluster.succeed("j-master-0", log_ends=False)
+    await running.wait_for("pytorchjob/j has ended: printing the rest of the logs")
+    running.process.send_signal(number)
+    code, _, err = await running.end()
+    assert code == 128 + number
+    assert err.startswith("Interrupted. Run `traincrew logs pytorchjob/j` for all lines.\npytorchjob/j succeeded after"), err
+    assert "Deleting" not in err
+    assert await job_cluster.do(job_cluster.job) is not None
+
+
+async def test_the_timeout_of_a_job_ends_with_the_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    """The time of the command that never ends began later: it has passed for the other one, too."""
+    timeout = ("--timeout", "10s")
+    running = await job_cluster.start("run", *timeout, write_manifests(tmp_path, _job("j")))
+    await job_cluster.run("j-master-0")
+    await job_cluster.succeed("j-master-0", log_ends=False)
+    await running.wait_for("pytorchjob/j has ended")
+    later = await job_cluster.start("run", *timeout, write_manifests(tmp_path, _job("later"), name="later.yaml"))
+    while later.process.returncode is None:
+        await job_cluster.write_log("j-master-0", "line")
+        await running.line()
+    await job_cluster.container("j-master-0").end()
+    code, _, err = await running.end()
+    assert (code, "pytorchjob/j succeeded after" in err, "--timeout" in err) == (0, True, False), err
+    assert (await later.end())[0] == 124
+    assert await job_cluster.do(job_cluster.job) is not None
+
+
 async def test_an_interrupt_while_the_api_server_is_down_says_that_the_job_remains(tmp_path: pathlib.Path) -> None:
     machine = Machine(tmp_path)
     assert (await machine("up", "--detach"))[0] == 0

@@ -73,8 +73,7 @@ class RunSession:
                 self.console.message(line)
         try:
             created = await self.interrupts.cancel_on_signal(self.submission.submit(wanted, replace=options.replace))
-            async with asyncio.timeout(options.timeout_seconds):
-                return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
+            return await self._follow([entry for entry in created if entry.wanted.job is not None], options)
         except TimeoutError:
             self.console.message(f"Not finished after {options.timeout} (--timeout).")
             await self._delete()
@@ -102,7 +101,7 @@ class RunSession:
         local = self.target.local is not None and bool((self.target.local.running() or {}).get("node"))
         failures = None if options.wait_forever else permanent_failure.PermanentFailureCheck(self.client, local)
         search = hang_search.for_target(options.hang, self.target)
-        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root, search, failures)
+        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root, search, failures, options.timeout_seconds)
         try:
             code = await waiter.wait([_key(job) for job in jobs], self.interrupts)
         except BrokenPipeError:

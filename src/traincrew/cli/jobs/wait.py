@@ -22,6 +22,8 @@ STABLE = 0.3
 """Seconds for which a state must last before it is printed. Most states are shorter, and each one would print a line."""
 LINGER = 1.0
 """Seconds that running replicas may still write when the job is finished. Some, like parameter servers, never exit."""
+ANNOUNCED = 2.0
+"""Seconds of printing after which the user learns that the jobs have finished: an interrupt then deletes nothing."""
 DRAIN = 10.0
 """Seconds without a line of terminated containers after which their logs cannot be read."""
 
@@ -90,29 +92,57 @@ class JobWaiter:
         log_root: pathlib.Path | None,
         search: activity_query.HangSearch,
         failures: PermanentFailureCheck | None = None,
+        time_limit: float | None = None,
     ) -> None:
-        """failures: ends the wait for jobs that can never run. None: waits for ever."""
+        """failures: ends the wait for jobs that can never run. time_limit: seconds until the jobs have ended. None: no limit."""
         self._client, self._console, self._log_root, self._failures = client, console, log_root, failures
+        self._time_limit = time_limit
         self._search = search
         self.jobs: list[WaitedJob] = []
         self._printed: set[str] = set()
         """States that are printed once: without a terminal, a backoff would print a line every few seconds."""
 
     async def wait(self, keys: Sequence[job_informer.JobKey], interrupts: Interrupts) -> int:
-        """Return the exit code of the first failed job, else 0. Raise Interrupted or NeverRuns."""
+        """Return the exit code of the first failed job, else 0. Raise Interrupted, NeverRuns or TimeoutError before the jobs have
+        finished. An interrupt after their end only ends the output."""
         async with contextlib.AsyncExitStack() as stack:
             waiting = asyncio.create_task(self._watch_until_finished(keys, stack))
             try:
-                await self._wait_or_interrupt(waiting, interrupts, keys)
+                async with asyncio.timeout(self._time_limit):
+                    await self._wait_or_interrupt(waiting, interrupts, keys)
             finally:
                 waiting.cancel()
                 await asyncio.gather(waiting, return_exceptions=True)
                 self._console.state("")
+            interrupted = await self._print_rest(interrupts)
+        return interrupted or next((code for job in self.jobs if (code := job.exit_code())), 0)
+
+    async def _print_rest(self, interrupts: Interrupts) -> int:
+        """An interrupt ends a part of the output: the jobs have finished. Return the exit code of the last interrupt, else 0."""
+        code = 0
+        for part in (self._print_last_lines, self._print_results):
+            try:
+                await interrupts.cancel_on_signal(part())
+            except Interrupted as interrupted:
+                code = interrupted.exit_code
+                commands = ", ".join(f"`traincrew logs {job.reference}`" for job in self.jobs)
+                self._console.message(f"Interrupted. Run {commands} for all lines.")
+        return code
+
+    async def _print_last_lines(self) -> None:
+        for job in self.jobs:
+            await job.linger()
+        announced = asyncio.get_running_loop().call_later(ANNOUNCED, self._announce_last_lines)
+        try:
             for job in self.jobs:
-                await job.linger()
                 await job.logs.drain(DRAIN)
-            await self._print_results()
-        return next((code for job in self.jobs if (code := job.exit_code())), 0)
+        finally:
+            announced.cancel()
+            self._console.state("")
+
+    def _announce_last_lines(self) -> None:
+        names = ", ".join(job.reference for job in self.jobs)
+        self._console.state(f"{names} {'has' if len(self.jobs) == 1 else 'have'} ended: printing the rest of the logs")
 
     async def _watch_until_finished(self, keys: Sequence[job_informer.JobKey], stack: contextlib.AsyncExitStack) -> None:
         for key in keys:
