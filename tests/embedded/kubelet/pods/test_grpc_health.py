@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pathlib
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -159,6 +160,21 @@ def test_header_fields_in_huffman_code_are_decoded() -> None:
     assert hpack.decode(block) == [(":status", "302"), ("", "private")]
     with pytest.raises(ValueError, match="hpack"):
         hpack.decode(block[:-1])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [b"\xff" * 65_000, b"\x1f\xff", b"\x00", b"\xff\xff\xff\xfc"],
+    ids=["without end", "long padding", "padding of zeros", "end of string"],
+)
+def test_invalid_huffman_code_is_rejected_at_its_first_bits(code: bytes) -> None:
+    """Reading the whole of a code that never ends took nine seconds."""
+    size = len(code) - 0x7F
+    length = bytes([0x80 | len(code)]) if size < 0 else bytes([0xFF, size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14])
+    started = time.process_time()
+    with pytest.raises(ValueError, match="hpack: invalid Huffman code"):
+        hpack.decode(b"\x00\x01a" + length + code)
+    assert time.process_time() - started < 2
 
 
 def test_long_texts_are_encoded() -> None:

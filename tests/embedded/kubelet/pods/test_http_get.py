@@ -142,6 +142,32 @@ async def test_the_end_of_a_body_is_found_although_the_connection_stays_open(
         assert await run(get(network, server)) == ProbeResult(True, body)
 
 
+FEW = b"HTTP/1.1 103 Early Hints\r\nLink: %s\r\n\r\n" % (b"x" * 20_000)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"A%d: %s\r\n" % (number, b"x" * 60_000) for number in range(2)) + b"\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"a:b\r\n" * 20_000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nA: " + b"x" * 70_000 + b"\r\n\r\n",
+        FEW * 4 + OK,
+    ],
+    ids=["large", "many", "long", "informational"],
+)
+async def test_headers_of_more_than_64_kib_are_a_failure(network: PodNetwork, head: bytes) -> None:
+    async with Server(head).running() as server:
+        result = await run(get(network, server))
+    why = "net/http: server response headers exceeded 65536 bytes; aborted"
+    assert result == ProbeResult(False, f'Get "http://{HOST}:{server.port}/": {why}')
+
+
+async def test_headers_of_less_than_64_kib_are_read(network: PodNetwork) -> None:
+    many = b"HTTP/1.1 200 OK\r\n" + b"a:b\r\n" * 4_000 + b"Content-Length: 2\r\n\r\nok"
+    async with Server(FEW * 2 + many).running() as server:
+        assert await run(get(network, server)) == ProbeResult(True, "ok")
+
+
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     return certificates.ensure(tmp_path_factory.mktemp("pki"), [HOST]).server_context()

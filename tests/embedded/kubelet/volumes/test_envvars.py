@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import time
+import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,10 +15,14 @@ from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.embedded.kubelet.envvars import downward_api, expansion, service_links
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
+from traincrew.embedded.kubelet.envvars.exec_limits import MAX_STRING, MAX_TOTAL, ExecSize
+from traincrew.embedded.kubelet.envvars.process_config import build_process_config
 from traincrew.embedded.kubelet.envvars.variables import EnvVarSources, build_environment, expand_command
+from traincrew.embedded.kubelet.images.environment import Environment
 from traincrew.embedded.kubelet.pods import container_envvars
 
 Object = dict[str, Any]
+LIMIT = 1000
 
 
 def pod(**spec: Any) -> Object:
@@ -48,12 +55,12 @@ def environment(env: list[Object], known: EnvVarSources | None = None, **contain
     ],
 )
 def test_references_are_expanded_as_in_kubernetes(text: str, expected: str) -> None:
-    assert expansion.expand(text, {"A": "1", "B": "2"}) == expected
+    assert expansion.expand(text, {"A": "1", "B": "2"}, LIMIT) == expected
 
 
 @given(st.text(alphabet="$()AB x"), st.dictionaries(st.sampled_from("AB"), st.text(max_size=3)))
 def test_expansion_reads_each_character_once(text: str, values: dict[str, str]) -> None:
-    assert expansion.expand(text, values) == _expand_by_character(text, values)
+    assert expansion.expand(text, values, LIMIT) == _expand_by_character(text, values)
 
 
 def _expand_by_character(text: str, values: dict[str, str]) -> str:
@@ -80,7 +87,8 @@ def test_variables_can_refer_to_earlier_variables_and_services() -> None:
 
 
 def test_commands_and_arguments_can_refer_to_variables() -> None:
-    assert expand_command({"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}, {"A": "1"}) == (("1", "$(A)"), ("$(N)",))
+    container = {"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}
+    assert expand_command(container, {"A": "1"}, ExecSize()) == (("1", "$(A)"), ("$(N)",))
 
 
 def test_env_from_imports_config_maps_and_secrets() -> None:
@@ -208,3 +216,68 @@ async def test_referenced_objects_are_read_from_the_api_server(node: Node) -> No
     await node.secret("none", {"k": b"v"})
     known = await container_envvars.load_sources(created, container, node.objects, EnvVarSources())
     assert {"a": "1", "S": "v"}.items() <= build_environment(created, container, known).items()
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Of what a test allocates."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+TOTAL = "command, arguments and environment variables are larger than 2 MiB, the limit of Linux for a process"
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_references_that_multiply_each_other_end_at_the_limit_of_one_variable() -> None:
+    env = [{"name": "A0", "value": "x" * 10}]
+    env += [{"name": f"A{level}", "value": f"$(A{level - 1})" * 10} for level in range(1, 7)]
+    with pytest.raises(ConfigError, match=r'^environment variable "A5" is larger than 128 KiB, the limit of Linux') as raised:
+        environment(env)
+    assert raised.value.reason == "CreateContainerConfigError"
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_all_variables_together_end_at_the_limit_of_a_process() -> None:
+    env = [{"name": "A", "value": "x" * 100_000}, *({"name": f"B{index}", "value": "$(A)"} for index in range(500))]
+    with pytest.raises(ConfigError, match=TOTAL):
+        environment(env)
+    known = EnvVarSources({"c": {"data": {f"k{index}": "x" * 1_000 for index in range(1_000)}}})
+    sources = [{"configMapRef": {"name": "c"}, "prefix": f"P{index}_"} for index in range(200)]
+    with pytest.raises(ConfigError, match=TOTAL):
+        environment([], known, envFrom=sources)
+    with pytest.raises(ConfigError, match=TOTAL):
+        environment([], known, envFrom=[{"configMapRef": {"name": "c"}}] * 1_000)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_arguments_end_at_the_limits_together_with_variables() -> None:
+    variables = {"A": "x" * 100_000}
+    long = {"args": ["a", "$(A)$(A)"]}
+    with pytest.raises(ConfigError, match=r"^args\[1\] is larger than 128 KiB"):
+        build_process_config(long, Environment(), variables, {})
+    with pytest.raises(ConfigError, match=TOTAL):
+        build_process_config({"command": ["$(A)"] * 500}, Environment(), variables, {})
+    with pytest.raises(ConfigError, match=TOTAL):
+        build_process_config({"command": ["a"]}, Environment(), {f"A{index}": "x" * 100_000 for index in range(30)}, {})
+
+
+def test_what_linux_accepts_is_accepted() -> None:
+    longest = "x" * (MAX_STRING - len("A=") - 1)
+    assert environment([{"name": "A", "value": longest}]) == {"A": longest}
+    with pytest.raises(ConfigError, match="larger than 128 KiB"):
+        environment([{"name": "A", "value": f"{longest}x"}])
+    many = {f"A{index:02}": "x" * (MAX_TOTAL // 20 - 20) for index in range(20)}
+    assert build_process_config({"command": ["a"]}, Environment(), many, {}).env.items() >= many.items()
+
+
+@pytest.mark.parametrize("text", ["$(" * 45_000, "$(a)" + "$(" * 45_000, "$" * 100_000, "$(" * 45_000 + ")"])
+def test_expansion_reads_references_without_end_once(text: str) -> None:
+    """Not once for each. That took nine seconds."""
+    started = time.process_time()
+    expansion.expand(text, {}, len(text))
+    assert time.process_time() - started < 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -47,6 +48,18 @@ def test_sub_path_expr_expands_variables_of_the_container(tmp_path: pathlib.Path
     assert mount.source == str(tmp_path / "p-1")
     with pytest.raises(ConfigError, match="missing value for N"):
         build_mounts(spec, mounted, {"POD": "p"})
+
+
+def test_sub_path_expr_ends_at_the_limit_of_a_path() -> None:
+    """Not only when all of it is in memory: a megabyte of references would name gigabytes."""
+    spec = container({"name": "v", "mountPath": "/x", "subPathExpr": "$(A)" * 1_000})
+    tracemalloc.start()
+    try:
+        with pytest.raises(ConfigError, match=r'^subPathExpr of volumeMount "v" is longer than 4096 characters'):
+            build_mounts(spec, MountedVolumes({"v": MountableVolume("/none")}), {"A": "x" * 100_000})
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("inner", ["link", "link/deeper", "in/link", "in/link/new", "loop"])

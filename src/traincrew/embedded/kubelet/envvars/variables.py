@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from traincrew.apimachinery.unstructured import Object
-from traincrew.embedded.kubelet.envvars import downward_api, service_links
+from traincrew.embedded.kubelet.envvars import downward_api, exec_limits, service_links
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
-from traincrew.embedded.kubelet.envvars.expansion import expand
+from traincrew.embedded.kubelet.envvars.exec_limits import ExecSize
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,23 +34,41 @@ def build_environment(pod: Object, container: Object, sources: EnvVarSources) ->
     """Raises ConfigError."""
     namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
     services = service_links.service_variables(sources.services, namespace, spec.get("enableServiceLinks", True) is not False)
-    variables: dict[str, str] = {}
-    for source in container.get("envFrom") or ():
-        variables |= {f"{source.get('prefix') or ''}{key}": value for key, value in _env_from(source, sources)}
-    for entry in container.get("env") or ():
-        try:
-            variables[entry["name"]] = _value(entry, pod, container, sources, {**services, **variables})
-        except _Absent:
-            continue
+    variables, size = dict[str, str](), ExecSize()
+    for name, value in _written(pod, container, sources, collections.ChainMap(variables, services)):
+        size.add_variable(name, value)
+        variables[name] = value
     for name, value in services.items():
-        variables.setdefault(name, value)
+        if name not in variables:
+            size.add_variable(name, value)
+            variables[name] = value
     return variables
 
 
-def expand_command(container: Object, variables: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Command and arguments with their references replaced."""
-    words = [tuple(expand(word, variables) for word in container.get(part) or ()) for part in ("command", "args")]
-    return words[0], words[1]
+def _written(pod: Object, container: Object, sources: EnvVarSources, previous: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that the container names, in order. Each may refer to the previous ones."""
+    for source in container.get("envFrom") or ():
+        prefix = source.get("prefix") or ""
+        yield from ((f"{prefix}{key}", value) for key, value in _env_from(source, sources))
+    for entry in container.get("env") or ():
+        try:
+            yield entry["name"], _value(entry, pod, container, sources, previous)
+        except _Absent:
+            continue
+
+
+def expand_command(container: Object, variables: Mapping[str, str], size: ExecSize) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Command and arguments with their references replaced. size: of the variables. Raises ConfigError."""
+    return _words(container, "command", variables, size), _words(container, "args", variables, size)
+
+
+def _words(container: Object, part: str, variables: Mapping[str, str], size: ExecSize) -> tuple[str, ...]:
+    words = list[str]()
+    for index, word in enumerate(container.get(part) or ()):
+        field = f"{part}[{index}]"
+        words.append(exec_limits.expand_argument(field, word, variables))
+        size.add_argument(field, words[-1])
+    return tuple(words)
 
 
 def referenced_objects(container: Object) -> tuple[set[str], set[str]]:
@@ -84,7 +103,7 @@ def _object(objects: Mapping[str, Object | None], kind: str, reference: Object) 
 
 def _value(entry: Object, pod: Object, container: Object, sources: EnvVarSources, previous: Mapping[str, str]) -> str:
     if entry.get("value"):
-        return expand(entry["value"], previous)
+        return exec_limits.expand_variable(entry["name"], entry["value"], previous)
     origin = entry.get("valueFrom") or {}
     try:
         if reference := origin.get("fieldRef"):

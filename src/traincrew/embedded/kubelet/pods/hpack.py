@@ -29,6 +29,7 @@ _LENGTHS = (
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 )  # fmt: skip
 """The number of bits of the Huffman code of each byte (appendix B)."""
+_LONGEST = max(_LENGTHS)
 
 
 def encode(fields: Iterable[tuple[str, str]]) -> bytes:
@@ -121,6 +122,7 @@ def _codes() -> Mapping[tuple[int, int], int]:
 
 
 def _decompressed(data: bytes) -> bytes:
+    """Raises ValueError. The one sequence of _LONGEST bits that is no code is the end of the string, which must not occur."""
     codes, text, length, code = _codes(), bytearray(), 0, 0
     for byte in data:
         for position in range(7, -1, -1):
@@ -128,6 +130,8 @@ def _decompressed(data: bytes) -> bytes:
             if (found := codes.get((length, code))) is not None:
                 text.append(found)
                 length = code = 0
+            elif length == _LONGEST:
+                raise ValueError("hpack: invalid Huffman code")
     if length > 7 or code != (1 << length) - 1:
         raise ValueError("hpack: invalid Huffman code")
     return bytes(text)

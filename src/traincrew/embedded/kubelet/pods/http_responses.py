@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from traincrew.embedded.kubelet.pods import probe_messages
 
 BODY_LIMIT = 10 << 10
 """Bytes of the body that are read."""
-MAX_HEADERS = 1000
+HEAD_LIMIT = 64 << 10
+"""Bytes of the status line and of the headers, with those of informational responses."""
 MAX_INFORMATIONAL = 5
 """Responses such as 100 Continue that are skipped."""
 
@@ -23,18 +24,37 @@ class ProbeResponseHead(NamedTuple):
 
 async def read_head(reader: asyncio.StreamReader) -> ProbeResponseHead:
     """Raises OSError and ValueError."""
+    left = HEAD_LIMIT
     for _ in range(MAX_INFORMATIONAL + 1):
-        code = probe_messages.status_code((await reader.readline()).decode("latin-1"))
-        headers: dict[str, str] = {}
-        for _ in range(MAX_HEADERS):
-            line = (await reader.readline()).decode("latin-1")
-            if not line.strip():
-                break
-            name, _, value = line.partition(":")
-            headers.setdefault(name.strip().lower(), value.strip())
+        (status, *lines), left = await _read_lines(reader, left)
+        code = probe_messages.status_code(status)
         if code == 101 or not 100 <= code < 200:
-            return ProbeResponseHead(code, headers)
+            return ProbeResponseHead(code, _headers(lines))
     raise ValueError("net/http: too many 1xx informational responses")
+
+
+async def _read_lines(reader: asyncio.StreamReader, limit: int) -> tuple[list[str], int]:
+    """The status line and the lines of the headers, and how much of the limit is left."""
+    lines = list[str]()
+    while not lines or lines[-1].strip():
+        try:
+            line = await reader.readline()
+        except ValueError:  # the line is longer than the buffer of the reader
+            limit = -1
+        else:
+            limit -= len(line)
+        if limit < 0:
+            raise ValueError(f"net/http: server response headers exceeded {HEAD_LIMIT} bytes; aborted")
+        lines.append(line.decode("latin-1"))
+    return lines, limit
+
+
+def _headers(lines: Iterable[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers.setdefault(name.strip().lower(), value.strip())
+    return headers
 
 
 async def read_body(reader: asyncio.StreamReader, head: ProbeResponseHead) -> str:

@@ -6,13 +6,15 @@ import posixpath
 from collections.abc import Mapping
 
 from traincrew.apimachinery.unstructured import Object
+from traincrew.embedded.kubelet.envvars import expansion
 from traincrew.embedded.kubelet.envvars.errors import ConfigError
-from traincrew.embedded.kubelet.envvars.expansion import expand_completely
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
 from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+PATH_MAX = 4096
+"""Of Linux: the bytes of a path."""
 
 
 def build_mounts(
@@ -54,7 +56,11 @@ def _mount(volume_mount: Object, container: str, mounted: MountedVolumes, variab
 def _sub_path(volume_mount: Object, variables: Mapping[str, str]) -> str:
     inner = str(volume_mount.get("subPath") or "")
     if volume_mount.get("subPathExpr"):
-        inner, missing = expand_completely(volume_mount["subPathExpr"], variables)
+        try:
+            inner, missing = expansion.expand_completely(volume_mount["subPathExpr"], variables, PATH_MAX)
+        except expansion.TooLong:
+            message = f'subPathExpr of volumeMount "{volume_mount["name"]}" is longer than {PATH_MAX} characters'
+            raise ConfigError(f"{message}, the limit of Linux for a path") from None
         if missing:
             raise ConfigError(f"missing value for {', '.join(missing)}")
     if inner.startswith("/"):
