@@ -27,18 +27,32 @@ ELSEWHERE = {
 }
 """Beginnings of commands that are not run here → where they are, or why nowhere."""
 REMOVE = (
-    "helm uninstall traincrew", "helm uninstall team-c", "kubectl delete -k manifests/base --ignore-not-found",
+    "helm uninstall traincrew", "helm uninstall team-c",
+    "kubectl delete -k manifests/base --ignore-not-found", "kubectl delete -k manifests/policies --ignore-not-found",
     "kubectl delete namespace kubeflow mpi-operator pytorch-operator --ignore-not-found",
 )  # fmt: skip
 
 
+CREATE = re.compile(r"kubectl (create|apply) |sed .* \| kubectl create ")
+"""Commands of a seed's page after its section Install that need no pod. tests/seeds runs the jobs."""
+
+
 def blocks(page: str) -> list[str]:
-    """The commands of a page; of a seed's page those of its section Install. Blocks with output have no command."""
+    """The commands of a page; of a seed's page those of its section Install, and those that create objects.
+
+    Blocks with output have no command.
+    """
     text = (ROOT / page).read_text()
-    if "seeds" in page:
-        text = text[text.index("## Install") :].split("\n## ")[0]
+    if "seeds" not in page:
+        return _blocks(text)
+    install, *others = text[text.index("## Install") :].split("\n## ")
+    after = [line for block in _blocks("\n## ".join(others)) for line in block.splitlines() if CREATE.match(line)]
+    return [*_blocks(install), *after]
+
+
+def _blocks(text: str) -> list[str]:
     found = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [block for block in found if re.match(r"(helm|kubectl|make|mkdir|\()", block)]
+    return [block for block in found if re.match(r"(helm|kubectl|make|mkdir|sed|\()", block)]
 
 
 class Shell:
@@ -74,6 +88,11 @@ def runnable(block: str) -> str:
     return "\n".join(lines)
 
 
+def succeed(shell: Shell, script: str) -> None:
+    done = shell(script)
+    assert done.returncode == 0, f"{script}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_work_as_they_are_written(shell: Shell, page: str) -> None:
     ran = 0
@@ -82,10 +101,9 @@ def test_the_commands_of_a_page_work_as_they_are_written(shell: Shell, page: str
         if re.search(r"^(helm install|mkdir)", script, re.MULTILINE):
             for command in REMOVE:
                 shell(command)
-        if script.startswith("kubectl delete -k manifests/base"):  # for those who have installed it with kustomize
-            shell("kubectl apply -k manifests/overlays/standalone")
-        done = shell(script)
-        assert done.returncode == 0, f"{script}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        for directory in dict.fromkeys(re.findall(r"^kubectl delete -k (\S+)", script, re.MULTILINE)):
+            succeed(shell, f"kubectl apply -k {directory}")  # for those who have installed it with kustomize
+        succeed(shell, script)
         ran += bool(script)
     for command in REMOVE:
         shell(command)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import functools
+import json
 import pathlib
 from collections.abc import Iterator
 
 import pytest
 from tests.install import helm as helm_module
 from tests.install.helm import ROOT, Helm, Object
+from tools.install_files import COMPONENT
 from tools.kube import cluster
 
 from traincrew.kinds import KINDS
-from traincrew.validation import required_permissions
+from traincrew.validation import rbac_manifests, required_permissions
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = sorted(path.name for path in (MANIFESTS / "overlays").iterdir())
-DIRECTORIES = ("crds", "base", "namespace", "console", "recorder", *(f"overlays/{name}" for name in OVERLAYS))
+DIRECTORIES = (
+    "crds", "base", "namespace", "console", "recorder", "sharing", "policies", *(f"overlays/{name}" for name in OVERLAYS)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +40,22 @@ def installed(kube: cluster.Cluster, tmp_path_factory: pytest.TempPathFactory) -
     result = kube.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(directory / "mine"))
     assert result.returncode == 0, result.stderr
     return "elsewhere"
+
+
+KEPT = {"CustomResourceDefinition", "Namespace", "PersistentVolumeClaim"}
+"""Jobs, objects of others and the history are gone with them."""
+
+
+@pytest.mark.parametrize("directory", DIRECTORIES)
+def test_all_objects_but_those_that_hold_data_have_the_label_by_which_they_are_removed(directory: str) -> None:
+    labelled = {kind for (kind, _), each in objects(directory).items() if COMPONENT in each["metadata"].get("labels", {})}
+    assert labelled == {kind for kind, _ in objects(directory)} - KEPT
+
+
+def test_the_label_by_which_objects_are_removed_selects_no_pod() -> None:
+    """A selector of a Deployment cannot be changed, and the label may."""
+    for directory in DIRECTORIES:
+        assert all(COMPONENT not in json.dumps(each.get("spec", {})) for each in objects(directory).values())
 
 
 @functools.cache
@@ -143,7 +163,8 @@ def test_the_chart_grants_the_rights_of_the_base(helm: Helm) -> None:
     for name in users:
         one, other = charts[0]["ClusterRole", name], base["ClusterRole", name]
         assert helm_module.permissions(one) == helm_module.permissions(other)
-        assert other["metadata"]["labels"].items() <= one["metadata"]["labels"].items()
+        labels = rbac_manifests.user_labels(name.removeprefix("kubeflow-training-")).items()
+        assert labels <= one["metadata"]["labels"].items() & other["metadata"]["labels"].items()
 
 
 def _without_instance(found: Object) -> Object:
