@@ -86,6 +86,31 @@ def test_two_keys_go_to_every_page(page: Page) -> None:
     expect(page).to_have_url(re.compile("/jobs"))
 
 
+def test_keys_of_one_character_can_be_turned_off(page: Page) -> None:
+    page.goto("/jobs?sort=name")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("switch", name="Keys of one character").click(force=True)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    page.reload()
+    page.get_by_role("link", name="broken").wait_for()
+    for key in ("j", "x", "n", "g", "n", "?"):
+        page.keyboard.press(key)
+    expect(page.locator(".table-row.current")).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"/jobs\?sort=name$"))
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Find a job")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    dialog.get_by_role("switch", name="Keys of one character").click(force=True)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("j")
+    expect(page.locator(".table-row.current")).to_have_count(1)
+
+
 def test_a_failed_job_is_understood_from_its_page(page: Page) -> None:
     page.goto("/jobs")
     page.get_by_role("link", name="broken").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 LOGS = "/jobs/default/pytorchjob/digits/logs"
@@ -103,8 +104,29 @@ def test_wrapped_lines_stay_where_the_keyboard_has_moved_them(page: Page) -> Non
     page.wait_for_function("each => each.scrollHeight > 3 * each.clientHeight", arg=log.element_handle())
     log.press("PageUp")
     expect(page.get_by_role("switch", name="Follow")).not_to_be_checked()
-    top, height = log.evaluate("each => [each.scrollTop, each.scrollHeight]")
-    page.wait_for_function("([each, before]) => each.scrollHeight > before", arg=[log.element_handle(), height])
-    assert log.evaluate("each => each.scrollTop") == top
+    below = "each => each.scrollHeight - each.scrollTop - each.clientHeight"
+    before = log.evaluate(below)
+    assert before > 0
+    page.wait_for_function(f"([each, before]) => ({below})(each) > before", arg=[log.element_handle(), before])
     page.get_by_role("button", name="To the end").click()
     expect(page.get_by_role("switch", name="Follow")).to_be_checked()
+
+
+@pytest.mark.parametrize("wrap", ["", "&wrap=1"])
+def test_lines_are_linked_and_selected_with_the_keyboard(page: Page, wrap: str) -> None:
+    page.goto(f"/jobs/default/tfjob/evaluate/logs?all=1{wrap}")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("accuracy 0.97")
+    log.focus()
+    page.keyboard.press("ArrowUp")
+    expect(log.locator(".log-row.current")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#L="))
+    last = page.url
+    page.keyboard.press("Shift+ArrowUp")
+    expect(log.locator(".log-row.chosen")).to_have_count(2)
+    expect(page).not_to_have_url(last)
+    expect(page.get_by_role("button", name="Copy 2 lines")).to_be_visible()
+    page.goto("about:blank")
+    page.goto(last)
+    expect(page.locator(".log-row.chosen")).to_have_count(1)

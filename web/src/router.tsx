@@ -96,6 +96,8 @@ const logs = createRoute({
 const metrics = createRoute({
   getParentRoute: () => job,
   path: '/metrics',
+  validateSearch: (raw: Record<string, unknown>): { pattern?: string } =>
+    typeof raw.pattern === 'string' && raw.pattern !== '' ? { pattern: raw.pattern } : {},
   component: lazyRouteComponent(() => import('./metrics/MetricsTab'), 'MetricsTab'),
 });
 

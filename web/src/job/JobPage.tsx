@@ -1,5 +1,4 @@
 import { Skeleton, Stack } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useMatchRoute, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +11,7 @@ import { plainName, recordedName } from '../jobs/recorded';
 import { StatusWord } from '../jobs/StatusBadge';
 import { RecordingNote } from '../recordings/RecordingNote';
 import { ProblemState } from '../shell/ProblemState';
+import { useShortcuts } from '../shell/shortcuts';
 import { useTitle } from '../shell/useTitle';
 import { JobActions } from './JobActions';
 import { JobContext, useCurrentJob, useJobAddress, useJobNow, useMomentSearch } from './jobContext';
@@ -136,7 +136,7 @@ function Tabs() {
   useEffect(() => {
     bar.current?.querySelector('.current')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
-  useHotkeys([
+  useShortcuts([
     ['[', () => go(-1)],
     [']', () => go(1)],
   ]);

@@ -1,6 +1,6 @@
 import { Code, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Diagnosis, JobDetail } from '../api/contract.gen';
 import { since } from '../format/time';
@@ -8,12 +8,14 @@ import { Sentence } from '../i18n/Sentence';
 import { say } from '../i18n/say';
 import { Devices, JobProgress } from '../jobs/JobCell';
 import { ReplicaStatus } from '../jobs/StatusBadge';
+import { chartsOf } from '../metrics/charts';
+import { headlines } from '../metrics/headlines';
 import { Card } from './Card';
 import { ConditionsCard } from './ConditionsCard';
 import { FailureCard } from './FailureCard';
 import { useCurrentJob, useJobAddress, useJobNow, useMomentSearch } from './jobContext';
 import { Timeline } from './Timeline';
-import { UsageCard } from './UsageCard';
+import { UsageCard, useMetricsNow } from './UsageCard';
 
 export function OverviewTab() {
   const job = useCurrentJob();
@@ -27,13 +29,33 @@ export function OverviewTab() {
         </Suspense>
       )}
       <Timeline job={job} />
-      <UsageCard job={job} />
+      <Numbers job={job} />
       <div className="columns">
         <Ranks job={job} />
         <Facts job={job} />
       </div>
       <ConditionsCard job={job} />
     </div>
+  );
+}
+
+const HeadlineCharts = lazy(() =>
+  import('../metrics/HeadlineCharts').then((module) => ({ default: module.HeadlineCharts })),
+);
+
+/** What the replicas print and use. */
+function Numbers({ job }: { readonly job: JobDetail }) {
+  const metrics = useMetricsNow();
+  const charts = useMemo(() => (metrics === null ? [] : headlines(chartsOf(metrics))), [metrics]);
+  return (
+    <>
+      {charts.length > 0 && (
+        <Suspense>
+          <HeadlineCharts charts={charts} />
+        </Suspense>
+      )}
+      <UsageCard job={job} series={metrics?.usage ?? []} />
+    </>
   );
 }
 

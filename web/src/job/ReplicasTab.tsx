@@ -81,7 +81,7 @@ const HEADINGS = [
 function ReplicaTable({ rows: { total, at, show } }: { readonly rows: ReplicaRows }) {
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
-  const { byReplica } = useUsage();
+  const byReplica = useUsage();
   const rows = useVirtualizer({
     count: total,
     getScrollElement: () => scroller.current,

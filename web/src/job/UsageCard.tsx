@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { JobDetail, UsageSeries } from '../api/contract.gen';
+import type { JobDetail, JobMetrics, UsageSeries } from '../api/contract.gen';
 import { useMetrics } from '../api/topics';
 import { shown } from '../metrics/charts';
 import { Card } from './Card';
@@ -9,19 +9,27 @@ import { latestUsage, totalUsage, type Used } from './usageNow';
 
 const WITHOUT_OUTPUT = '?output=0';
 
-/** What each replica used when it was last measured, by its name. */
-export function useUsage(): { readonly byReplica: ReadonlyMap<string, Used>; readonly series: readonly UsageSeries[] } {
+/** The metrics until the moment that the page shows. Null: they are not known yet. */
+export function useMetricsNow(query = ''): JobMetrics | null {
   const { namespace, kind, name } = useJobAddress();
-  const { data } = useMetrics(namespace, kind, name, WITHOUT_OUTPUT);
+  const { data } = useMetrics(namespace, kind, name, query);
   const moment = useMoment();
-  const series = (data && moment !== null ? metricsAt(data, moment) : data)?.usage ?? [];
-  return { byReplica: latestUsage(series), series };
+  return data && moment !== null ? metricsAt(data, moment) : data;
+}
+
+/** What each replica used when it was last measured, by its name. */
+export function useUsage(): ReadonlyMap<string, Used> {
+  return latestUsage(useMetricsNow(WITHOUT_OUTPUT)?.usage ?? []);
+}
+
+interface Props {
+  readonly job: JobDetail;
+  readonly series: readonly UsageSeries[];
 }
 
 /** What the replicas use together, and what they request. */
-export function UsageCard({ job }: { readonly job: JobDetail }) {
+export function UsageCard({ job, series }: Props) {
   const { t } = useTranslation();
-  const { series } = useUsage();
   const total = totalUsage(series);
   if (total === null || job.replicas.every((replica) => replica.state !== 'Running')) return null;
   return (

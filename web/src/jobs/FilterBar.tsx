@@ -1,9 +1,9 @@
 import { ActionIcon, Button, Checkbox, Menu, TextInput, Tooltip } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { JobList, JobSummary } from '../api/contract.gen';
 import { ChevronIcon, CloseIcon, ColumnsIcon, SearchIcon } from '../icons';
+import { useShortcuts } from '../shell/shortcuts';
 import type { ChangeSearch } from './JobsPage';
 import {
   COLUMNS,
@@ -77,7 +77,7 @@ function SearchField({ search, change }: Pick<Props, 'search' | 'change'>) {
   const { t } = useTranslation();
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState<string | null>(null);
-  useHotkeys([['/', () => input.current?.focus()]]);
+  useShortcuts([['/', () => input.current?.focus()]]);
   const type = (text: string) => {
     setTyped(text);
     change({ q: text });

@@ -1,8 +1,8 @@
-import { useHotkeys } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { type RefObject, useMemo, useState } from 'react';
 import type { JobSummary } from '../api/contract.gen';
 import { jobId } from '../api/patches';
+import { useShortcuts } from '../shell/shortcuts';
 import { ROW } from './JobRows';
 import { type Cursor, moved, rowOf } from './listCursor';
 import { isRecorded } from './recorded';
@@ -24,7 +24,7 @@ export function useListKeys(
     setCursor(next);
     if (scroller.current && next) reveal(scroller.current, next.at * ROW);
   };
-  useHotkeys([
+  useShortcuts([
     ['j', () => move(1)],
     ['k', () => move(-1)],
     ['x', () => current && !isRecorded(current.name) && mark(jobId(current))],
@@ -32,7 +32,7 @@ export function useListKeys(
   const open = ({ namespace, kind, name }: JobSummary) =>
     void navigate({ to: '/jobs/$namespace/$kind/$name', params: { namespace, kind, name } });
   // Enter on a button or a link is for that button or link.
-  useHotkeys([['Enter', () => current && open(current)]], ['INPUT', 'TEXTAREA', 'SELECT', 'BUTTON', 'A']);
+  useShortcuts([['Enter', () => current && open(current)]], ['INPUT', 'TEXTAREA', 'SELECT', 'BUTTON', 'A']);
   return at;
 }
 

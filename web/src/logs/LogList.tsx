@@ -1,9 +1,11 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
+import { CurrentLine } from './CurrentLine';
 import { followAfter } from './followScroll';
 import { LogRow, ROW } from './LogRow';
 import { ToEnd } from './ToEnd';
+import { useLineKeys } from './useLineKeys';
 
 const OVERSCAN = 20;
 
@@ -15,6 +17,8 @@ export interface ListProps {
   readonly colorOf: (replica: string) => number;
   readonly chosen: readonly [number, number] | null;
   readonly onChoose: (index: number, extend: boolean) => void;
+  /** With the keyboard. from: the line before it, which a selection continues or begins with. */
+  readonly onKeyChoose: (index: number, from?: number) => void;
   readonly matcher: RegExp | null;
   /** The row to show in the middle; a new object scrolls again. */
   readonly target: { readonly index: number } | null;
@@ -49,6 +53,15 @@ export function LogList(props: ListProps) {
     if (next !== null) setFollow(next);
   };
 
+  const keys = useLineKeys({
+    count: lines.length,
+    dropped: props.dropped,
+    start: () => (follow ? lines.length - 1 : Math.min(lines.length - 1, Math.ceil(view.top / ROW))),
+    reveal: (index) => reveal(scroller.current, index),
+    onChoose: props.onKeyChoose,
+    onStop: () => setFollow(false),
+  });
+
   const first = Math.max(0, Math.floor(view.top / ROW) - OVERSCAN);
   const last = Math.min(lines.length, Math.ceil((view.top + view.height) / ROW) + OVERSCAN);
   return (
@@ -57,6 +70,7 @@ export function LogList(props: ListProps) {
         className="log-scroller"
         ref={scroller}
         onScroll={scrolled}
+        onKeyDown={keys.onKeyDown}
         role="log"
         aria-live="off"
         aria-label={t('tabs.logs')}
@@ -70,15 +84,24 @@ export function LogList(props: ListProps) {
               index={first + at}
               color={props.colorOf(line.replica)}
               chosen={isChosen(props.chosen, first + at)}
+              current={first + at === keys.at}
               matcher={props.matcher}
               onChoose={props.onChoose}
             />
           ))}
         </div>
       </div>
+      <CurrentLine line={lines[keys.at]} />
       {!follow && <ToEnd onClick={() => setFollow(true)} />}
     </div>
   );
+}
+
+function reveal(element: HTMLElement | null, index: number): void {
+  if (!element) return;
+  const below = (index + 1) * ROW - element.clientHeight;
+  if (element.scrollTop > index * ROW) element.scrollTop = index * ROW;
+  else if (element.scrollTop < below) element.scrollTop = below;
 }
 
 export function isChosen(chosen: readonly [number, number] | null, index: number): boolean {

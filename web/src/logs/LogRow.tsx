@@ -14,6 +14,8 @@ interface Props {
   readonly index: number;
   readonly color: number;
   readonly chosen: boolean;
+  /** The keyboard is here. */
+  readonly current: boolean;
   readonly matcher: RegExp | null;
   readonly onChoose: (index: number, extend: boolean) => void;
   /** The list gives the row its place. */
@@ -21,12 +23,21 @@ interface Props {
 }
 
 /** One line. Its text becomes text nodes, never HTML. */
-export const LogRow = memo(function LogRow({ line, index, color, chosen, matcher, onChoose, placed = true }: Props) {
+export const LogRow = memo(function LogRow({
+  line,
+  index,
+  color,
+  chosen,
+  current,
+  matcher,
+  onChoose,
+  placed = true,
+}: Props) {
   const { t } = useTranslation();
   const level = line.level === 'error' || line.level === 'warning' ? ` ${line.level}` : '';
   return (
     <div
-      className={`log-row${level}${chosen ? ' chosen' : ''}`}
+      className={`log-row${level}${chosen ? ' chosen' : ''}${current ? ' current' : ''}`}
       style={placed ? { top: index * ROW } : undefined}
       data-sequence={line.sequence}
     >

@@ -1,11 +1,11 @@
 import { Button, Menu, Select, Switch, TextInput, Tooltip } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { clock } from '../format/time';
 import { ChevronIcon, CloseIcon, SearchIcon } from '../icons';
 import { useCurrentJob } from '../job/jobContext';
 import { toggled, words } from '../jobs/jobFilters';
+import { useShortcuts } from '../shell/shortcuts';
 import { type ChangeLogSearch, RANK_COLORS } from './LogsTab';
 import { LEVELS, type LevelFilter, type LogSearch } from './logSearch';
 
@@ -62,7 +62,7 @@ function Replicas({ search, change }: Pick<Props, 'search' | 'change'>) {
   const { replicas } = useCurrentJob();
   const chosen = words(search.replica);
   const toggle = (name: string) => change({ replica: toggled(search.replica, name) });
-  useHotkeys(replicas.slice(0, CHIPS).map((replica, index) => [String(index + 1), () => toggle(replica.name)]));
+  useShortcuts(replicas.slice(0, CHIPS).map((replica, index) => [String(index + 1), () => toggle(replica.name)]));
   if (replicas.length < 2) return null;
   if (replicas.length > CHIPS)
     return (
@@ -115,7 +115,7 @@ function Find({ search, change, toMatch }: Pick<Props, 'search' | 'change' | 'to
     input.current?.select();
   };
   // The browser's own search sees only the lines in view.
-  useHotkeys(
+  useShortcuts(
     [
       ['/', focus],
       ['mod+F', focus],

@@ -1,5 +1,4 @@
 import { Text } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +7,7 @@ import { linesAt } from '../job/jobAt';
 import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
 import { isRecorded } from '../jobs/recorded';
 import { ProblemState } from '../shell/ProblemState';
+import { useShortcuts } from '../shell/shortcuts';
 import { consensus } from './consensus';
 import { LogFooter } from './LogFooter';
 import { LogList } from './LogList';
@@ -72,11 +72,12 @@ function LogView({ feed, search, change }: ViewProps) {
     setTarget({ index });
   });
 
-  const choose = (index: number, extend: boolean) => {
+  /** from: where the selection begins. */
+  const choose = (index: number, from = index) => {
     const line = lines[index];
     if (!line) return;
     setFollow(false);
-    setChosen(extend && chosen ? [chosen[0], index] : [index, index]);
+    setChosen([from, index]);
     // The whole address: a fragment alone would be relative to <base href>.
     const { pathname, search: query } = window.location;
     window.history.replaceState(window.history.state, '', `${pathname}${query}#${lineFragment(line)}`);
@@ -85,12 +86,12 @@ function LogView({ feed, search, change }: ViewProps) {
     const start = chosen ? chosen[1] : step === 1 ? -1 : lines.length;
     for (let index = start + step; index >= 0 && index < lines.length; index += step)
       if (test(index)) {
-        choose(index, false);
+        choose(index);
         setTarget({ index });
         return;
       }
   };
-  useHotkeys([
+  useShortcuts([
     ['f', () => setFollow(!follow)],
     ['e', () => jump((index) => lines[index]?.level === 'error')],
   ]);
@@ -122,7 +123,8 @@ function LogView({ feed, search, change }: ViewProps) {
           setFollow={setFollow}
           colorOf={(replica) => colors.get(replica) ?? 0}
           chosen={chosen}
-          onChoose={choose}
+          onChoose={(index, extend) => choose(index, extend && chosen ? chosen[0] : index)}
+          onKeyChoose={(index, from = index) => choose(index, chosen?.[1] === from ? chosen[0] : from)}
           matcher={matcher}
           target={target}
         />

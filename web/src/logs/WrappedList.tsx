@@ -1,13 +1,16 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CurrentLine } from './CurrentLine';
 import { followAfter } from './followScroll';
 import { isChosen, type ListProps } from './LogList';
 import { LogRow, ROW } from './LogRow';
 import { ToEnd } from './ToEnd';
+import { useLineKeys } from './useLineKeys';
 
 /** Lines that are as high as their text needs. Only those in view are measured. */
-export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoose, matcher, target }: ListProps) {
+export function WrappedList(props: ListProps) {
+  const { lines, follow, setFollow, colorOf, chosen, onChoose, matcher, target } = props;
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -25,6 +28,15 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
     if (target) rows.scrollToIndex(target.index, { align: 'center' });
   }, [target, rows]);
 
+  const keys = useLineKeys({
+    count: lines.length,
+    dropped: props.dropped,
+    start: () => (follow ? lines.length - 1 : (rows.range?.startIndex ?? 0)),
+    reveal: (index) => rows.scrollToIndex(index, { align: 'auto' }),
+    onChoose: props.onKeyChoose,
+    onStop: () => setFollow(false),
+  });
+
   // Rows become higher when they are measured: the end moves away although nobody scrolls, so the way up counts.
   const top = useRef(0);
   const scrolled = () => {
@@ -41,6 +53,7 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
         className="log-scroller wrapped"
         ref={scroller}
         onScroll={scrolled}
+        onKeyDown={keys.onKeyDown}
         role="log"
         aria-live="off"
         aria-label={t('tabs.logs')}
@@ -63,6 +76,7 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
                     index={item.index}
                     color={colorOf(line.replica)}
                     chosen={isChosen(chosen, item.index)}
+                    current={item.index === keys.at}
                     matcher={matcher}
                     onChoose={onChoose}
                     placed={false}
@@ -73,6 +87,7 @@ export function WrappedList({ lines, follow, setFollow, colorOf, chosen, onChoos
           })}
         </div>
       </div>
+      <CurrentLine line={lines[keys.at]} />
       {!follow && <ToEnd onClick={() => setFollow(true)} />}
     </div>
   );

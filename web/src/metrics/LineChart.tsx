@@ -15,6 +15,7 @@ interface Props {
   /** The replicas of the job, in whose order colours are given: the same as in the logs. */
   readonly colorOf: (replica: string) => number;
   readonly onTime: (milliseconds: number) => void;
+  readonly height?: number;
 }
 
 function color(name: string): string {
@@ -31,11 +32,11 @@ function dataOf(chart: Chart): uPlot.AlignedData {
   return aligned(chart.lines, chart.unit);
 }
 
-function options({ chart, colorOf, onTime }: Props, width: number): uPlot.Options {
+function options({ chart, colorOf, onTime, height = HEIGHT }: Props, width: number): uPlot.Options {
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
   return {
     width,
-    height: HEIGHT,
+    height,
     // Room for the half of the last time that is right of its tick.
     padding: [8, 30, 0, 0],
     legend: { show: false },
@@ -88,7 +89,9 @@ export function LineChart(props: Props) {
     if (!element) return;
     const made = new uPlot(options(latest.current, element.clientWidth), dataOf(latest.current.chart), element);
     plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const observer = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: latest.current.height ?? HEIGHT }),
+    );
     observer.observe(element);
     return () => {
       observer.disconnect();
@@ -97,5 +100,5 @@ export function LineChart(props: Props) {
   }, [shape, scheme, props.chart.unit]);
 
   useEffect(() => plot.current?.setData(dataOf(props.chart)), [props.chart]);
-  return <div ref={host} className="chart" aria-hidden="true" />;
+  return <div ref={host} className="chart" style={{ minHeight: props.height ?? HEIGHT }} aria-hidden="true" />;
 }

@@ -1,5 +1,5 @@
 import { Button, Group, Text } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMetrics } from '../api/topics';
@@ -12,21 +12,46 @@ import { useCurrentJob, useJobAddress, useMoment } from '../job/jobContext';
 import { ProblemState } from '../shell/ProblemState';
 import { type Chart, chartsOf, csv, latest, shown } from './charts';
 import { LineChart } from './LineChart';
+import { PatternField } from './PatternField';
 import { useChartName } from './useChartName';
 
 const COLORS = 8;
+const FROM = '/jobs/$namespace/$kind/$name/metrics';
+
+function metricsQuery(pattern: string): string {
+  return pattern === '' ? '' : `?${new URLSearchParams({ pattern })}`;
+}
 
 /** What replicas use, and the numbers that they print. */
 export function MetricsTab() {
   const { t } = useTranslation();
   const { namespace, kind, name } = useJobAddress();
-  const { data, error } = useMetrics(namespace, kind, name);
+  const { pattern = '' } = useSearch({ from: FROM });
+  const navigate = useNavigate({ from: FROM });
+  const { data, error } = useMetrics(namespace, kind, name, metricsQuery(pattern));
   const moment = useMoment();
   const charts = useMemo(() => {
     if (!data) return [];
     return chartsOf(moment === null ? data : metricsAt(data, moment));
   }, [data, moment]);
-  if (!data) return error ? <ProblemState problem={error} /> : <Text c="dimmed">{t('logs.loading')}</Text>;
+  const field = (
+    <PatternField
+      pattern={pattern}
+      use={(next) =>
+        void navigate({
+          search: ({ pattern: _, ...before }) => (next === '' ? before : { ...before, pattern: next }),
+          replace: true,
+        })
+      }
+    />
+  );
+  if (!data)
+    return (
+      <div className="overview">
+        {field}
+        {error ? <ProblemState problem={error} /> : <Text c="dimmed">{t('logs.loading')}</Text>}
+      </div>
+    );
   return (
     <div className="overview">
       <Group justify="space-between">
@@ -43,6 +68,7 @@ export function MetricsTab() {
           {t('metrics.csv')}
         </Button>
       </Group>
+      {field}
       {[data.unavailable, ...data.errors]
         .filter((each) => each !== '')
         .map((each) => (
@@ -53,14 +79,14 @@ export function MetricsTab() {
       {charts.length === 0 && <Text c="dimmed">{t('metrics.none')}</Text>}
       <div className="columns">
         {charts.map((chart) => (
-          <ChartCard key={`${chart.guessed}${chart.name}`} chart={chart} />
+          <ChartCard key={`${chart.guessed}${chart.name}`} chart={chart} byPattern={pattern !== ''} />
         ))}
       </div>
     </div>
   );
 }
 
-function ChartCard({ chart }: { readonly chart: Chart }) {
+function ChartCard({ chart, byPattern }: { readonly chart: Chart; readonly byPattern: boolean }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const params = useJobAddress();
@@ -79,7 +105,7 @@ function ChartCard({ chart }: { readonly chart: Chart }) {
     });
   return (
     <Card title={title}>
-      {chart.guessed && <span className="tag">{t('metrics.guessed')}</span>}
+      {chart.guessed && <span className="tag">{t(byPattern ? 'metrics.byPattern' : 'metrics.guessed')}</span>}
       <LineChart chart={chart} colorOf={colorOf} onTime={toLogs} />
       <ul className="chart-legend">
         {chart.lines.map((line) => (

@@ -1,5 +1,4 @@
 import { ActionIcon, Menu, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +11,7 @@ import { withModifier } from './modifierKey';
 import { Palette } from './Palette';
 import { Rail } from './Rail';
 import { ShortcutSheet } from './ShortcutSheet';
+import { useShortcuts } from './shortcuts';
 import { UserMenu } from './UserMenu';
 import { useCapabilities, useRenewedCapabilities } from './useCapabilities';
 import { useGoKeys } from './useGoKeys';
@@ -24,7 +24,7 @@ export function Frame() {
   useRenewedCapabilities();
   useGoKeys();
   const noCluster = useCapabilities()?.mode === 'recording';
-  useHotkeys([
+  useShortcuts([
     ['mod+K', () => setPalette(!noCluster)],
     ['shift+?', () => setShortcuts(true)],
     ['n', () => void (noCluster || navigate({ to: '/jobs/new' }))],

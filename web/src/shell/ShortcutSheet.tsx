@@ -1,6 +1,7 @@
-import { Kbd, Modal, Table } from '@mantine/core';
+import { Kbd, Modal, Switch, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { withModifier } from './modifierKey';
+import { setShortcuts, useShortcutsOn } from './shortcuts';
 
 const KEYS = [
   [withModifier('K'), 'palette'],
@@ -18,6 +19,7 @@ const KEYS = [
   ['f', 'follow'],
   ['e', 'nextError'],
   ['1–9', 'rank'],
+  ['↑ ↓ Enter', 'line'],
 ] as const;
 
 interface Props {
@@ -26,8 +28,16 @@ interface Props {
 
 export function ShortcutSheet({ onClose }: Props) {
   const { t } = useTranslation();
+  const on = useShortcutsOn();
   return (
     <Modal opened onClose={onClose} title={t('shortcuts.title')} closeButtonProps={{ 'aria-label': t('dialog.close') }}>
+      <Switch
+        mb="sm"
+        label={t('shortcuts.single')}
+        description={t('shortcuts.singleHint')}
+        checked={on}
+        onChange={(event) => setShortcuts(event.currentTarget.checked)}
+      />
       <Table>
         <Table.Tbody>
           {KEYS.map(([keys, name]) => (

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { useShortcutsOn } from './shortcuts';
 
 /** After `g`, the key of a page. */
 const PAGES = { j: '/jobs', n: '/nodes', q: '/queues', t: '/templates' } as const;
@@ -14,7 +15,9 @@ function isTyping(target: EventTarget | null): boolean {
 /** `g` and a second key go to a page. The second key has its other meaning only without `g`. */
 export function useGoKeys(): void {
   const navigate = useNavigate();
+  const on = useShortcutsOn();
   useEffect(() => {
+    if (!on) return;
     let pressed = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -28,5 +31,5 @@ export function useGoKeys(): void {
     // Before all other keys of the page.
     window.addEventListener('keydown', onKey, { capture: true });
     return () => window.removeEventListener('keydown', onKey, { capture: true });
-  }, [navigate]);
+  }, [navigate, on]);
 }

@@ -59,6 +59,9 @@ export function Wizard({ capabilities, draft, first, beginning, left, onLeave }:
       <div className="wizard-columns">
         <section className="card" aria-label={t('wizard.form')}>
           <BrokenText manifest={manifest} />
+          {manifest.parsed.others > 0 && (
+            <p className="quiet">{t('wizard.others', { count: manifest.parsed.others })}</p>
+          )}
           {kind ? (
             <JobForm
               form={manifest.form}
