@@ -6,6 +6,7 @@ import pathlib
 import re
 
 import pytest
+import yaml
 from playwright.sync_api import Locator, Page, expect
 from tests.console_browser.console_process import Machine
 
@@ -132,6 +133,34 @@ def test_the_amount_of_a_device_can_be_typed_anew(wizard: Page) -> None:
     amount.press_sequentially("4")
     expect(amount).to_have_value("4")
     expect(yaml_of(wizard)).to_contain_text('nvidia.com/gpu: "4"')
+
+
+def test_the_limits_of_an_elastic_mpi_job(wizard: Page) -> None:
+    wizard.get_by_text("Advanced", exact=True).click()
+    wizard.get_by_role("textbox", name="Elastic: fewest workers").fill("1")
+    wizard.get_by_role("textbox", name="Elastic: most workers").fill("4")
+    expect(yaml_of(wizard)).to_contain_text("elasticPolicy")
+    expect(yaml_of(wizard)).to_contain_text("maxReplicas: 4")
+    expect(wizard.get_by_text("The API server accepts the job.")).to_be_visible()
+
+
+def test_a_file_with_several_objects_is_submitted_as_a_whole(page: Page, machine: Machine, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "with-config.yaml"
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: with-config}\ndata: {epochs: '3'}\n"
+    job = machine.api.get("tfjobs", "default", "evaluate")
+    job = {"apiVersion": job["apiVersion"], "kind": job["kind"], "metadata": {"name": "with-config"}, "spec": job["spec"]}
+    file.write_text(f"{config}---\n{yaml.safe_dump(job)}")
+    page.goto("/templates")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a file").click()
+    chooser.value.set_files(file)
+    expect(page.get_by_role("textbox", name="Name")).to_have_value("with-config")
+    expect(page.get_by_text("The YAML has 1 more object.")).to_be_visible()
+    page.get_by_role("textbox", name="Name").fill("with-config-2")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", name="with-config-2")).to_be_visible()
+    assert machine.api.get("configmaps", "default", "with-config")["data"] == {"epochs": "3"}
+    machine.api.delete("tfjobs", "default", "with-config-2")
 
 
 def test_a_role_is_added_and_removed(wizard: Page) -> None:

@@ -62,6 +62,20 @@ export function rolesWithCommand(kind: KindInfo): readonly string[] {
   return kind.kind === 'mpijob' ? ['Launcher'] : kind.roles;
 }
 
+const LIMITS = ['minReplicas', 'maxReplicas', 'maxRestarts'] as const;
+type Limit = (typeof LIMITS)[number];
+const ELASTIC: Readonly<Record<string, readonly Limit[]>> = {
+  pytorchjob: LIMITS,
+  paddlejob: LIMITS,
+  // Horovod has its own limit of restarts, in the command of the launcher.
+  mpijob: ['minReplicas', 'maxReplicas'],
+};
+
+/** The fields of `spec.elasticPolicy` that the kind has. */
+export function elasticLimits(kind: KindInfo): readonly Limit[] {
+  return ELASTIC[kind.kind] ?? [];
+}
+
 export function starterText(kind: KindInfo, apiVersion: string, namespace: string): string {
   const starter = STARTERS[kind.kind];
   if (!starter) return '';

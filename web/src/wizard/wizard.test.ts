@@ -6,7 +6,7 @@ import { containerPath, project, type RoleForm } from './projection';
 import { numberOf, showNumber } from './quantities';
 import { sharedBy } from './shared';
 import { joinWords, splitWords } from './shellWords';
-import { starterText } from './starters';
+import { elasticLimits, starterText } from './starters';
 
 const MPI: KindInfo = {
   kind: 'mpijob',
@@ -48,6 +48,24 @@ spec:
     const described = edited(starter(), [[path, 'benchmarks: MPI']]);
     expect(form(described).description).toBe('benchmarks: MPI');
     expect(form(edited(described, [[path, undefined]])).description).toBe('');
+  });
+
+  test('of several objects the form shows and changes the job alone', () => {
+    const config = '# data\napiVersion: v1\nkind: ConfigMap\nmetadata: {name:   x}\n';
+    const text = `${config}---\n${starter()}---\n`;
+    expect(parse(text)).toMatchObject({ problems: [], others: 1 });
+    expect(form(text).kindName).toBe('MPIJob');
+    const after = edited(text, [[['metadata', 'name'], 'other']]);
+    expect(form(after).name).toBe('other');
+    expect(after.startsWith(`${config}---\n`)).toBe(true);
+    expect(after.endsWith('\n---\n')).toBe(true);
+    expect(edited(`${starter()}---\n${config}`, [[['metadata', 'name'], 'other']]).endsWith(`---\n${config}`)).toBe(
+      true,
+    );
+  });
+
+  test('broken text of any object has its line', () => {
+    expect(parse(`${starter()}---\na: [\n`).problems[0]?.line).toBeGreaterThan(starter().split('\n').length);
   });
 
   test('broken text has its line', () => {
@@ -155,6 +173,12 @@ test.each([
 ])('%j is split as a shell does', (text, words) => {
   expect(splitWords(text)).toEqual(words);
   expect(splitWords(joinWords(words))).toEqual(words);
+});
+
+test('the limits of an elastic policy are those that the kind has', () => {
+  expect(elasticLimits(MPI)).toEqual(['minReplicas', 'maxReplicas']);
+  expect(elasticLimits({ ...MPI, kind: 'pytorchjob' })).toContain('maxRestarts');
+  expect(elasticLimits(TF)).toEqual([]);
 });
 
 test('names', () => {

@@ -4,15 +4,14 @@ import { NumberField } from '../NumberField';
 import { DESCRIPTION, podPath, policyPath, policyText, QUEUE, SCALING, text, tree } from '../projection';
 import { queueOf, setQueue } from '../queues';
 import { sharedBy } from '../shared';
+import { elasticLimits } from '../starters';
 import { PairRows } from './PairRows';
 import { QueueField } from './QueueField';
 import { forRoles, labelOf, type SectionProps } from './section';
 
 const CLEAN = ['Running', 'All', 'None'];
 const SCALINGS = ['manual', 'yield', 'idle'];
-const LIMITS = ['minReplicas', 'maxReplicas', 'maxRestarts'] as const;
 const POLICIES = ['backoffLimit', 'activeDeadlineSeconds', 'ttlSecondsAfterFinished'] as const;
-const ELASTIC = ['pytorchjob', 'paddlejob'];
 const SCALED = ['pytorchjob', 'mpijob'];
 
 export function AdvancedSection(props: SectionProps) {
@@ -120,19 +119,18 @@ function Elastic({ form, kind, disabled, errorAt, edit }: SectionProps) {
   const scaling = form.annotations[SCALING] ?? '';
   return (
     <div className="form-row">
-      {ELASTIC.includes(kind.kind) &&
-        LIMITS.map((field) => (
-          <NumberField
-            key={field}
-            label={t(`wizard.${field}`)}
-            min={field === 'maxRestarts' ? 0 : 1}
-            value={whole(text(policy[field]))}
-            disabled={disabled}
-            error={errorAt(['spec', 'elasticPolicy', field])}
-            onEmpty={() => edit([['spec', 'elasticPolicy', field], undefined])}
-            onNumber={(value) => edit([['spec', 'elasticPolicy', field], value])}
-          />
-        ))}
+      {elasticLimits(kind).map((field) => (
+        <NumberField
+          key={field}
+          label={t(`wizard.${field}`)}
+          min={field === 'maxRestarts' ? 0 : 1}
+          value={whole(text(policy[field]))}
+          disabled={disabled}
+          error={errorAt(['spec', 'elasticPolicy', field])}
+          onEmpty={() => edit([['spec', 'elasticPolicy', field], undefined])}
+          onNumber={(value) => edit([['spec', 'elasticPolicy', field], value])}
+        />
+      ))}
       {SCALED.includes(kind.kind) && (
         <Select
           label={t('wizard.scaling')}
