@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 from tests.diagnosis import case_files
 
-from traincrew.diagnosis import cause
+from traincrew.diagnosis import cause, native_exceptions, rank_streams, tracebacks
+from traincrew.diagnosis.recognizer import Recognizer
 from traincrew.diagnosis.recognizers import RECOGNIZERS
 
 EVERY_CASE = [pytest.param(path, id=path.stem) for path in case_files.paths()]
@@ -60,10 +63,23 @@ def test_the_evidence_is_short_and_has_neither_rulers_nor_tensors(path: pathlib.
         assert not set(line) <= set("-=*# ") or not line
 
 
-def test_every_recognizer_has_a_case() -> None:
-    ends = [end for path in case_files.paths() for end in case_files.load(path).ends]
-    proven = {cause.examine(end).recognizer for end in ends}
-    assert {each.name for each in RECOGNIZERS} - proven == set()
+def proven(output: str) -> Iterator[Recognizer]:
+    """The rows of the table that match an output. Of those for exceptions, the first that matches is used."""
+    for stream in rank_streams.separate(output):
+        yield from (each for each in RECOGNIZERS if each.place == "line" and each.search(stream.text))
+        bare = tracebacks.bare_exception(stream.lines)
+        found = [*tracebacks.exceptions(stream.lines), *native_exceptions.exceptions(stream.lines), *([bare] if bare else [])]
+        for exception in found:
+            rows = (each for each in RECOGNIZERS if each.place == "exception" and each.search(exception.text))
+            yield from itertools.islice(rows, 1)
+
+
+PROVEN = {each for path in case_files.paths() for end in case_files.load(path).ends for each in proven(end.output)}
+
+
+@pytest.mark.parametrize("row", [pytest.param(each, id=f"{number}-{each.name}") for number, each in enumerate(RECOGNIZERS)])
+def test_every_row_of_the_table_has_a_case(row: Recognizer) -> None:
+    assert row in PROVEN
 
 
 def test_cases_without_a_run_name_the_public_page_and_the_reason() -> None:

@@ -69,7 +69,7 @@ def examine(end: ReplicaEnd) -> RecognizedFault:
     """What ended one replica, without knowledge of the others."""
     if (known := exit_codes.by_reason(end)) is not None:
         return known
-    found = output_findings.find(end.output)
+    found = output_findings.find(end.output, end.exit_code)
     by_signal = exit_codes.by_signal(end)
     # A process that was killed may have survived the loss of another one before.
     if found is not None and (found.significance != "consequence" or by_signal is None or by_signal.significance != "cause"):

@@ -4,48 +4,59 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from traincrew.diagnosis import tracebacks
-from traincrew.diagnosis.rank_streams import OutputLine, RankStream, separate
-from traincrew.diagnosis.readable_lines import readable, shortened
-from traincrew.diagnosis.recognizer import RecognizedFault, Recognizer, Significance
-from traincrew.diagnosis.recognizers import RECOGNIZERS
-from traincrew.diagnosis.tracebacks import PythonException
+from traincrew.diagnosis import exception_faults, line_faults, survived_faults
+from traincrew.diagnosis.rank_streams import RankStream, separate
+from traincrew.diagnosis.readable_lines import readable
+from traincrew.diagnosis.recognizer import EVIDENCE_LINES, RecognizedFault, Significance
 
-EVIDENCE_LINES = 8
 LINES_BEFORE = 3
 MAX_CACHED_CHARACTERS = 4096
 """The length of a termination message. While a job has failed pods, each of its plans asks for what ended them."""
 _ORDER: tuple[Significance, ...] = ("cause", "report", "consequence")
-_LINES = [each for each in RECOGNIZERS if each.place == "line"]
-_EXCEPTIONS = [each for each in RECOGNIZERS if each.place == "exception"]
-_UNKNOWN = Recognizer("exception", "", place="exception")
 
 
-def find(output: str) -> RecognizedFault | None:
+def find(output: str, exit_code: int | None = None) -> RecognizedFault | None:
     """The most significant fault in an output; None if nothing is recognized."""
-    return _find_again(output) if len(output) <= MAX_CACHED_CHARACTERS else _find(output)
+    return (_find_again if len(output) <= MAX_CACHED_CHARACTERS else _find)(output, exit_code)
 
 
-@functools.lru_cache(maxsize=256)
-def _find_again(output: str) -> RecognizedFault | None:
-    return _find(output)
-
-
-def _find(output: str) -> RecognizedFault | None:
+def _find(output: str, exit_code: int | None) -> RecognizedFault | None:
     streams = separate(output)
-    strong, others = _in_lines(streams)
-    exceptions = [finding for stream in streams for finding in _in_exceptions(stream)]
-    reports = [each for each in (*strong, *others, *exceptions) if each.significance == "report"]
-    found = [*strong, *_fatal(exceptions, launcher=bool(reports)), *others]
-    named = next((each.details["rank"] for each in reports if each.details.get("rank")), None)
-    found = found or _in_bare_exceptions(streams)
-    best = min(found, key=lambda each: (_order(each, reports, named), _is_other_rank(each, named)), default=None)
-    if best is None:
-        return None
+    lines, exceptions = line_faults.find(streams), exception_faults.of_python(streams)
+    reports = [each for each in (*(line.fault for line in lines), *exceptions) if each.significance == "report"]
+    fatal, native = _fatal(exceptions, launcher=bool(reports)), exception_faults.of_native_code(streams)
+    strong, others = line_faults.ending(lines, survived_faults.ProgramEnd(exit_code, (*fatal, *native), reports))
+    found = [*strong, *fatal, *native, *others] or exception_faults.without_traceback(streams)
+    best = _best(found, reports)
+    return _described(best, output, streams, exceptions, reports) if best is not None else None
+
+
+_find_again = functools.lru_cache(maxsize=256)(_find)
+
+
+def _best(found: Sequence[RecognizedFault], reports: Sequence[RecognizedFault]) -> RecognizedFault | None:
+    named = _named_rank(reports)
+    return min(found, key=lambda each: (_order(each, reports, named), _is_other_rank(each, named)), default=None)
+
+
+def _named_rank(reports: Sequence[RecognizedFault]) -> str | None:
+    """The rank that a launcher says failed first."""
+    return next((each.details["rank"] for each in reports if each.details.get("rank")), None)
+
+
+def _described(
+    best: RecognizedFault,
+    output: str,
+    streams: Sequence[RankStream],
+    exceptions: Sequence[RecognizedFault],
+    reports: Sequence[RecognizedFault],
+) -> RecognizedFault:
+    """With the rank, if the output is that of a launcher."""
     if best.significance == "report":
         return dataclasses.replace(best, rank=None, evidence=(*_before(best, output), *best.evidence)[-EVIDENCE_LINES:])
+    named = _named_rank(reports)
     launcher = reports or len({stream.rank for stream in streams} - {None}) > 1
     if named is not None and best in exceptions and sum(each.significance != "report" for each in exceptions) == 1:
         return dataclasses.replace(best, rank=int(named))  # the only exception is that of the rank which the launcher names
@@ -83,65 +94,3 @@ def _fatal(exceptions: Sequence[RecognizedFault], *, launcher: bool) -> list[Rec
         return sorted(exceptions, key=lambda each: each.line)
     ranks = {each.rank: each for each in sorted(exceptions, key=lambda each: each.line)}
     return sorted(ranks.values(), key=lambda each: each.line)
-
-
-def _in_exceptions(stream: RankStream) -> list[RecognizedFault]:
-    found = tracebacks.exceptions(stream.lines)
-    fatal = [each for each in found if each.fatal] or found
-    return [_of_exception(each, stream.rank) for each in fatal]
-
-
-def _in_bare_exceptions(streams: Sequence[RankStream]) -> list[RecognizedFault]:
-    found = [(tracebacks.bare_exception(stream.lines), stream.rank) for stream in streams]
-    return [_of_exception(exception, rank) for exception, rank in found if exception is not None]
-
-
-def _of_exception(exception: PythonException, rank: int | None) -> RecognizedFault:
-    for recognizer in _EXCEPTIONS:
-        if match := recognizer.search(exception.text):
-            return _finding(recognizer, match.groupdict(), exception.summary, exception.evidence, (rank, exception.first))
-    advice = _check_frame(exception.frame)
-    found = _finding(_UNKNOWN, {}, exception.summary, exception.evidence, (rank, exception.first))
-    return RecognizedFault(found.recognizer, found.cause, found.evidence, advice, "cause", {}, rank, exception.first)
-
-
-def _check_frame(frame: str) -> str:
-    """`Check line 3 of train.py.` for `File "train.py", line 3, in main`."""
-    parts = frame.replace('"', "").removeprefix("File ").split(", ")
-    return f"Check {parts[1]} of {parts[0]}." if len(parts) > 1 else "Check the log of the replica."
-
-
-def _in_lines(streams: Sequence[RankStream]) -> tuple[list[RecognizedFault], list[RecognizedFault]]:
-    """In the order of the table: findings that are stronger than an exception, and the others."""
-    found = [(recognizer, finding) for recognizer in _LINES for finding in _matches(recognizer, streams)]
-    strong = [finding for recognizer, finding in found if recognizer.before_exceptions]
-    return strong, [finding for recognizer, finding in found if not recognizer.before_exceptions]
-
-
-def _matches(recognizer: Recognizer, streams: Sequence[RankStream]) -> Iterator[RecognizedFault]:
-    for stream in streams:
-        text = stream.text
-        if match := recognizer.search(text):
-            start = match.start("message") if match.groupdict().get("message") else match.start()
-            first, last = text.count("\n", 0, start), text.count("\n", 0, max(match.end() - 1, start))
-            lines = stream.lines[first : max(last + 1, first + recognizer.evidence_lines)]
-            yield _finding(recognizer, match.groupdict(), _first_text(lines), _texts(lines), (stream.rank, lines[0].number))
-
-
-def _first_text(lines: Sequence[OutputLine]) -> str:
-    return next((line.text.strip() for line in lines if line.text.strip()), "")
-
-
-def _texts(lines: Sequence[OutputLine]) -> tuple[str, ...]:
-    return tuple(readable(line.text for line in lines))
-
-
-def _finding(
-    recognizer: Recognizer, groups: dict[str, str | None], text: str, evidence: Sequence[str], place: tuple[int | None, int]
-) -> RecognizedFault:
-    details = {name: " ".join(value.split()) for name, value in groups.items() if value is not None}
-    known = {name: details.get(name, "") for name in groups}
-    cause = " ".join(recognizer.cause.format(**known).split()) if recognizer.cause else text
-    advice = recognizer.advice.format(**known) if recognizer.advice else ""
-    lines = tuple(evidence[:EVIDENCE_LINES])
-    return RecognizedFault(recognizer.name, shortened(cause), lines, advice, recognizer.significance, details, *place)

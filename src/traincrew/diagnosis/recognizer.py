@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
+
+from traincrew.diagnosis.readable_lines import shortened
 
 Significance = Literal["cause", "report", "consequence"]
 """cause: the fault itself. report: a launcher says that a process failed. consequence: another replica failed before."""
 Place = Literal["exception", "line"]
+PLACES: tuple[Place, ...] = ("exception", "line")
+EVIDENCE_LINES = 8
 MAX_CHARACTERS = 262_144
 """Of a text that are searched. Those who read logs have limits of their own, which are not known here."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FatalIf:
+    """What shows that a fault ended the program, which may have gone on after it. Else it must be at the end of the output."""
+
+    exit_codes: tuple[int, ...] = ()
+    """Of the container, or in the report of a launcher."""
+    exceptions: str = ""
+    """Regular expression: exceptions that the fault causes. Any other exception shows that the program has survived it."""
+    lines_after: int = 0
+    """Lines of output that may follow at the end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,19 +46,23 @@ class Recognizer:
     cause: str = ""
     """One line about the fault, with groups as in `advice`. Empty: the exception, or the line that matches."""
     place: Place = "line"
-    """exception: searched in Python exceptions. line: searched in all other lines of the output."""
+    """exception: searched in exceptions of Python and C++. line: searched in all lines of the output."""
     significance: Significance = "cause"
     evidence_lines: int = 1
     """Lines of evidence, from the first line that matches."""
     before_exceptions: bool = False
     """Stronger evidence than a Python exception in the same output."""
+    fatal_if: FatalIf | None = None
+    """None: the fault ends the program. Else the last match counts, not the first."""
 
     def search(self, text: str) -> re.Match[str] | None:
         """In the end of the text: a replica may print any amount, and failed last."""
         if mandatory_text(self.pattern) not in text:
             return None
-        pattern = re.compile(self.pattern.replace(" ", r"\s+"), re.MULTILINE)
-        return pattern.search(text, max(0, len(text) - MAX_CHARACTERS))
+        pattern, start = re.compile(self.pattern.replace(" ", r"\s+"), re.MULTILINE), max(0, len(text) - MAX_CHARACTERS)
+        if self.fatal_if is None:
+            return pattern.search(text, start)
+        return next(iter(collections.deque(pattern.finditer(text, start), maxlen=1)), None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +79,21 @@ class RecognizedFault:
     rank: int | None = None
     """The rank in the output of a launcher."""
     line: int = 0
+    """Number of the first line of its evidence."""
+    last_line: int = 0
+    """Number of the last line of the text that matches, if it was found in lines."""
+
+
+def recognized_fault(
+    recognizer: Recognizer, groups: dict[str, str | None], text: str, evidence: Sequence[str], place: tuple[int | None, int]
+) -> RecognizedFault:
+    """place: the rank, and the number of the first line."""
+    details = {name: " ".join(value.split()) for name, value in groups.items() if value is not None}
+    known = {name: details.get(name, "") for name in groups}
+    cause = " ".join(recognizer.cause.format(**known).split()) if recognizer.cause else text
+    advice = recognizer.advice.format(**known) if recognizer.advice else ""
+    lines = tuple(evidence[:EVIDENCE_LINES])
+    return RecognizedFault(recognizer.name, shortened(cause), lines, advice, recognizer.significance, details, *place)
 
 
 _ATOMS = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|.", re.DOTALL)

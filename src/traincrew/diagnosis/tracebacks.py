@@ -53,6 +53,8 @@ class PythonException:
     """The exception that it caused (`raise … from`), if that is another one."""
     printed: str = ""
     """Type and message of the last exception of its chain, as printed."""
+    output: tuple[str, ...] = ()
+    """The lines that show it, if they are others than its frame and its text."""
 
     @property
     def summary(self) -> str:
@@ -64,6 +66,8 @@ class PythonException:
     @property
     def evidence(self) -> tuple[str, ...]:
         """Frame, source line and message. A source line may look like the numbers of a tensor, of which messages are freed."""
+        if self.output:
+            return tuple(readable_lines.readable(self.output))
         outer = [f"raised as {self.raised_as}"] if self.raised_as else []
         program = [readable_lines.shortened(line) for line in (self.frame, f"  {self.code}") if line.strip()]
         return (*program, *readable_lines.readable([*self.text.splitlines(), *outer]))
@@ -172,7 +176,7 @@ def _read_exception(block: _Block, lines: Sequence[OutputLine], position: int) -
     while position < len(lines) and len(message) < MESSAGE_LINES:
         text = lines[position].text
         announced = len(message) == 1 and first.endswith(":") and not text.strip()
-        if not announced and (not text.strip() or _ends_message(text)):
+        if not announced and (not text.strip() or ends_message(text)):
             break
         message.append(text.rstrip())
         position += 1
@@ -180,7 +184,7 @@ def _read_exception(block: _Block, lines: Sequence[OutputLine], position: int) -
     return position
 
 
-def _ends_message(text: str) -> bool:
+def ends_message(text: str) -> bool:
     return bool(
         _HEADER.match(text) or _LOG_LINE.match(text) or _NOT_FATAL.match(text) or text.strip() in (_CAUSED, _HANDLING, '"""')
     )

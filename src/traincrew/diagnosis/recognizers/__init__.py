@@ -1,6 +1,7 @@
 """The table of known faults. Of two rows that match equally well, the first counts.
 
-To teach a fault: add a row to the file of its framework, and a case with a real output under tests/diagnosis/cases.
+To teach a fault: add a row to the file of its framework, and a case with a real output under tests/diagnosis/cases. A row that
+matches no case fails the tests. A fault that programs often survive needs `fatal_if`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from traincrew.diagnosis.recognizer import Recognizer
+from traincrew.diagnosis.recognizer import PLACES, FatalIf, Recognizer
 
 _FIRST = "Check which replica failed first, and why."
+
+_WARNING = FatalIf(exceptions=r"NCCL|\bnccl[A-Z]\w+", lines_after=10)
+"""NCCL warns also of what it can work without."""
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
@@ -44,21 +47,18 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "ranks {rank} and {other} use the same GPU ({device})",
         place="exception",
     ),
-    Recognizer(
-        "nccl-timeout",
-        r"Watchdog caught collective operation timeout: WorkNCCL\(.*OpType=(?P<operation>\w+).*?ran for (?P<time>\d+) "
-        r"milliseconds",
-        "Find the rank that does not take part: `traincrew stacks` shows where each rank is. "
-        "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 records the last operations of each rank.",
-        "NCCL {operation} timed out after {time} ms: not all ranks took part",
-        significance="consequence",
-    ),
-    Recognizer(
-        "nccl-timeout",
-        r"collective operation timeout|NCCL.*timed out|To avoid data inconsistency, we are taking the entire process down",
-        "Find the rank that does not take part: `traincrew stacks` shows where each rank is.",
-        place="exception",
-        significance="consequence",
+    *(
+        Recognizer(
+            "nccl-timeout",
+            r"Watchdog caught collective operation timeout: WorkNCCL\(.*OpType=(?P<operation>\w+).*?ran for (?P<time>\d+) "
+            r"milliseconds",
+            "Find the rank that does not take part: `traincrew stacks` shows where each rank is. "
+            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 records the last operations of each rank.",
+            "NCCL {operation} timed out after {time} ms: not all ranks took part",
+            place=place,
+            significance="consequence",
+        )
+        for place in PLACES
     ),
     Recognizer(
         "nccl-interface",
@@ -66,6 +66,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "Set NCCL_SOCKET_IFNAME to the network interface of the pods, such as eth0, or do not set it.",
         "NCCL found no network interface that NCCL_SOCKET_IFNAME allows",
         before_exceptions=True,
+        fatal_if=_WARNING,
     ),
     Recognizer(
         "nccl-warning",
@@ -74,6 +75,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "work with them.",
         "NCCL: {message}",
         before_exceptions=True,
+        fatal_if=_WARNING,
     ),
     Recognizer(
         "nccl-system",

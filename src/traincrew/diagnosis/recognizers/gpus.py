@@ -7,7 +7,8 @@ from traincrew.diagnosis.recognizer import Recognizer
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "gpu-out-of-memory",
-        r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory",
+        r"(?:CUDA|HIP) (?:error: )?out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDNN_STATUS_ALLOC_FAILED|"
+        r"cudaMalloc.*out of memory",
         "Use a smaller batch, a lower precision or a smaller model. Check with `nvidia-smi` that no other process uses the GPU.",
         place="exception",
     ),

@@ -44,8 +44,8 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "horovod-stalled",
-        r"Missing ranks: (?P<ranks>(?:(?!Missing ranks)[\s\S])*?) One or more rank \(marked by [^)]*\) is stalled for "
-        r"longer than (?P<time>\d+) seconds",
+        r"Missing ranks: (?P<ranks>\d+!?: \[[^\]\n]*\](?:\n\d+!?: \[[^\]\n]*\])*)"
+        r"(?:(?!Missing ranks)[\s\S])*?One or more rank \(marked by [^)]*\) is stalled for longer than (?P<time>\d+) seconds",
         "Find out what these ranks do instead: all ranks must call the same operations in the same order.",
         "Horovod waited {time} seconds for ranks that did not take part: {ranks}",
         significance="consequence",

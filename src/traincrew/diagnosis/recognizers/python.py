@@ -68,15 +68,16 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         place="exception",
     ),
     Recognizer(
-        "port-in-use",
-        r"Address already in use|EADDRINUSE",
-        "Give each process of the pod a port of its own.",
-        place="exception",
-    ),
-    Recognizer(
         "permission",
         r"PermissionError|Permission denied",
         "Check the user of the pod (runAsUser) and the permissions of the files.",
+        place="exception",
+    ),
+    Recognizer(
+        "memory",
+        r"^std::bad_alloc",
+        "Raise the memory of the container, or load the data in parts.",
+        "a native library could not allocate memory (std::bad_alloc)",
         place="exception",
     ),
     Recognizer(
@@ -116,18 +117,6 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         r"Max retries exceeded with url|ConnectTimeoutError|couldn't connect to 'https?://|Network is unreachable|URLError",
         "Check that pods can reach that address (proxy, network policies), or put the data into a volume.",
         place="exception",
-    ),
-    Recognizer(
-        "memory",
-        r"^terminate called after throwing an instance of 'std::bad_alloc'",
-        "Raise the memory of the container, or load the data in parts.",
-        "a native library could not allocate memory (std::bad_alloc)",
-    ),
-    Recognizer(
-        "native-abort",
-        r"^terminate called after throwing an instance of '(?P<type>[^']+)'(?:\n what\(\): (?P<message>.+))?",
-        "Check the message of the native library.",
-        "{type}: {message}",
     ),
     Recognizer(
         "native-abort",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from traincrew.diagnosis.recognizer import Recognizer
+from traincrew.diagnosis.recognizer import FatalIf, Recognizer
+
+_SSH = FatalIf(exit_codes=(255,))
+"""Scripts try again until the workers accept connections."""
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "ssh-unknown-host",
         r"^ssh: Could not resolve hostname (?P<host>[^\s:]+): .*$",
         "Check that the host list names workers of the job, and that {host} runs: its name resolves only while its pod exists.",
+        fatal_if=_SSH,
     ),
     Recognizer(
         "ssh-unreachable",
         r"^ssh: connect to host (?P<host>\S+) port (?P<port>\d+): (?P<error>.*)$",
         "Check that sshd runs in {host} on port {port}: its command must be `sshd -De` or similar.",
+        fatal_if=_SSH,
     ),
     Recognizer(
         "ssh-no-host-keys",
@@ -25,16 +30,19 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "ssh-host-key",
         r"^Host key verification failed\.?",
         "Let ssh accept the keys of new pods: set StrictHostKeyChecking to no in the image, or in plm_rsh_args.",
+        fatal_if=_SSH,
     ),
     Recognizer(
         "ssh-refused",
         r"^(?P<who>\S*)?:? ?Permission denied \((?:publickey|password)[^)]*\)\.?",
         "Check that the keys are mounted at spec.sshAuthMountPath of the user that runs sshd, and their permissions.",
+        fatal_if=_SSH,
     ),
     Recognizer(
         "ssh-closed",
         r"^(?:kex_exchange_identification: .*|Connection (?:closed|reset) by (?:remote host|\S+ port \d+).*)$",
         "Check the log of the worker: sshd ended or refused the connection.",
+        fatal_if=_SSH,
     ),
     Recognizer(
         "exec-forbidden",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from traincrew.diagnosis.recognizer import Recognizer
 
+_LAST = r"(?![\s\S]*^Traceback )"
+"""No traceback follows: the program has not survived the exception."""
+
 RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "keras-multi-worker",
@@ -12,6 +15,14 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         "support MultiWorkerMirroredStrategy.",
         "Model.fit of Keras 3 does not support this distribution strategy",
         place="exception",
+    ),
+    Recognizer(
+        "tensorflow-out-of-memory",
+        r"^(?:[^\n]*: )?(?P<message>OOM when allocating tensor[^\n]*|failed to allocate memory)"
+        r"\n\s+\[\[\{\{node (?P<node>[^}]+)\}\}\]\]" + _LAST,
+        "Use a smaller batch.",
+        "{message}",
+        before_exceptions=True,
     ),
     Recognizer(
         "keras-layer",
@@ -30,7 +41,7 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     Recognizer(
         "tensorflow-graph",
         r"\A(?![\s\S]*(?:Collective ops is aborted|tasks are unhealthy|UnavailableError))[\s\S]*?"
-        r"^(?P<message>\S[^\n]*)\n\s+\[\[\{\{node (?P<node>[^}]+)\}\}\]\]",
+        r"^(?P<message>\S[^\n]*)\n\s+\[\[\{\{node (?P<node>[^}]+)\}\}\]\]" + _LAST,
         "Check the operation {node} and the shapes and values of its inputs.",
         "{message}",
         before_exceptions=True,
@@ -41,15 +52,6 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
         r"global_variables_initializer|train\.\w+|gfile|reset_default_graph|get_default_graph)'",
         "Use tf.compat.v1.{name}, or an image with TensorFlow 1: the program was written for TensorFlow 1.",
         place="exception",
-    ),
-    Recognizer(
-        "tensorflow-peer-lost",
-        r"(?:UnavailableError|AbortedError|CancelledError|InternalError|FailedPreconditionError|DeadlineExceededError)\b.*"
-        r"(?:[Ss]ocket closed|failed to connect|Connection reset|[Cc]ollective ops is aborted|heartbeat|"
-        r"unhealthy|crashed|peer|coordination)",
-        "Check which replica failed first, and why.",
-        place="exception",
-        significance="consequence",
     ),
     Recognizer(
         "tensorflow-peer-lost",

@@ -65,8 +65,9 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     ),
     Recognizer(
         "ranks-missing",
-        r"world_size=(?P<size>\d+), num_workers_joined=(?P<joined>\d+)|worker_count=(?P<count>\d+)",
+        r"world_size=(?P<size>\d+), (?:num_workers_joined|worker_count)=(?P<joined>\d+)",
         _JOIN,
+        "only {joined} of {size} ranks joined the process group",
         place="exception",
         significance="consequence",
     ),
