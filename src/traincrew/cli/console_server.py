@@ -17,8 +17,9 @@ from traincrew.cli.whole_number import WholeNumber
 
 if TYPE_CHECKING:
     from traincrew.client.connection import ServerConnection
-    from traincrew.console import run, serving_certificate, sign_in, trusted_proxies
+    from traincrew.console import run, sign_in, trusted_proxies
     from traincrew.history import database_thread
+    from traincrew.serving import serving_certificate
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +172,7 @@ def _secret(path: str) -> str:
 
 
 def _certificate(certificate: str | None, key: str | None) -> serving_certificate.ServingCertificate | None:
-    from traincrew.console import serving_certificate
+    from traincrew.serving import serving_certificate
 
     if bool(certificate) != bool(key):
         raise errors.SettingsError("--tls-cert-file and --tls-private-key-file belong together")

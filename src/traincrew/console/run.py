@@ -20,7 +20,6 @@ from traincrew.console import (
     origins,
     page_files,
     server,
-    serving_certificate,
     sessions,
     sign_in,
 )
@@ -28,6 +27,7 @@ from traincrew.console.links import Links
 from traincrew.console.settings import ConsoleTarget, ServerSettings
 from traincrew.history.opened_recording import OpenedRecording
 from traincrew.history.store import StoreAccess
+from traincrew.serving import listening_sockets, serving_certificate
 
 FIRST_LIST_SECONDS = 5.0
 FINISH_SECONDS = 15.0
@@ -56,6 +56,8 @@ class Listen:
     def socket(self) -> socket.socket:
         """Raise SettingsError if the address is taken."""
         try:
+            if self.host == "::":
+                return listening_sockets.all_families(self.port)
             return socket.create_server((self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET)
         except OSError as error:
             raise errors.SettingsError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import ssl
 from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
@@ -15,6 +14,7 @@ from traincrew.operator import log_level
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.metrics_authentication import MetricsAuthentication
 from traincrew.serving import limited_server
+from traincrew.serving.serving_certificate import ServingCertificate
 
 _DENIED = {
     401: "Send the token of a service account: `Authorization: Bearer TOKEN`.\n",
@@ -27,23 +27,26 @@ MAX_CONNECTIONS = 100
 
 
 def parse(address: str) -> tuple[str, int] | None:
-    """`HOST:PORT`, `:PORT` for every interface, or 0 for none at all."""
+    """`HOST:PORT`, `:PORT` for every address of IPv4 and IPv6 (host: empty), or 0 for none at all."""
     if address in ("", "0"):
         return None
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
         raise errors.SettingsError(f"{address!r} is not an address. Write HOST:PORT, :PORT, or 0 for none.")
-    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104
+    host = host.strip("[]")
+    return "" if host == "::" else host, int(port)
 
 
 @contextlib.asynccontextmanager
-async def serve(address: str, app: web.Application, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
+async def serve(address: str, app: web.Application, certificate: ServingCertificate | None = None) -> AsyncIterator[None]:
+    """certificate: None for HTTP."""
     listen = parse(address)
     if listen is None:
         yield
         return
-    served = limited_server.serve(app, *listen, tls, limit=MAX_CONNECTIONS, logger=_connection_logger())
     async with contextlib.AsyncExitStack() as stack:
+        tls = await stack.enter_async_context(certificate.loaded()) if certificate is not None else None
+        served = limited_server.serve(app, *listen, tls, limit=MAX_CONNECTIONS, logger=_connection_logger())
         try:
             await stack.enter_async_context(served)
         except OSError as error:
@@ -81,19 +84,6 @@ def metrics_app(metrics: Metrics, authentication: MetricsAuthentication | None =
     app = web.Application()
     app.router.add_get("/metrics", get)
     return app
-
-
-def certificate(directory: str) -> ssl.SSLContext | None:
-    """TLS with `tls.crt` and `tls.key` of a directory, as a Secret of type kubernetes.io/tls has them."""
-    if not directory:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(f"{directory}/tls.crt", f"{directory}/tls.key")
-    except (OSError, ssl.SSLError) as error:
-        message = f"Cannot read tls.crt and tls.key in {directory}: {error.strerror or error}."
-        raise errors.SettingsError(message) from error
-    return context
 
 
 def health_app(unready_reason: Callable[[], str], notices: Callable[[], list[str]]) -> web.Application:

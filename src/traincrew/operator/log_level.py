@@ -10,7 +10,7 @@ import logging
 
 from aiohttp import web
 
-LOCAL = ("127.0.0.1", "::1")
+LOCAL = ("127.0.0.1", "::ffff:127.0.0.1", "::1")
 LEVELS = ("debug", "info", "warning", "error")
 
 log = logging.getLogger(__name__)

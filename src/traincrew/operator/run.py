@@ -37,6 +37,7 @@ from traincrew.operator.sharing_controller import SharingController
 from traincrew.operator.worker_seconds_metrics import WorkerSecondsMetrics
 from traincrew.planner.events import implied
 from traincrew.serving import background_tasks
+from traincrew.serving.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +114,12 @@ class Operator:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; then finishes the current work and releases the lease."""
+        directory = self._options.metrics_certificate
         health = http_endpoints.serve(self._options.health_address, http_endpoints.health_app(self.unready_reason, self.notices))
         metrics = http_endpoints.serve(
             self._options.metrics_address,
             http_endpoints.metrics_app(self._metrics, self._authentication),
-            http_endpoints.certificate(self._options.metrics_certificate),
+            ServingCertificate.in_directory(directory) if directory else None,
         )
         async with health, metrics:
             # Only the first task is expected to end. If another ends, the operator can no longer observe or record and must stop.

@@ -15,6 +15,7 @@ import ssl
 
 from aiohttp import web
 
+from traincrew.serving import listening_sockets
 from traincrew.serving.request_heads import HeadLimitedProtocol, RequestHeads
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,6 @@ MAX_UNAUTHENTICATED = 1024
 """Connections. For one more, the oldest is closed. A client that is not hostile authenticates within milliseconds."""
 HANDSHAKE_SECONDS = 10.0
 ACCEPT_RETRY_SECONDS = 0.1
-_BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -37,8 +37,8 @@ class LimitedListener:
         self._accepting: list[asyncio.Task[None]] = []
 
     async def listen(self, host: str, port: int) -> int:
-        """Returns the port. Raises OSError."""
-        sockets = await _listening(host, port)
+        """host: empty for every address of this machine. Returns the port. Raises OSError."""
+        sockets = await listening_sockets.listen(host, port)
         for each in sockets:
             self.accept(each)
         return int(sockets[0].getsockname()[1])
@@ -120,17 +120,3 @@ def _abort(protocol: object, task: asyncio.Task[None]) -> None:
     task.cancel()
     if (transport := _transport(protocol)) is not None:
         transport.abort()
-
-
-async def _listening(host: str, port: int) -> list[socket.socket]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    sockets: list[socket.socket] = []
-    try:
-        for family, address in dict.fromkeys((each[0], each[4]) for each in found):
-            sockets.append(socket.create_server(address, family=family, backlog=_BACKLOG))
-            sockets[-1].setblocking(False)
-    except BaseException:
-        for each in sockets:
-            each.close()
-        raise
-    return sockets

@@ -31,6 +31,7 @@ async def serve(
 ) -> AsyncIterator[int]:
     """Serve while the context is open, and yield the port. All connections are closed at the end. Raise OSError.
 
+    host: empty for every address of this machine, of IPv4 and IPv6.
     listening: a socket that listens already, in place of host and port.
     limit: of connections; 0: the listener's. logger: for an application that does not report the errors of its handlers itself.
     handler_cancellation: the handler of a client that disconnects is cancelled.

@@ -46,7 +46,8 @@ _address = click.option(
     metavar="HOST",
     default="127.0.0.1",
     show_default=True,
-    help="Address at which the console listens. With links it must be one of this machine: 127.0.0.1, ::1 or localhost.",
+    help="Address at which the console listens; :: for all addresses, of IPv4 and IPv6. With links it must be one of this "
+    "machine: 127.0.0.1, ::1 or localhost.",
 )
 
 
@@ -83,7 +84,7 @@ def console(
     traincrew console --open
     traincrew console mnist.recording.jsonl.gz
     traincrew console --port 0 --kubeconfig ~/.kube/config --context research
-    traincrew console --authentication-mode token --address 0.0.0.0 --public-url https://console.example.com
+    traincrew console --authentication-mode token --address :: --public-url https://console.example.com
     """
     if flags["authentication_mode"] == "link":
         from traincrew.cli.local_cluster import web_console

@@ -1,4 +1,4 @@
-"""The certificate of the console. It is read again when its files change, such as when cert-manager renews it."""
+"""The certificate of a server. It is read again when its files change, such as when cert-manager renews it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from traincrew import errors
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 30.0
-
 
 class ServingCertificate(NamedTuple):
     certificate: str
     key: str
+    look_seconds: float = 30.0
+    """Between two looks at the files."""
+
+    @classmethod
+    def in_directory(cls, directory: str) -> ServingCertificate:
+        """`tls.crt` and `tls.key`, as a Secret of type kubernetes.io/tls is mounted."""
+        return cls(os.path.join(directory, "tls.crt"), os.path.join(directory, "tls.key"))
 
     @contextlib.asynccontextmanager
-    async def loaded(self, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[ssl.SSLContext]:
+    async def loaded(self) -> AsyncIterator[ssl.SSLContext]:
         """Raise SettingsError if the files cannot be used."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -32,7 +37,7 @@ class ServingCertificate(NamedTuple):
         except (OSError, ssl.SSLError) as error:
             message = f"cannot use {self.certificate} and {self.key}: {error.strerror or error}"
             raise errors.SettingsError(message) from error
-        task = asyncio.create_task(self._reload(context, before, look_seconds))
+        task = asyncio.create_task(self._reload(context, before))
         try:
             yield context
         finally:
@@ -45,9 +50,9 @@ class ServingCertificate(NamedTuple):
             return [(each.st_ino, each.st_mtime_ns, each.st_size) for each in found]
         return []
 
-    async def _reload(self, context: ssl.SSLContext, before: list[tuple[int, int, int]], look_seconds: float) -> None:
+    async def _reload(self, context: ssl.SSLContext, before: list[tuple[int, int, int]]) -> None:
         while True:
-            await asyncio.sleep(look_seconds)
+            await asyncio.sleep(self.look_seconds)
             now = self._state()
             if now == before:
                 continue
