@@ -7,7 +7,9 @@ import hashlib
 import io
 import json
 import pathlib
+import subprocess
 import tarfile
+import zipfile
 from typing import Any
 
 import pytest
@@ -82,6 +84,47 @@ c==3 ; sys_platform == 'win32' \\
     --hash=sha256:cc
 """
     assert build._requirements(text) == "a==1 --hash=sha256:aa --hash=sha256:ab\nb==2 --hash=sha256:bb\n"
+
+
+PROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "traincrew"
+version = "1"
+[tool.setuptools.packages.find]
+where = ["src"]
+[tool.setuptools.package-data]
+"*" = ["**/*"]
+"""
+PACKAGE = "src/traincrew"
+
+
+@pytest.fixture
+def project(tmp_path: pathlib.Path) -> pathlib.Path:
+    """With a module, the built page of the console, and what an earlier build and an editor have left."""
+    top = tmp_path / "project"
+    for name in (f"{PACKAGE}/__init__.py", f"{PACKAGE}/console/page/index.html", f"{PACKAGE}/console/page/.source"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).touch()
+    (top / "pyproject.toml").write_text(PROJECT)
+    (top / "build/lib/traincrew").mkdir(parents=True)
+    (top / "build/lib/traincrew/removed.py").touch()
+    return top
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_the_wheel_of_the_image_has_no_module_that_is_gone(project: pathlib.Path, tmp_path: pathlib.Path, with_git: bool) -> None:
+    if with_git:
+        (project / PACKAGE / "scratch.py").touch()
+        for command in (["init", "--quiet"], ["add", "pyproject.toml", f"{PACKAGE}/__init__.py"]):
+            subprocess.run(["git", "-C", str(project), *command], check=True)
+    before = sorted(project.rglob("*"))
+    with zipfile.ZipFile(build.wheel(tmp_path / "work", 1_700_000_000, project)) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == {"traincrew/__init__.py", "traincrew/console/page/index.html"}
+    assert sorted(project.rglob("*")) == before, "nothing is written into the tree"
 
 
 def _installed(library: pathlib.Path, name: str, version: str) -> None:

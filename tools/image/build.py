@@ -18,14 +18,17 @@ import tempfile
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from tools.console import build as console_page
 from tools.frameworks.commands import BuildFailed, report, run
 from tools.image import debian_root, oci, sbom
 from tools.image.sbom import DebianPackage
 from tools.kube import build as kube
+from tools.release import source_copy
 
 from traincrew import __version__
 
 TOP = Path(__file__).resolve().parents[2]
+PAGE = console_page.PAGE.relative_to(TOP)
 LIBRARY = "opt/traincrew/lib"
 PACKAGES = ("python3", "dash", "busybox-static", "libstdc++6")
 APPLETS = ("cat", "cp", "cut", "grep", "ls", "mkdir", "sed", "sleep", "test", "true")
@@ -96,8 +99,7 @@ def _debian_packages(layer: Path) -> list[DebianPackage]:
 
 def _install_python_packages(work: Path, target: Path, epoch: int) -> None:
     pip = [sys.executable, "-m", "pip"]
-    wheel = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(work), str(TOP)]
-    run("the wheel", wheel, extra={"SOURCE_DATE_EPOCH": str(epoch)})
+    built = wheel(work, epoch)
     pinned = work / "requirements.txt"
     pinned.write_text(_requirements((TOP / "requirements" / "runtime.txt").read_text()))
     install = [*pip, "install", "--quiet", "--no-deps", "--no-compile", "--target", str(target), "--only-binary=:all:"]
@@ -108,11 +110,19 @@ def _install_python_packages(work: Path, target: Path, epoch: int) -> None:
         install += ["--platform", tag]
     install += ["--implementation", "cp", "--python-version", version]
     run("the packages of requirements/runtime.txt", [*install, "--require-hashes", "-r", str(pinned)])
-    (built,) = work.glob("traincrew-*.whl")
     run("the wheel", [*install, "--upgrade", str(built)])
     shutil.rmtree(target / "bin", ignore_errors=True)  # their first line names the interpreter of this machine
     for path in target.glob("*.dist-info/direct_url.json"):
         path.unlink()
+
+
+def wheel(work: Path, epoch: int, top: Path = TOP) -> Path:
+    """With the page of the console, if it was built: git does not know it."""
+    source = work / "source"
+    source_copy.copy(source, top)
+    if (page := top / PAGE).exists():
+        shutil.copytree(page, source / PAGE, dirs_exist_ok=True)
+    return source_copy.build(source, work, epoch, "build_wheel")
 
 
 def _requirements(text: str) -> str:

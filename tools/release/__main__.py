@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,13 +19,10 @@ from pathlib import Path
 from tools.console import build as console_page
 from tools.console import node
 from tools.image.build import bill_of_materials
-from tools.release import archives, install_manifests, sbom
+from tools.release import archives, install_manifests, sbom, source_copy
+from tools.release.source_copy import ROOT
 
 from traincrew import __version__
-
-ROOT = Path(__file__).resolve().parents[2]
-MODES = {"100755": 0o755, "100644": 0o644}
-"""Modes of git, and of the files: those of the working tree depend on the umask."""
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +41,7 @@ def build(output: Path, image: str) -> list[Path]:
     epoch = _commit_time()
     with tempfile.TemporaryDirectory(prefix="traincrew-release-") as work:
         source = Path(work) / "source"
-        _copy_tracked_files(source)
+        source_copy.copy(source)
         _build_page(source)
         files = [*_python_packages(source, output, epoch), _chart(source, output, epoch)]
     for name, text in install_manifests.files(image).items():
@@ -73,19 +69,6 @@ def _commit_time() -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def _copy_tracked_files(target: Path) -> None:
-    """The files that git knows, with their contents in the working tree: nothing else gets into a release."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--stage"], check=True, capture_output=True, text=True)
-    for entry in listed.stdout.split("\0"):
-        facts, _, name = entry.partition("\t")
-        mode = MODES.get(facts.split(" ")[0])
-        if mode is not None and (ROOT / name).exists():
-            path = target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, path)
-            path.chmod(mode)
-
-
 def _build_page(source: Path) -> None:
     """The page of the console, which git does not know. Built here and not copied: nothing depends on an earlier build."""
     page = source / console_page.PAGE.relative_to(ROOT)
@@ -97,16 +80,7 @@ def _build_page(source: Path) -> None:
 
 
 def _python_packages(source: Path, output: Path, epoch: int) -> list[Path]:
-    program = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch), "PYTHONDONTWRITEBYTECODE": "1"}
-    built = []
-    for hook in ("build_sdist", "build_wheel"):
-        command = [sys.executable, "-c", program, hook, str(output)]
-        # The modes of files that setuptools writes get into the wheel.
-        done = subprocess.run(command, cwd=source, env=environment, umask=0o022, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{hook} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        built.append(output / done.stdout.splitlines()[-1])
+    built = [source_copy.build(source, output, epoch, "build_sdist"), source_copy.build(source, output, epoch, "build_wheel")]
     archives.normalize(built[0], epoch)
     return built
 
