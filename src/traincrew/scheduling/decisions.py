@@ -80,4 +80,4 @@ class Decisions:
     node_selections: list[NodeSelection] = dataclasses.field(default_factory=list)
     groups: list[pod_groups.PodGroupUpdate] = dataclasses.field(default_factory=list)
     incomplete: bool = False
-    """Some preemptions were not considered. Run another cycle once these decisions are written."""
+    """Some pods or preemptions were not considered. Run another cycle once these decisions are written."""

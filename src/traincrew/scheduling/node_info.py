@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from traincrew.scheduling import node_affinity, resource_requests
 from traincrew.scheduling.objects import Node
-from traincrew.scheduling.pod_info import HostPort, PodInfo
+from traincrew.scheduling.pod_info import PodInfo
 
 DEFAULT_REQUESTS = {"cpu": 100, "memory": 200 * 2**20}
 """Counted for a pod without requests when nodes are scored. Without it all such pods would be bound to one node."""
@@ -23,7 +23,8 @@ class NodeInfo:
         self.pods: dict[str, PodInfo] = {}
         self._pods_without = dict.fromkeys(DEFAULT_REQUESTS, 0)
         """How many pods do not request a resource."""
-        self._ports: dict[HostPort, int] = {}
+        self._ports: dict[tuple[str, int], dict[str, int]] = {}
+        """How many pods use an address, by protocol and number of the host port."""
 
     def add(self, pod: PodInfo) -> None:
         requests, free = pod.requests, self.free
@@ -33,8 +34,9 @@ class NodeInfo:
                 self._pods_without[name] += 1
         for name, value in requests.items():
             free[name] = free.get(name, 0) - value
-        for port in pod.ports:
-            self._ports[port] = self._ports.get(port, 0) + 1
+        for address, protocol, number in pod.ports:
+            used = self._ports.setdefault((protocol, number), {})
+            used[address] = used.get(address, 0) + 1
 
     def remove(self, pod: PodInfo) -> None:
         del self.pods[pod.uid]
@@ -43,10 +45,11 @@ class NodeInfo:
                 self._pods_without[name] -= 1
         for name, value in pod.requests.items():
             self.free[name] += value
-        for port in pod.ports:
-            self._ports[port] -= 1
-            if not self._ports[port]:
-                del self._ports[port]
+        for address, protocol, number in pod.ports:
+            used = self._ports[protocol, number]
+            used[address] -= 1
+            if not used[address]:
+                del used[address]
 
     def non_zero_requests(self, name: str) -> int:
         """The sum over the pods, with the default amount for those that request nothing."""
@@ -61,8 +64,8 @@ class NodeInfo:
         return names
 
     def has_port_conflict(self, pod: PodInfo) -> bool:
-        return any(_conflict(port, used) for port in pod.ports for used in self._ports)
+        return any(self._is_used(*port) for port in pod.ports)
 
-
-def _conflict(one: HostPort, other: HostPort) -> bool:
-    return one[1:] == other[1:] and (one[0] == other[0] or ALL_ADDRESSES in (one[0], other[0]))
+    def _is_used(self, address: str, protocol: str, number: int) -> bool:
+        used = self._ports.get((protocol, number)) or {}
+        return bool(used) and (address == ALL_ADDRESSES or address in used or ALL_ADDRESSES in used)

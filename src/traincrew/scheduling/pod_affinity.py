@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterator
 
-from traincrew.apimachinery import label_selectors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.scheduling import node_affinity
 from traincrew.scheduling.node_info import NodeInfo
@@ -23,80 +22,61 @@ def is_relevant(pod: PodInfo, snapshot: Snapshot) -> bool:
     return bool(pod.spec.affinity or snapshot.anti_affinity_pods or pod.spec.topology_spread_constraints)
 
 
-def term_matches(term: Object, owner: PodInfo, other: PodInfo, snapshot: Snapshot) -> bool:
-    """Whether an affinity term of `owner` selects the other pod."""
-    return _in_scope(term, owner, other.metadata.namespace, snapshot) and label_selectors.matches(
-        term.get("labelSelector"), other.metadata.labels
-    )
-
-
-def _in_scope(term: Object, owner: PodInfo, namespace: str, snapshot: Snapshot) -> bool:
-    named, selector = term.get("namespaces") or (), term.get("namespaceSelector")
-    if not named and selector is None:
-        return namespace == owner.metadata.namespace
-    return namespace in named or (
-        selector is not None and label_selectors.matches(selector, snapshot.namespaces.get(namespace) or {})
-    )
-
-
 def satisfies_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
-    terms = pod.affinity_terms("podAffinity", "required")
+    keys = {term.get("topologyKey", "") for term in pod.affinity_terms("podAffinity", "required")}
     labels = node_info.node.metadata.labels
-    if any(term.get("topologyKey", "") not in labels for term in terms):
+    if not keys <= labels.keys():
         return False
-    matching = [where for other, where in snapshot.pods() if all(term_matches(term, pod, other, snapshot) for term in terms)]
+    matching = [where for other, where in snapshot.pods() if snapshot.matcher.of(pod, other).affinity]
     if not matching:
         # The first pod of a group with affinity to itself may go anywhere.
-        return all(term_matches(term, pod, pod, snapshot) for term in terms)
-    return all(_in_same_domain(matching, node_info, term) for term in terms)
+        return snapshot.matcher.of(pod, pod).affinity
+    return all(any(each.node.metadata.labels.get(key) == labels[key] for each in matching) for key in keys)
 
 
-def _in_same_domain(others: Iterable[NodeInfo], node_info: NodeInfo, term: Object) -> bool:
-    key = term.get("topologyKey", "")
-    domain = node_info.node.metadata.labels.get(key)
-    return domain is not None and any(each.node.metadata.labels.get(key) == domain for each in others)
+def _shared_domains(keys: Container[str], node_info: NodeInfo, where: NodeInfo) -> Iterator[str]:
+    """The topology keys of which both nodes have the same value."""
+    others = where.node.metadata.labels
+    for key, value in node_info.node.metadata.labels.items():
+        if key in keys and others.get(key) == value:
+            yield key
 
 
 def violates_anti_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
-    terms = pod.affinity_terms("podAntiAffinity", "required")
+    if not pod.affinity_terms("podAntiAffinity", "required"):
+        return False
     return any(
-        _in_same_domain([where], node_info, term)
-        for term in terms
+        True
         for other, where in snapshot.pods()
-        if term_matches(term, pod, other, snapshot)
+        if (keys := snapshot.matcher.of(pod, other).anti_affinity)
+        for _ in _shared_domains(keys, node_info, where)
     )
 
 
 def violates_existing_anti_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
     return any(
-        _in_same_domain([where], node_info, term) and term_matches(term, other, pod, snapshot)
+        True
         for other, where in snapshot.anti_affinity_pods.values()
-        for term in other.affinity_terms("podAntiAffinity", "required")
+        if (keys := snapshot.matcher.of(other, pod).anti_affinity)
+        for _ in _shared_domains(keys, node_info, where)
     )
 
 
 def topology_spread_violation(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> str:
     """The reason why the node violates a constraint; empty: it violates none."""
-    for constraint in pod.spec.topology_spread_constraints:
+    for position, constraint in enumerate(pod.spec.topology_spread_constraints):
         if constraint.get("whenUnsatisfiable") != "DoNotSchedule":
             continue
         key = constraint.get("topologyKey", "")
         domain = node_info.node.metadata.labels.get(key)
         if domain is None:
             return TOPOLOGY_KEY_MISSING
-        counts = _matching_pods_by_domain(pod, constraint, snapshot)
+        counts = _matching_pods_by_domain(pod, position, snapshot)
         minimum = min(counts.values(), default=0) if len(counts) >= (constraint.get("minDomains") or 1) else 0
-        own = int(_spread_selects(constraint, pod, pod))
+        own = int(position in snapshot.matcher.of(pod, pod).spread)
         if counts.get(domain, 0) + own - minimum > int(constraint.get("maxSkew") or 1):
             return TOPOLOGY_SPREAD_MISMATCH
     return ""
-
-
-def _spread_selects(constraint: Object, pod: PodInfo, other: PodInfo) -> bool:
-    """matchLabelKeys: the labels that both pods must have in common, as far as the pod has them."""
-    labels, others = pod.metadata.labels, other.metadata.labels
-    same = all(others.get(key) == labels[key] for key in constraint.get("matchLabelKeys") or () if key in labels)
-    return same and label_selectors.matches(constraint.get("labelSelector"), others)
 
 
 def _counts_nothing(constraint: Object, pod: PodInfo) -> bool:
@@ -113,8 +93,9 @@ def _is_eligible(pod: PodInfo, node_info: NodeInfo, constraint: Object) -> bool:
     return constraint.get("nodeTaintsPolicy") != "Honor" or node_affinity.untolerated_taint(pod.spec, node_info.taints) is None
 
 
-def _matching_pods_by_domain(pod: PodInfo, constraint: Object, snapshot: Snapshot) -> dict[str, int]:
-    """The number of selected pods in each topology domain that is eligible for the pod."""
+def _matching_pods_by_domain(pod: PodInfo, position: int, snapshot: Snapshot) -> dict[str, int]:
+    """The number of pods that a constraint selects in each topology domain that is eligible for the pod."""
+    constraint = pod.spec.topology_spread_constraints[position]
     key, none = constraint.get("topologyKey", ""), _counts_nothing(constraint, pod)
     counts: dict[str, int] = {}
     for node_info in snapshot.node_infos.values():
@@ -127,7 +108,7 @@ def _matching_pods_by_domain(pod: PodInfo, constraint: Object, snapshot: Snapsho
             if not none
             and other.metadata.namespace == pod.metadata.namespace
             and not other.terminating
-            and _spread_selects(constraint, pod, other)
+            and position in snapshot.matcher.of(pod, other).spread
         )
         counts[domain] = counts.get(domain, 0) + matching
     return counts
@@ -135,14 +116,9 @@ def _matching_pods_by_domain(pod: PodInfo, constraint: Object, snapshot: Snapsho
 
 def preferred_score(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> int:
     """The sum of the weights of preferred terms that the node satisfies."""
-    total = 0
-    for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
-        for preferred in pod.affinity_terms(kind, "preferred"):
-            term = preferred.get("podAffinityTerm") or {}
-            matching = sum(
-                1
-                for other, where in snapshot.pods()
-                if _in_same_domain([where], node_info, term) and term_matches(term, pod, other, snapshot)
-            )
-            total += sign * int(preferred.get("weight") or 0) * matching
-    return total
+    return sum(
+        weights[key]
+        for other, where in snapshot.pods()
+        if (weights := snapshot.matcher.of(pod, other).preferred)
+        for key in _shared_domains(weights, node_info, where)
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -16,6 +17,8 @@ from traincrew.scheduling.objects import Pod, PodSpec, PodStatus
 
 HostPort = tuple[str, str, int]
 """Address, protocol, number."""
+LabelKey = tuple[str, frozenset[tuple[str, str]]]
+"""Namespace and labels."""
 PREEMPTION_REASON = "PreemptionByScheduler"
 
 _decode = msgspec.json.Decoder(Pod).decode
@@ -28,6 +31,10 @@ class PodInfo:
     status: PodStatus
     requests: Mapping[str, int]
     ports: tuple[HostPort, ...]
+    label_key: LabelKey
+    """Equal for pods that every term selects alike."""
+    selection_key: bytes
+    """Equal for pods that select the same pods by affinity and spread constraints. Empty: the pod selects none."""
 
     @property
     def uid(self) -> str:
@@ -81,4 +88,15 @@ def from_pod(pod: Pod) -> PodInfo:
         for port in container.ports
         if port.host_port
     )
-    return PodInfo(pod.metadata, pod.spec, pod.status, resource_requests.pod_requests(pod.spec), ports)
+    requests, labels = resource_requests.pod_requests(pod.spec), (pod.metadata.namespace, frozenset(pod.metadata.labels.items()))
+    return PodInfo(pod.metadata, pod.spec, pod.status, requests, ports, labels, _selection_key(pod))
+
+
+def _selection_key(pod: Pod) -> bytes:
+    terms = [(pod.spec.affinity or {}).get(kind) for kind in ("podAffinity", "podAntiAffinity")]
+    constraints = pod.spec.topology_spread_constraints
+    if not any(terms) and not constraints:
+        return b""
+    # matchLabelKeys of constraints refer to the labels of the pod.
+    labels = sorted(pod.metadata.labels.items()) if constraints else ()
+    return hashlib.sha256(msgspec.json.encode((pod.metadata.namespace, terms, constraints, labels))).digest()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.pod_matches import Namespaces, PodMatcher
 from traincrew.scheduling.volumes import StorageObjects
 
 
@@ -16,12 +17,15 @@ class Snapshot:
         nodes: Iterable[Node],
         overcommitted: frozenset[str],
         storage: StorageObjects,
-        namespaces: Mapping[str, Mapping[str, str]],
+        namespaces: Namespaces,
+        matcher: PodMatcher | None = None,
     ) -> None:
+        """matcher: that of the last cycle."""
         self.overcommitted, self.storage = overcommitted, storage
-        self.namespaces = namespaces
-        """The labels of each namespace."""
         self.node_infos = {node.name: NodeInfo(node) for node in sorted(nodes, key=lambda each: each.name)}
+        self.matcher = matcher or PodMatcher()
+        topology_keys = {key for each in self.node_infos.values() for key in each.node.metadata.labels}
+        self.matcher.start_cycle(namespaces, topology_keys)
         self.anti_affinity_pods: dict[str, tuple[PodInfo, NodeInfo]] = {}
         """Pods with required anti-affinity, by UID: they may exclude other pods from their nodes."""
 

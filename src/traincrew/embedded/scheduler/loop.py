@@ -11,11 +11,14 @@ from traincrew.embedded.scheduler.binder import Binder
 from traincrew.embedded.scheduler.informers import SchedulerInformers
 from traincrew.scheduling.decisions import Binding, Decisions, Profile
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.scheduling.scheduling_cycle import schedule
+from traincrew.scheduling.pod_matches import PodMatcher
+from traincrew.scheduling.scheduling_cycle import SchedulingCycle
 from traincrew.serving import background_tasks
 
 log = logging.getLogger(__name__)
 
+MAX_HOLD = 0.01
+"""Seconds after which a cycle lets other tasks run at its next step."""
 PAUSE_FACTOR = 4
 """Pause after a cycle, as a multiple of its duration: a flood of pods must not occupy the machine."""
 RETRY_INTERVAL = 5.0
@@ -32,6 +35,7 @@ class Scheduler:
         self._informers = SchedulerInformers(client, self._changed.set)
         self._recorder = event_recorder.EventRecorder(client, event_recorder.UniqueNames(), delivery=EVENTS)
         self._binder = Binder(client, self._informers, self._recorder, socket.gethostname())
+        self._matcher = PodMatcher()
         self._assumed: dict[str, str] = {}
         """Nodes of pods whose binding is under way, or written and not yet observed, by the pod's UID."""
         self._backoff: set[str] = set()
@@ -50,18 +54,15 @@ class Scheduler:
 
     async def _schedule(self) -> None:
         await self._informers.synced()
-        clock = asyncio.get_running_loop().time
         while True:
             self._changed.clear()
-            started = clock()
             try:
-                decisions = self._decide()
+                decisions, duration = await self._decide()
             except Exception:
                 # The next change may remove the cause; the cluster must not be left without a scheduler.
                 log.exception("scheduling cycle failed")
                 await self._wait(pending=True)
                 continue
-            duration = clock() - started
             await self._write(decisions)
             await asyncio.sleep(duration * PAUSE_FACTOR)
             if not decisions.incomplete:
@@ -74,10 +75,19 @@ class Scheduler:
         except TimeoutError:
             return
 
-    def _decide(self) -> Decisions:
+    async def _decide(self) -> tuple[Decisions, float]:
+        """The decisions, and the seconds that they took. Other tasks run in between."""
+        now, duration = asyncio.get_running_loop().time, 0.0
+        started = now()
         pods = [known for each in self._informers.pods if (known := self._with_assumed(each)) is not None]
         self._assumed = {uid: self._assumed[uid] for uid in self._assumed.keys() & {pod.uid for pod in pods}}
-        return schedule(pods, list(self._informers.nodes), self._informers.cluster_state(clock.now()), self._profile)
+        state = self._informers.cluster_state(clock.now())
+        cycle = SchedulingCycle(pods, list(self._informers.nodes), state, self._profile, self._matcher)
+        for _ in cycle.steps():
+            if (held := now() - started) > MAX_HOLD:
+                await asyncio.sleep(0)
+                duration, started = duration + held, now()
+        return cycle.decisions, duration + now() - started
 
     def _with_assumed(self, pod: PodInfo) -> PodInfo | None:
         """The pod with its assumed node; None: the pod is not to be scheduled now."""
