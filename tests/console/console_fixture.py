@@ -164,16 +164,18 @@ async def console(
     data: pathlib.Path | None = None,
     machine: LocalMachine | None = None,
     prometheus: str = "",
+    history: pathlib.Path | None = None,
 ) -> AsyncIterator[Browser]:
     """A browser before the sign-in. data: the data directory of the machine, if the console may read its logs and its history.
-    machine: if it is this one. prometheus: its address."""
+    machine: if it is this one. prometheus: its address. history: one of a recorder elsewhere."""
+    recorded = history or (data / "history.db" if data is not None else None)
     cluster = kubeconfig.load(os.fspath(config))
     target = ConsoleTarget(
         server=cluster.server,
         namespace=cluster.namespace,
         embedded=True,
         log_root=os.fspath(data / "logs") if data is not None else "",
-        history=DatabaseThread(os.fspath(data / "history.db"), writable=False) if data is not None else None,
+        history=DatabaseThread(os.fspath(recorded), writable=False) if recorded is not None else None,
         machine=machine,
         prometheus=prometheus,
     )

@@ -23,8 +23,10 @@ def rbac(kind: str, name: str, **content: Any) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def user(machine: Machine, tmp_path: pathlib.Path, namespace: str, *rules: dict[str, Any]) -> AsyncIterator[Browser]:
-    """Signed in to a console of their own, with these rights in one namespace."""
+async def user(
+    machine: Machine, tmp_path: pathlib.Path, namespace: str, *rules: dict[str, Any], history: pathlib.Path | None = None
+) -> AsyncIterator[Browser]:
+    """Signed in to a console of their own, with these rights in one namespace. history: in place of that of the machine."""
     api, name = Api(machine.kubeconfig), f"user-of-{namespace}"
     with contextlib.suppress(Exception):
         api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -40,7 +42,8 @@ async def user(machine: Machine, tmp_path: pathlib.Path, namespace: str, *rules:
     config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
     path = tmp_path / f"{name}.conf"
     path.write_text(yaml.safe_dump(config))
-    async with console_fixture.console(path, tmp_path / name, machine.data) as browser:
+    data = machine.data if history is None else None
+    async with console_fixture.console(path, tmp_path / name, data, history=history) as browser:
         await browser.sign_in()
         yield browser
 
@@ -56,13 +59,13 @@ async def delete_when_ended(browser: Browser, namespace: str, name: str) -> str:
 
 
 async def test_a_deleted_job_is_listed_and_read_with_its_log(browser: Browser) -> None:
-    await browser.create(job("gone", "echo printed; exit 3", 2))
-    uid = await delete_when_ended(browser, "default", "gone")
-    listed = await browser.get("history/jobs?namespace=default&name=gone")
+    await browser.create(job("listed", "echo printed; exit 3", 2))
+    uid = await delete_when_ended(browser, "default", "listed")
+    listed = await browser.get("history/jobs?namespace=default&name=listed")
     assert [(each["summary"]["status"], bool(each["deleted"])) for each in listed["jobs"]] == [("Failed", True)]
     recording = await browser.get(f"history/recordings/{uid}")
-    assert recording["job"]["object"]["metadata"]["name"] == "gone"
-    assert [each["object"]["metadata"]["name"] for each in recording["pods"]] == ["gone-worker-0", "gone-worker-1"]
+    assert recording["job"]["object"]["metadata"]["name"] == "listed"
+    assert [each["object"]["metadata"]["name"] for each in recording["pods"]] == ["listed-worker-0", "listed-worker-1"]
     assert recording["events"]
     assert recording["statuses"]
     assert not recording["unreadable"]
@@ -100,19 +103,26 @@ async def test_the_pages_of_a_deleted_job_show_its_record(browser: Browser) -> N
 
 
 async def test_actions_on_a_record_do_not_reach_a_new_job_of_the_name(browser: Browser) -> None:
-    await browser.create(job("twice", "true"))
-    uid = await delete_when_ended(browser, "default", "twice")
-    await browser.create(job("twice", "sleep 1000"))
-    for method, path in (("DELETE", f"jobs/default/jaxjob/twice@{uid}"), ("POST", f"jobs/default/jaxjob/twice@{uid}:suspend")):
+    await browser.create(job("replaced", "true"))
+    uid = await delete_when_ended(browser, "default", "replaced")
+    await browser.create(job("replaced", "sleep 1000"))
+    for method, path in (
+        ("DELETE", f"jobs/default/jaxjob/replaced@{uid}"),
+        ("POST", f"jobs/default/jaxjob/replaced@{uid}:suspend"),
+    ):
         status, _ = await browser.call(method, path)
         assert status in (404, 422)
-    found = await browser.get("jobs/default/jaxjob/twice")
+    found = await browser.get("jobs/default/jaxjob/replaced")
     assert found["summary"]["uid"] != uid
     assert found["deleted"] is None
-    assert (await browser.get(f"jobs/default/jaxjob/twice@{uid}"))["summary"]["uid"] == uid
-    for other in (f"jobs/default/jaxjob/other@{uid}", f"jobs/kubeflow/jaxjob/twice@{uid}", f"jobs/default/tfjob/twice@{uid}"):
+    assert (await browser.get(f"jobs/default/jaxjob/replaced@{uid}"))["summary"]["uid"] == uid
+    for other in (
+        f"jobs/default/jaxjob/other@{uid}",
+        f"jobs/kubeflow/jaxjob/replaced@{uid}",
+        f"jobs/default/tfjob/replaced@{uid}",
+    ):
         assert (await browser.call("GET", other))[0] == 404
-    await browser.call("DELETE", "jobs/default/jaxjob/twice")
+    await browser.call("DELETE", "jobs/default/jaxjob/replaced")
 
 
 async def test_users_read_the_deleted_jobs_of_their_own_namespaces_alone(
@@ -176,6 +186,14 @@ async def test_a_console_without_a_recorder_says_so(machine: Machine, tmp_path: 
         status, error = await found.call("GET", "history/jobs")
         assert status == 422
         assert "no history is recorded" in error["message"]
+        feature = next(each for each in (await found.get("capabilities"))["features"] if each["name"] == "history")
+        assert not feature["available"]
+        assert feature["reason"] == error["message"]
+
+
+async def test_a_console_with_a_recorder_says_that_it_has_a_history(browser: Browser) -> None:
+    feature = next(each for each in (await browser.get("capabilities"))["features"] if each["name"] == "history")
+    assert feature == {"name": "history", "available": True, "reason": ""}
 
 
 async def test_the_changes_of_conditions_are_recorded_also_of_a_job_that_is_gone(browser: Browser) -> None:

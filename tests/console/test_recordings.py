@@ -30,9 +30,11 @@ from traincrew.history.records import JobQuery
 
 
 async def ended(browser: Browser, name: str, namespace: str = "default") -> str:
-    """The path of a job that has ended."""
-    path = f"jobs/{namespace}/jaxjob/{name}"
-    await browser.until(path, lambda found: found["summary"]["status"] in ("Succeeded", "Failed"))
+    """The path of a job that has ended with all of its replicas."""
+    path, ends = f"jobs/{namespace}/jaxjob/{name}", ("Succeeded", "Failed")
+    await browser.until(
+        path, lambda found: found["summary"]["status"] in ends and all(each["state"] in ends for each in found["replicas"])
+    )
     return path
 
 

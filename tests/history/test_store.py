@@ -22,6 +22,7 @@ from traincrew.history.records import (
     EventRecord,
     JobQuery,
     JobRecord,
+    JobScope,
     LogChunk,
     PodRecord,
     SampleRecord,
@@ -91,6 +92,28 @@ def test_jobs_are_selected(store: HistoryStore) -> None:
     assert [each.uid for each in store.jobs(JobQuery(deleted=True))] == ["three"]
     assert [each.uid for each in store.jobs(JobQuery(deleted=False, limit=1))] == ["two"]
     assert [each.uid for each in store.jobs(JobQuery(name="name-one"))] == ["one"]
+
+
+def test_jobs_are_selected_by_kind_and_namespace_before_they_are_limited(store: HistoryStore) -> None:
+    store.write(Batch(tuple(job(f"{number:04}", number, namespace=f"n{number % 700}") for number in range(1400))))
+    assert set(store.scopes(JobQuery())) == {JobScope("jaxjob", f"n{number}") for number in range(700)}
+    assert store.scopes(JobQuery(namespace="n7", limit=1)) == [JobScope("jaxjob", "n7")]
+    old = (JobScope("jaxjob", "n0"), JobScope("tfjob", "n1"))
+    assert [each.uid for each in store.jobs(JobQuery(scopes=old, limit=5))] == ["0700", "0000"]
+    assert [each.uid for each in store.jobs(JobQuery(scopes=old, limit=1))] == ["0700"]
+    assert store.jobs(JobQuery(scopes=())) == []
+    most = tuple(JobScope("jaxjob", f"n{number}") for number in range(699))  # more than the values of one statement
+    assert [each.uid for each in store.jobs(JobQuery(scopes=most, limit=3))] == ["1398", "1397", "1396"]
+
+
+def test_samples_and_logs_of_the_pods_of_a_job_are_found(store: HistoryStore) -> None:
+    pods = tuple(PodRecord(uid, "one", "worker-0", created, None, b"{}") for uid, created in (("second", 2), ("first", 1)))
+    samples = tuple(SampleRecord(uid, time, 0.5, 10) for uid, time in (("second", 20), ("first", 10), ("alien", 5)))
+    store.write(Batch((job("one"),), pods=pods, samples=samples))
+    for uid in ("second", "first", "alien"):
+        store.write_log(LogChunk(uid, "jax", 0, 0, 1, b"line"))
+    assert store.samples("one") == {"worker-0": [SampleRecord("first", 10, 0.5, 10), SampleRecord("second", 20, 0.5, 10)]}
+    assert [(pod.uid, container) for pod, container in store.logged_containers("one")] == [("first", "jax"), ("second", "jax")]
 
 
 def test_chunks_of_logs_are_read_in_order(store: HistoryStore) -> None:

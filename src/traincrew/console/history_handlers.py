@@ -29,13 +29,13 @@ def _query(request: web.Request) -> JobQuery:
 async def list_jobs(console: HandlerContext, request: web.Request) -> web.StreamResponse:
     query, now = _query(request), clock.now()
     found = await console.services.history.jobs(query)
-    shown = (recordings.recorded_job(each, now) for each in found)
-    return answer(RecordedJobList(jobs=[each for each in shown if each is not None], truncated=len(found) >= query.limit))
+    shown = (recordings.recorded_job(each, now) for each in found.jobs)
+    return answer(RecordedJobList(jobs=[each for each in shown if each is not None], truncated=found.truncated))
 
 
 async def list_objects(console: HandlerContext, request: web.Request) -> web.StreamResponse:
     found = await console.services.history.jobs(_query(request))
-    return answer(RecordedObjectList(objects=[recordings.job_object(each) for each in found]))
+    return answer(RecordedObjectList(objects=[recordings.job_object(each) for each in found.jobs]))
 
 
 async def get_recording(console: HandlerContext, request: web.Request) -> web.StreamResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import collections
+import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import interfaces, pod_logs
+from traincrew.history import last_lines
 from traincrew.history.records import PodRecord, Recording
 from traincrew.model import resources
 from traincrew.model.resources import Resource
@@ -67,15 +68,17 @@ class RecordedReader:
         if resource != resources.PODS or subresource != "log" or not pods:
             raise errors.NotFound(f'{resource.plural} "{name}" not found in the history', code=404, reason="NotFound")
         container, options = query.get("container", ""), _options(query)
-        last: collections.deque[pod_logs.PodLogLine] = collections.deque(maxlen=options.tail)
         yield b""
-        for pod in pods[-1:] if options.previous else pods:
-            async for batch in self._logs.lines(pod, container, options):
-                if options.tail is None:
-                    yield _text(batch)
-                else:
-                    last.extend(batch)
-        yield _text(last)
+        chosen = pods[-1:] if options.previous else pods
+        async for batch in last_lines.of_log(self._lines(chosen, container, options), options.tail):
+            yield _text(batch)
+
+    async def _lines(
+        self, pods: Iterable[PodRecord], container: str, options: pod_logs.PodLogOptions
+    ) -> AsyncIterator[list[pod_logs.PodLogLine]]:
+        for pod in pods:
+            async for batch in self._logs.lines(pod, container, dataclasses.replace(options, tail=None)):
+                yield batch
 
     def _require(self, resource: Resource) -> None:
         if (forbidden := self._unreadable.get(resource)) is not None:

@@ -100,6 +100,13 @@ class Recording:
     samples: tuple[SampleRecord, ...] = ()
 
 
+class JobScope(NamedTuple):
+    """What rights are given for."""
+
+    kind: str
+    namespace: str
+
+
 @dataclasses.dataclass(frozen=True)
 class JobQuery:
     uid: str = ""
@@ -109,4 +116,6 @@ class JobQuery:
     name: str = ""
     deleted: bool | None = None
     """None: both."""
+    scopes: tuple[JobScope, ...] | None = None
+    """None: all."""
     limit: int = 5000

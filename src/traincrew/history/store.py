@@ -14,6 +14,7 @@ from traincrew.history.records import (
     EventRecord,
     JobQuery,
     JobRecord,
+    JobScope,
     LogChunk,
     PodRecord,
     Recording,
@@ -23,6 +24,7 @@ from traincrew.history.records import (
 
 _LEVEL = 3
 _JOB_COLUMNS = "uid, namespace, kind, name, created, deleted, object"
+_POD_COLUMNS = "uid, job, name, created, deleted, object"
 _MAX_NAMES = 500
 """Values of one statement."""
 
@@ -119,23 +121,34 @@ class HistoryStore:
 
     def jobs(self, query: JobQuery) -> list[JobRecord]:
         """The newest first."""
-        wanted = {"uid": query.uid, "namespace": query.namespace, "kind": query.kind, "name": query.name}
-        conditions = [f"{column} = ?" for column, value in wanted.items() if value]
-        if query.deleted is not None:
-            conditions.append(f"deleted IS {'NOT ' if query.deleted else ''}NULL")
-        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-        rows = self._database.execute(
-            f"SELECT {_JOB_COLUMNS} FROM jobs {where}ORDER BY created DESC, uid LIMIT ?",
-            [*(value for value in wanted.values() if value), query.limit],
-        )
+        parts = [None] if query.scopes is None else list(_parts(query.scopes))
+        rows = [row for part in parts for row in self._jobs(query, part)]
+        if len(parts) > 1:
+            rows = sorted(rows, key=lambda row: (-row[4], row[0]))[: query.limit]
         return [JobRecord._make((*row[:6], _unpacked(row[6]))) for row in rows]
+
+    def _jobs(self, query: JobQuery, scopes: Sequence[JobScope] | None) -> list[tuple[Any, ...]]:
+        where, values = _conditions(query)
+        if scopes is not None:
+            where += f" AND (kind, namespace) IN (VALUES {', '.join(['(?, ?)'] * len(scopes))})"
+            values += [value for scope in scopes for value in scope]
+        statement = f"SELECT {_JOB_COLUMNS} FROM jobs WHERE {where} ORDER BY created DESC, uid LIMIT ?"
+        return self._database.execute(statement, [*values, query.limit])
+
+    def scopes(self, query: JobQuery) -> list[JobScope]:
+        """The kinds and namespaces of the jobs, whatever their number."""
+        where, values = _conditions(query)
+        return [
+            JobScope._make(row)
+            for row in self._database.execute(f"SELECT DISTINCT kind, namespace FROM jobs WHERE {where}", values)
+        ]
 
     def recording(self, uid: str) -> Recording | None:
         jobs = self.jobs(JobQuery(uid=uid))
         if not jobs:
             return None
         execute = self._database.execute
-        pods = execute("SELECT uid, job, name, created, deleted, object FROM pods WHERE job = ? ORDER BY created, name", (uid,))
+        pods = execute(f"SELECT {_POD_COLUMNS} FROM pods WHERE job = ? ORDER BY created, name", (uid,))
         names = [uid, *(row[0] for row in pods)]
         return Recording(
             jobs[0],
@@ -159,6 +172,26 @@ class HistoryStore:
             yield from self._database.execute(
                 f"SELECT {columns} FROM {table} WHERE {column} IN ({places}) ORDER BY {order}", part
             )
+
+    def logged_containers(self, job: str) -> list[tuple[PodRecord, str]]:
+        """The containers of a job that have recorded logs, the oldest pods first."""
+        containers = self._database.execute(
+            "SELECT DISTINCT pod, container FROM logs WHERE pod IN (SELECT uid FROM pods WHERE job = ?) ORDER BY container",
+            (job,),
+        )
+        rows = self._database.execute(f"SELECT {_POD_COLUMNS} FROM pods WHERE job = ? ORDER BY created, name", (job,))
+        pods = [PodRecord._make((*row[:5], _unpacked(row[5]))) for row in rows]
+        return [(pod, container) for pod in pods for uid, container in containers if uid == pod.uid]
+
+    def samples(self, job: str) -> dict[str, list[SampleRecord]]:
+        """By the name of the pod: a pod that replaces another continues its series."""
+        rows = self._database.execute(
+            "SELECT pods.name, samples.pod, samples.time, samples.cpu, samples.memory FROM samples "
+            "JOIN pods ON pods.uid = samples.pod WHERE pods.job = ? ORDER BY pods.name, samples.time",
+            (job,),
+        )
+        names = itertools.groupby(rows, key=lambda row: row[0])
+        return {name: [SampleRecord._make(row[1:]) for row in group] for name, group in names}
 
     def containers(self, pod: str) -> list[str]:
         """Those that have recorded logs."""
@@ -228,7 +261,16 @@ class HistoryStore:
         self._database.close()
 
 
-def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
+def _conditions(query: JobQuery) -> tuple[str, list[Any]]:
+    """Without the scopes."""
+    wanted = {"uid": query.uid, "namespace": query.namespace, "kind": query.kind, "name": query.name}
+    conditions = ["1 = 1", *(f"{column} = ?" for column, value in wanted.items() if value)]
+    if query.deleted is not None:
+        conditions.append(f"deleted IS {'NOT ' if query.deleted else ''}NULL")
+    return " AND ".join(conditions), [value for value in wanted.values() if value]
+
+
+def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(values), _MAX_NAMES):
         yield values[start : start + _MAX_NAMES]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import collections
 import datetime as dt
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.client import clock, pod_logs
+from traincrew.history import last_lines
 from traincrew.history.records import LogChunk, PodRecord
 from traincrew.history.store import StoreAccess
 
@@ -24,23 +24,18 @@ class StoreLogs:
     def __init__(self, thread: StoreAccess) -> None:
         self._thread = thread
 
-    async def lines(
+    def lines(self, pod: PodRecord, container: str, wanted: pod_logs.PodLogOptions) -> AsyncIterator[list[pod_logs.PodLogLine]]:
+        return last_lines.of_log(self._lines(pod, container, wanted), wanted.tail)
+
+    async def _lines(
         self, pod: PodRecord, container: str, wanted: pod_logs.PodLogOptions
     ) -> AsyncIterator[list[pod_logs.PodLogLine]]:
-        since, tail = _since(wanted), wanted.tail
-        last: collections.deque[pod_logs.PodLogLine] = collections.deque(maxlen=tail)
+        since = _since(wanted)
         run = await self._previous(pod, container) if wanted.previous else None
         async for chunk in self._chunks(pod, container):
-            if run is not None and chunk.run != run:
-                continue
-            batch = [
-                line for raw in chunk.lines.removesuffix(b"\n").split(b"\n") if (line := pod_logs.parse(raw)).nanoseconds >= since
-            ]
-            if tail is None:
-                yield batch
-            else:
-                last.extend(batch)
-        yield list(last)
+            if run is None or chunk.run == run:
+                parsed = (pod_logs.parse(raw) for raw in chunk.lines.removesuffix(b"\n").split(b"\n"))
+                yield [line for line in parsed if line.nanoseconds >= since]
 
     async def runs(self, pod: PodRecord, container: str) -> AsyncIterator[RunLines]:
         """All lines, the oldest first."""
