@@ -291,3 +291,56 @@ async def test_the_earlier_runs_of_a_container_are_followed_by_its_present_one(b
             seen += texts(message["data"]["lines"], "worker-0")
         assert seen == ["first run", "second run"]
     await browser.call("DELETE", path)
+
+
+MANY = 30_000
+
+
+async def all_lines(browser: Browser, topic: str) -> tuple[list[dict[str, Any]], int, str]:
+    """Of a topic that ends: its lines, how many were skipped, and the reason of the end."""
+    lines, skipped = list[dict[str, Any]](), 0
+    async with browser.stream() as stream:
+        await stream.subscribe(topic)
+        while (message := await stream.next("logs.snapshot", "logs.patch", "end"))["type"] != "end":
+            lines += message["data"]["lines"]
+            skipped += message["data"]["skipped"]
+    return lines, skipped, message["reason"]
+
+
+@pytest.mark.parametrize("policy", ["All", "None"])
+async def test_all_lines_of_large_logs_arrive_also_of_deleted_pods(browser: Browser, policy: str) -> None:
+    name = f"large-{policy.lower()}"
+    document = job(name, f"seq 1 {MANY}", workers=3)
+    document["spec"]["runPolicy"] = {"cleanPodPolicy": policy}
+    await browser.create(document)
+    kept = 0 if policy == "All" else 3
+    await browser.until(
+        f"jobs/default/jaxjob/{name}",
+        lambda found: found["summary"]["status"] == "Succeeded" and len(found["replicas"]) == kept,
+    )
+    lines, skipped, reason = await all_lines(browser, f"logs:default/jaxjob/{name}?tail=1000000")
+    assert (len(lines), skipped, reason) == (3 * MANY, 0, "Finished")
+    for index in range(3):
+        assert texts(lines, f"worker-{index}") == [str(number) for number in range(1, MANY + 1)]
+    times = [line["time"] for line in lines]
+    assert times == sorted(times), "they are merged while they are read"
+    found, _, _ = await all_lines(browser, f"logs:default/jaxjob/{name}?tail=10&q=^17$&regex=1")
+    assert sorted((line["replica"], line["text"]) for line in found) == [(f"worker-{index}", "17") for index in range(3)]
+    early = next(line for line in lines if line["replica"] == "worker-1" and line["text"] == "100")
+    around, _, reason = await all_lines(browser, f"logs:default/jaxjob/{name}?at={early['time']}&tail=500")
+    assert early in around
+    assert reason == "Limited"
+    await browser.call("DELETE", f"jobs/default/jaxjob/{name}")
+
+
+async def test_a_search_in_a_running_job_finds_what_was_printed_long_before_and_what_is_printed_next(browser: Browser) -> None:
+    script = f"echo needle 0; seq 1 {MANY}; number=0; while :; do number=$((number + 1)); echo needle $number; sleep 0.2; done"
+    await browser.create(job("searched", script))
+    await browser.until("jobs/default/jaxjob/searched/logs?q=needle", lambda found: found["matches"] > 2)
+    found: list[str] = []
+    async with browser.stream() as stream:
+        await stream.subscribe("logs:default/jaxjob/searched?q=needle&tail=100")
+        while len(found) < 10:
+            found += texts((await stream.next("logs.snapshot", "logs.patch"))["data"]["lines"], "worker-0")
+    assert found == [f"needle {number}" for number in range(len(found))]
+    await browser.call("DELETE", "jobs/default/jaxjob/searched")

@@ -53,9 +53,9 @@ async def without_cluster(target: ConsoleTarget) -> AsyncIterator[Services]:
 
 def _services(client: RemoteClient, target: ConsoleTarget) -> Services:
     cache = job_cache.JobCache(client, target.namespace)
-    stored = stored_logs.StoredLogs(client, pathlib.Path(target.log_root) if target.log_root else None)
-    reader = job_reader.JobReader(client, cache.activities, stored)
     opened = opened_recordings.OpenedRecordings(target.space)
     history = history_reader.HistoryReader(client, target, opened)
-    usage, started = usage_sampler.UsageSampler(client, target.prometheus), pod_views.StartedPods(client)
+    stored = stored_logs.StoredLogs(client, pathlib.Path(target.log_root) if target.log_root else None, history)
+    reader = job_reader.JobReader(client, cache.activities, stored)
+    usage, started = usage_sampler.UsageSampler(client, history, target.prometheus), pod_views.StartedPods(client)
     return Services(client, cache, reader, usage, stored, history, started, opened, target.has_cluster)

@@ -21,6 +21,7 @@ from traincrew.console import (
     job_reader,
     log_reader,
     log_requests,
+    log_selection,
     object_queries,
     pod_views,
     recorded_jobs,
@@ -144,6 +145,8 @@ class JobSource(NamedTuple):
     job: job_reader.JobAddress
     reader: LogReader
     stored: StoredLogs
+    exists: bool = True
+    """False: it is the record of the job."""
 
 
 async def source_of(console: HandlerContext, request: web.Request) -> JobSource:
@@ -152,7 +155,7 @@ async def source_of(console: HandlerContext, request: web.Request) -> JobSource:
     if not recorded_jobs.is_recorded(job):
         return JobSource(job, services.client, services.stored)
     found = await recorded_jobs.find(services.history, job)
-    return JobSource(found.job, found.reader, StoredLogs(services.client, None))
+    return JobSource(found.job, found.reader, StoredLogs(services.client, None), exists=False)
 
 
 async def get_job(console: HandlerContext, request: web.Request) -> web.Response:
@@ -236,10 +239,10 @@ async def try_pattern(console: HandlerContext, request: web.Request) -> web.Resp
 
 async def get_logs(console: HandlerContext, request: web.Request) -> web.StreamResponse:
     wanted, source = log_requests.parse(request.query), await source_of(console, request)
-    job, reader = source.job, log_reader.LogAccess(source.reader, source.stored)
+    job, access = source.job, log_selection.LogAccess(source.reader, source.stored, source.exists)
     if wanted.form == "json":
-        return answer(await log_reader.page(reader, job, wanted))
-    selected = await log_reader.logs(reader, job, wanted)
+        return answer(await log_reader.page(access, job, wanted))
+    selected = await log_selection.of_job(access, job, wanted)
     suffix, media_type = ("ndjson", "application/x-ndjson") if wanted.form == "ndjson" else ("log", "text/plain")
     response = web.StreamResponse(headers={"Content-Type": f"{media_type}; charset=utf-8"})
     if wanted.download:
@@ -247,7 +250,7 @@ async def get_logs(console: HandlerContext, request: web.Request) -> web.StreamR
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     await response.prepare(request)
     chunk = bytearray()
-    async for line, raw in log_reader.lines(reader, selected, wanted):
+    async for line, raw in log_reader.lines(access, selected, wanted):
         chunk += msgspec.json.encode(line) if wanted.form == "ndjson" else f"{line.time} {line.source} ".encode() + raw
         chunk += b"\n"
         if len(chunk) >= CHUNK_BYTES:

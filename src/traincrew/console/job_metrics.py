@@ -46,6 +46,7 @@ class JobMetricsReader:
     async def read(self) -> MetricsState:
         found = await job_reader.read(self._client, self.job)
         await self.usage.sample(self.job)
+        await self.usage.fill(self.job, found.observed.job.metadata.uid)
         if self._reads_output:
             await self._output.read(found)
         return MetricsState(

@@ -15,7 +15,7 @@ from traincrew.console.view.log_lines import LEVELS, LineFilter
 from traincrew.inspection import observed_job
 
 DEFAULT_LIMIT, MAX_LIMIT = 5000, 100_000
-DEFAULT_TAIL, MAX_TAIL = 1000, 100_000
+DEFAULT_TAIL, MAX_TAIL = 1000, 1_000_000
 MAX_LINE = 16 * 1024 * 1024
 """Bytes of a line that are read. The rest is dropped, as a container may print without end and without a newline."""
 FORMATS = ("json", "ndjson", "text")
@@ -28,19 +28,28 @@ class LogRequest:
     lines: LineFilter = LineFilter()
     since: str = ""
     since_seconds: int | None = None
+    at: int = 0
+    """Nanoseconds since 1970: the lines around this moment. 0: the last lines."""
     tail: int | None = None
+    """Of the lines that match. Around a moment: lines from then on, of all logs together."""
     previous: bool = False
     limit: int = DEFAULT_LIMIT
     form: str = "json"
     download: bool = False
 
+    def with_default_tail(self) -> LogRequest:
+        """For a view that does not say how many lines it can take."""
+        is_limited = self.tail is not None or self.since or self.since_seconds is not None
+        return self if is_limited else dataclasses.replace(self, tail=DEFAULT_TAIL)
+
     def selects(self, replica: str) -> bool:
         return not self.replicas or any(observed_job.matches(replica, each) for each in self.replicas)
 
-    def options(self) -> pod_logs.PodLogOptions:
+    def options(self, *, tail: int | None = None) -> pod_logs.PodLogOptions:
+        """For the source of a log. tail: the lines that it selects, before they are filtered."""
         return pod_logs.PodLogOptions(
             previous=self.previous,
-            tail=self.tail,
+            tail=tail,
             since=self.since,
             since_seconds=self.since_seconds,
             max_line=MAX_LINE,
@@ -63,6 +72,7 @@ def parse(parameters: Mapping[str, str]) -> LogRequest:
         lines=LineFilter(level, _contains(parameters.get("q", ""), regex=parameters.get("regex") == "1")),
         since=since,
         since_seconds=since_seconds,
+        at=_at(parameters.get("at", "")),
         tail=min(job_filters.whole_number("tail", tail), MAX_TAIL) if tail else None,
         previous=parameters.get("previous") == "1",
         limit=min(limit, MAX_LIMIT),
@@ -82,9 +92,17 @@ def _since(text: str) -> tuple[str, int | None]:
         raise errors.SettingsError(f"since: {text!r} is neither a time such as 10m nor 2026-11-15T14:02:28Z") from None
 
 
-def _contains(text: str, *, regex: bool) -> Callable[[str], bool]:
+def _at(text: str) -> int:
+    try:
+        moment = times.parse_optional(text)
+    except times.TimeError:
+        raise errors.SettingsError(f"at: {text!r} is not a time such as 2026-11-15T14:02:28Z") from None
+    return int(moment.timestamp() * 1_000_000) * 1000 if moment is not None else 0
+
+
+def _contains(text: str, *, regex: bool) -> Callable[[str], bool] | None:
     if not text:
-        return lambda line: True
+        return None
     if not regex:
         wanted = text.lower()
         return lambda line: wanted in line.lower()

@@ -1,4 +1,4 @@
-"""Samples what the replicas of jobs use, while someone looks at them, and keeps the samples."""
+"""Samples what the replicas of jobs use, while someone looks at them, and keeps the samples beside those of the recorder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from traincrew import errors
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.console.contract.metrics import UsageSeries
+from traincrew.console.history_reader import HistoryReader
 from traincrew.console.job_reader import JobAddress
 from traincrew.console.prometheus import PrometheusReader
 from traincrew.console.view import usage
@@ -24,6 +25,8 @@ from traincrew.model.resources import Resource
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
 INTERVAL = 5.0
 """Seconds between two samples: the kubelet of this machine measures as often, other metrics servers every 15 seconds."""
+GAP_SECONDS = 60.0
+"""Without a sample for so long, the recorder may have some."""
 MAX_POINTS = 1440
 MAX_JOBS = 200
 """Jobs whose samples are kept."""
@@ -36,6 +39,8 @@ class _Kept:
     pods: dict[str, usage.PodUsage] = dataclasses.field(default_factory=dict)
     """By name: a pod that replaces another continues its series."""
     taken: float = float("-inf")
+    filled: str = ""
+    """UID of the job whose recorded samples are among them."""
     unavailable: str = ""
     prometheus_error: str = ""
     watchers: int = 0
@@ -46,8 +51,8 @@ class _Kept:
 
 
 class UsageSampler:
-    def __init__(self, client: RemoteClient, prometheus_url: str = "") -> None:
-        self._client, self._prometheus = client, PrometheusReader(client, prometheus_url)
+    def __init__(self, client: RemoteClient, history: HistoryReader, prometheus_url: str = "") -> None:
+        self._client, self._history, self._prometheus = client, history, PrometheusReader(client, prometheus_url)
         self._jobs: collections.OrderedDict[tuple[str, str, str], _Kept] = collections.OrderedDict()
 
     @contextlib.asynccontextmanager
@@ -76,6 +81,8 @@ class UsageSampler:
         kept, now = self._kept(job), asyncio.get_running_loop().time()
         if now - kept.taken < INTERVAL / 2:
             return
+        if now - kept.taken > GAP_SECONDS:
+            kept.filled = ""
         kept.taken = now
         measured, samples = await asyncio.gather(self._measured(job, kept), self._samples(job, kept))
         for each in measured:
@@ -86,6 +93,21 @@ class UsageSampler:
                 kept.of_pod(pod).add_at(time, usage.with_sample(usage.Used(None, None), sample))
         if samples and kept.unavailable == NO_SERVER:
             kept.unavailable = ""
+
+    async def fill(self, job: JobAddress, uid: str) -> None:
+        """Add what the recorder has measured while nobody looked, as far as the user may read it."""
+        kept = self._kept(job)
+        if kept.filled == uid:
+            return
+        try:
+            recorded = await self._history.samples(uid)
+        except (errors.StoreError, errors.TemporaryError):
+            return  # the next reading tries again
+        except (errors.UserError, errors.ApiError):
+            recorded = {}  # there is no recorder, or the user may not read it
+        for name, samples in recorded.items():
+            kept.of_pod(name).fill((each.time, usage.Used(each.cpu, each.memory)) for each in samples)
+        kept.filled = uid
 
     async def _measured(self, job: JobAddress, kept: _Kept) -> list[usage.Measured]:
         kept.unavailable = ""

@@ -50,7 +50,8 @@ class LogBatch(Message, kw_only=True):
     sources: list[LogSource] = []
     """Logs that are new, ended or cannot be read since the message before."""
     skipped: int = 0
-    """Lines before these that were not sent, because the page reads slower than the job writes."""
+    """Lines before these that were not sent: the page reads slower than the job writes, or the last lines are more than the
+    console keeps."""
 
 
 class LogPage(Message, kw_only=True):

@@ -85,8 +85,9 @@ class End(ToPage, tag="end", kw_only=True):
     """No further message of the topic follows."""
 
     topic: str
-    reason: Literal["Deleted", "Finished", "Unsubscribed"]
-    """Deleted: the job was deleted. Finished: all logs have ended, and no replica will start again."""
+    reason: Literal["Deleted", "Finished", "Limited", "Unsubscribed"]
+    """Deleted: the job was deleted. Finished: all logs have ended, and no replica will start again. Limited: there are lines
+    after those around the moment that was asked for."""
     message: str
 
 

@@ -35,6 +35,14 @@ class LineBuffer:
     def __len__(self) -> int:
         return len(self._lines)
 
+    @property
+    def fills_a_message(self) -> bool:
+        return len(self._lines) >= self._limits.message_lines or self._characters >= self._limits.message_characters
+
+    def skip(self, lines: int) -> None:
+        """Lines that were dropped before they came here."""
+        self._skipped += lines
+
     def add(self, line: LogLine) -> None:
         self._lines.append(line)
         self._characters += len(line.text)

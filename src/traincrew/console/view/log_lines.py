@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from traincrew.console.contract.logs import Level, LogLine
@@ -63,6 +63,12 @@ def parse_sequence(sequence: str) -> tuple[int, int] | None:
     return int(last), int(count)
 
 
+def continued(positions: Mapping[str, str]) -> dict[str, Numbering]:
+    """For lines behind these positions, by source."""
+    starts = {source: parse_sequence(position) for source, position in positions.items()}
+    return {source: Numbering(*start) for source, start in starts.items() if start is not None}
+
+
 class Source(NamedTuple):
     """The log of a container of a replica."""
 
@@ -74,8 +80,9 @@ class Source(NamedTuple):
         return f"{self.replica}/{self.container}"
 
 
-def message(source: Source, sequence: str, nanoseconds: int, raw: bytes) -> LogLine:
-    """nanoseconds: the time of the line; 0: unknown."""
+def message(source: Source, sequence: str, nanoseconds: int, raw: bytes, length: int | None = None) -> LogLine:
+    """nanoseconds: the time of the line; 0: unknown. length: if the line is cut already."""
+    length = len(raw) if length is None else length
     text = raw[:MAX_BYTES].decode("utf-8", "replace")
     return LogLine(
         replica=source.replica,
@@ -84,7 +91,7 @@ def message(source: Source, sequence: str, nanoseconds: int, raw: bytes) -> LogL
         time=rfc3339(nanoseconds),
         text=text,
         level=level(text),
-        bytes=len(raw) if len(raw) > MAX_BYTES else 0,
+        bytes=length if length > MAX_BYTES else 0,
     )
 
 
@@ -108,7 +115,13 @@ def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
 class LineFilter:
     level: str = ""
     """Lines of this level and above. Empty: all lines."""
-    contains: Callable[[str], bool] = lambda text: True
+    contains: Callable[[str], bool] | None = None
+    """None: any text."""
+
+    def __bool__(self) -> bool:
+        return bool(self.level) or self.contains is not None
 
     def matches(self, line: LogLine) -> bool:
-        return (not self.level or LEVELS[line.level] >= LEVELS[self.level]) and self.contains(line.text)
+        if self.level and LEVELS[line.level] < LEVELS[self.level]:
+            return False
+        return self.contains is None or self.contains(line.text)

@@ -88,6 +88,17 @@ class PodUsage:
             self.latest = time
             self.points.add(time, found)
 
+    def fill(self, samples: Iterable[tuple[int, Used]]) -> None:
+        """Add what was measured at other times. A page gets the whole series again: points come between those that it has."""
+        known = dict(zip(self.points.times, self.points.values, strict=True))
+        found = dict(samples)
+        if not found.keys() - known.keys():
+            return
+        filled = Points[Used](self.points.limit, thinned=self.points.thinned + 1)
+        for time, each in sorted((found | known).items()):
+            filled.add(time, each)
+        self.points, self.latest = filled, max(self.latest, *found)
+
 
 def with_sample(found: Used, sample: PodSample) -> Used:
     memory = _whole(sample.memory) if found.memory is None else found.memory
