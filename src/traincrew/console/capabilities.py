@@ -11,16 +11,13 @@ import msgspec
 import traincrew
 from traincrew import errors
 from traincrew.client.remote import RemoteClient
-from traincrew.console import access, cluster_queries
+from traincrew.console import access, cluster_queries, history_reader
 from traincrew.console.contract.cluster import Capabilities, Feature, FeatureName, KindInfo
 from traincrew.console.settings import ConsoleTarget
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, resources
 from traincrew.validation import crds
-
-_LATER: tuple[FeatureName, ...] = ("history",)
-LATER = "this version of the console does not have it yet"
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -75,12 +72,13 @@ async def read(client: RemoteClient, target: ConsoleTarget) -> Capabilities:
         namespace=target.namespace,
         namespaces=namespaces,
         kinds=[_kind(kind, served) for kind in KINDS],
-        features=_features(groups),
+        features=_features(groups, history_reader.missing(target.history, embedded=target.embedded)),
     )
 
 
-def _features(groups: Collection[str]) -> list[Feature]:
-    missing = dict.fromkeys(_LATER, LATER)
+def _features(groups: Collection[str], no_history: str) -> list[Feature]:
+    """no_history: why there is none."""
+    missing: dict[FeatureName, str] = {"history": no_history} if no_history else {}
     if not {cluster_queries.KUEUE, cluster_queries.VOLCANO} & set(groups):
         missing["queues"] = cluster_queries.NO_QUEUES
     names: tuple[FeatureName, ...] = typing.get_args(FeatureName)
