@@ -224,8 +224,9 @@ class PodExecutor:
         self._pod.removed = kept is None
 
     async def _replace_secrets(self) -> None:
+        replace, directory = secret_values.replace, self._logs.of_pod(self._pod.object)
         try:
-            await asyncio.to_thread(secret_values.replace, self._logs.of_pod(self._pod.object), self._pod.object)
+            await asyncio.get_running_loop().run_in_executor(secret_values.THREAD, replace, directory, self._pod.object)
         except OSError as error:
             log.error("secrets in logs not replaced", extra={"pod": self._pod.full_name, "error": str(error)})
 
