@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from tools.kube import cluster
@@ -27,6 +28,13 @@ def forbidden(entries: list[dict[str, Any]]) -> list[str]:
     """Requests that authorization has denied. Admission also answers 403, for example in a terminating namespace."""
     denied = [entry for entry in entries if entry.get("annotations", {}).get("authorization.k8s.io/decision") == "forbid"]
     return sorted({f"{entry['verb']} {entry['requestURI'].partition('?')[0]}" for entry in denied})
+
+
+def assert_operators_had_their_rights(kube: cluster.Cluster) -> None:
+    """At the end of a run: no request of any operator with the service account of manifests/base was forbidden."""
+    with contextlib.suppress(cluster.NotOurs):
+        denied = forbidden(requests(kube, "kubeflow:traincrew"))
+        assert not denied, f"the operator made requests that it has no right to: {denied}"
 
 
 def used(entries: list[dict[str, Any]], granted: set[Permission]) -> set[Permission]:

@@ -102,10 +102,14 @@ def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def second_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
-    """A second API server without an operator, for tests that start operators with flags of their own."""
+    """A second API server without an operator, for tests that start operators with flags of their own.
+
+    None of their requests may be forbidden, as for the fixture `operator`.
+    """
     with cluster.start_any() as started:
         client = installation.crds(started)
         yield started, client, installation.rights(started)
+        audit.assert_operators_had_their_rights(started)
 
 
 @pytest.fixture
@@ -136,9 +140,7 @@ def operator(kube: cluster.Cluster, operator_kubeconfig: pathlib.Path) -> Iterat
         for _ in range(int(os.environ.get("TRAINCREW_OPERATORS", "1")) - 1):
             stack.enter_context(operators.running(operator_kubeconfig))
         yield stack.enter_context(operators.running(operator_kubeconfig))
-    with contextlib.suppress(cluster.NotOurs):
-        denied = audit.forbidden(audit.requests(kube, "kubeflow:traincrew"))
-        assert not denied, f"the operator made requests that it has no right to: {denied}"
+    audit.assert_operators_had_their_rights(kube)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import urllib.error
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import installation, jobs_with_leader, lifecycle, operators
+from tests.cluster import audit, installation, jobs_with_leader, lifecycle, operators
 from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.fake_kubelet import FakeKubelet
 from tests.cluster.lifecycle_harness import LifecycleHarness
@@ -39,6 +39,7 @@ def quiet() -> Iterator[cluster.Cluster]:
         for name in ("one", "two"):
             assert kube.kubectl("create", "namespace", name).returncode == 0
         yield kube
+        audit.assert_operators_had_their_rights(kube)
 
 
 @pytest.fixture(scope="module")
