@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Api
+from tests.install import earlier_release
 from tests.install.helm import Helm
 from tools.clients import go_programs
 from tools.kube import cluster
@@ -21,6 +22,13 @@ def built(request: pytest.FixtureRequest) -> None:
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
     """helm without a cluster."""
     return Helm(tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture(scope="session")
+def earlier() -> Iterator[pathlib.Path]:
+    """The source tree of an earlier release."""
+    with earlier_release.unpacked() as source:
+        yield source
 
 
 @pytest.fixture

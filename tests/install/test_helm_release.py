@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import yaml
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object, eventually
+from tests.install import earlier_release
 from tests.install.helm import CHART, IMAGE, Helm, by_name
 from tools.kube import build, cluster
 
@@ -37,31 +36,6 @@ EVERYTHING = (
 )  # fmt: skip
 SECRET_LIMIT = 1 << 20
 """Bytes of a Secret. Helm keeps a release, with the chart and all rendered objects, in one."""
-
-
-def earlier_chart(directory: pathlib.Path, version: str = "0.0.9") -> pathlib.Path:
-    """A chart of an earlier version: it had no group of values `networkPolicy`, and its PyTorchJob another list of columns."""
-    chart = directory / "earlier"
-    shutil.copytree(CHART, chart)
-    _remove_network_policy(chart)
-    described = (chart / "Chart.yaml").read_text()
-    (chart / "Chart.yaml").write_text(re.sub(r"(?m)^(version|appVersion): .*$", rf"\1: {version}", described))
-    file = chart / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
-    definition = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
-    for each in definition["spec"]["versions"]:
-        each["additionalPrinterColumns"] = [{"name": "Earlier", "type": "string", "jsonPath": ".metadata.name"}]
-    file.write_text(yaml.safe_dump(definition))
-    return chart
-
-
-def _remove_network_policy(chart: pathlib.Path) -> None:
-    values = yaml.safe_load((chart / "values.yaml").read_text())
-    del values["networkPolicy"]
-    (chart / "values.yaml").write_text(yaml.safe_dump(values))
-    schema = json.loads((chart / "values.schema.json").read_text())
-    del schema["properties"]["networkPolicy"]
-    (chart / "values.schema.json").write_text(json.dumps(schema))
-    (chart / "templates" / "networkpolicy.yaml").unlink()
 
 
 def columns(api: Api) -> list[str]:
@@ -108,26 +82,28 @@ def test_the_notes_are_commands_that_fit_the_values(on_kube: Helm) -> None:
 
 
 def test_a_release_is_upgraded_with_its_definitions_and_uninstalled_without_them(
-    kube: cluster.OwnCluster, on_kube: Helm, api: Api, tmp_path: pathlib.Path
+    kube: cluster.OwnCluster, on_kube: Helm, api: Api, earlier: pathlib.Path
 ) -> None:
-    helm, now = on_kube, columns_of_chart()
-    printed = helm.succeed("install", "traincrew", earlier_chart(tmp_path), IMAGE)
-    assert columns(api) == ["Earlier"]
-    assert operator_image(kube).endswith(":0.0.9")
+    helm, chart = on_kube, earlier_release.chart(earlier)
+    now, before = columns_of(CHART), columns_of(chart)
+    assert now != before
+    helm.succeed("install", "traincrew", chart, IMAGE)
+    assert columns(api) == before
+    assert operator_image(kube).endswith(f":{earlier_release.VERSION}")
     job = manifests.job("PyTorchJob", Master=1)
     eventually(lambda: api.all("pytorchjobs", "default") == [])  # a new definition is served after a moment
     api.create("default", job)
-    _run_the_commands_of(printed, kube)
-    assert api.find("pytorchjobs", "default", "first")
 
-    helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values", "--set=replicas=2")
+    printed = helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values", "--set=replicas=2")
     assert columns(api) == now, "the definitions are upgraded with the release"
     assert operator_image(kube).endswith(f":{__version__}")
     assert len(base64.b64decode(stored_release(api, 2)["data"]["release"])) < SECRET_LIMIT / 2
+    _run_the_commands_of(printed, kube)
+    assert api.find("pytorchjobs", "default", "first")
 
     helm.succeed("rollback", "traincrew", "1")
-    assert columns(api) == ["Earlier"]
-    assert operator_image(kube).endswith(":0.0.9")
+    assert columns(api) == before
+    assert operator_image(kube).endswith(f":{earlier_release.VERSION}")
 
     helm.succeed("upgrade", "traincrew", CHART, "--reset-then-reuse-values")
     assert "kept due to the resource policy" in helm.succeed("uninstall", "traincrew")
@@ -151,8 +127,8 @@ def _run_the_commands_of(notes: str, kube: cluster.Cluster) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def columns_of_chart() -> list[str]:
-    file = CHART / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
+def columns_of(chart: pathlib.Path) -> list[str]:
+    file = chart / "files" / "crds" / "pytorchjobs.kubeflow.org.yaml"
     versions = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)["spec"]["versions"]
     return [each["name"] for each in versions[0]["additionalPrinterColumns"]]
 

@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 from tests.cluster import audit, manifests
 from tests.cluster.api import Object, eventually
-from tests.install import mapped_node
+from tests.install import earlier_release, mapped_node
 from tests.install.helm import CHART, IMAGE, ROOT, Helm
-from tests.install.test_helm_release import earlier_chart
 from tests.node import pod_programs
 from tests.node.joined_node import JoinedNode
 from tools.kube import build
@@ -33,8 +32,8 @@ LONG = 180.0
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[JoinedNode]:
-    with mapped_node.running() as node:
+def machine(earlier: pathlib.Path) -> Iterator[JoinedNode]:
+    with mapped_node.running(earlier) as node:
         yield node
 
 
@@ -87,10 +86,10 @@ def events(machine: JoinedNode, name: str) -> list[tuple[str, str, int]]:
 
 
 def test_a_job_runs_through_the_installed_operator_and_an_upgrade_disturbs_no_running_job(
-    machine: JoinedNode, helm: Helm, tmp_path: pathlib.Path
+    machine: JoinedNode, helm: Helm, earlier: pathlib.Path
 ) -> None:
-    helm.succeed("install", "traincrew", earlier_chart(tmp_path), IMAGE)
-    wait_ready(machine, "0.0.9")
+    helm.succeed("install", "traincrew", earlier_release.chart(earlier), IMAGE)
+    wait_ready(machine, earlier_release.VERSION)
     eventually(lambda: machine.api.all("pytorchjobs", "default") == [])  # a new definition is served after a moment
     machine.create(job(machine, "short", "echo trained"))
     eventually(lambda: succeeded(machine, "short"), LONG)

@@ -7,13 +7,11 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
-import tempfile
 from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.node import pod_programs
+from tests.node import earlier_source, pod_programs
 from tests.node.local_cluster import SOURCE, LocalCluster, terminated
 
 from traincrew.embedded import bootstrap
@@ -90,17 +88,8 @@ class Upgraded:
 @pytest.fixture(scope="module", params=EARLIER)
 def previous(request: pytest.FixtureRequest) -> Iterator[pathlib.Path]:
     """The source tree of the earlier release, readable by every user."""
-    commit = EARLIER[request.param]
-    archive = subprocess.run(["git", "archive", commit, "src"], cwd=SOURCE, capture_output=True, check=False)
-    if archive.returncode:
-        pytest.fail(
-            f"commit {commit} is not in this clone: {archive.stderr.decode().strip()}. "
-            "The test needs the history: run `git fetch --unshallow`."
-        )
-    with tempfile.TemporaryDirectory(prefix="traincrew-previous-", dir="/var/tmp") as directory:
-        pathlib.Path(directory).chmod(0o755)
-        subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", directory], input=archive.stdout, check=True)
-        yield pathlib.Path(directory)
+    with earlier_source.unpacked(EARLIER[request.param], "src") as directory:
+        yield directory
 
 
 @pytest.fixture(scope="module", params=["root", "user"])
